@@ -1,0 +1,70 @@
+/**
+ * What a table of the lab is made of.
+ *
+ * A table is one published document. It has cells (one subject doing one piece of work in its own
+ * process) and rows (one measure of a cell: its unit, which direction is better, what the document
+ * published). Invariant: everything that a reader of the report needs to judge a row stands in this
+ * description or in a sample; nothing is added by hand later.
+ */
+
+/** One thing that is measured: ours, a peer, or a floor that no subject can pass. */
+export interface Subject {
+  /** As the report prints it; for an npm peer its package name. */
+  readonly name: string;
+  readonly role: 'ours' | 'peer' | 'floor';
+  /** The npm package whose version stands beside the name; absent for a floor. */
+  readonly package?: string;
+  /** How the subject is used, where its documentation leaves a choice. */
+  readonly note?: string;
+}
+
+/** What one run of one cell found. */
+export interface Measurement {
+  /** False when the subject did not do the work; such a cell is never a fast one. */
+  readonly ok: boolean;
+  /** Why it failed, or what drove it. */
+  readonly note?: string;
+  /** Raw samples per measure, in the row's unit. */
+  readonly samples: Readonly<Record<string, readonly number[]>>;
+}
+
+/** How long a cell may take; the quick mode shortens both. */
+export interface Budget {
+  readonly warmupMilliseconds: number;
+  readonly measureMilliseconds: number;
+}
+
+/** One piece of work that every subject named here does in a process of its own. */
+export interface Cell {
+  readonly id: string;
+  readonly subjects: readonly string[];
+  /** Runs inside the cell's own process and must check the subject's result. */
+  measure(subject: string, budget: Budget): Promise<Measurement>;
+}
+
+/** One line of the report: one measure of one cell over all its subjects. */
+export interface Row {
+  /** Unique in the table; as the report prints it. */
+  readonly row: string;
+  readonly cell: string;
+  /** The key in Measurement.samples. */
+  readonly measure: string;
+  readonly unit: string;
+  readonly better: 'higher' | 'lower';
+  /** What the document published, by subject; absent where it published nothing. */
+  readonly published?: Readonly<Record<string, number>>;
+  /** One sentence: what the work is and why a reader cares. */
+  readonly about: string;
+}
+
+export interface Table {
+  readonly table: string;
+  readonly title: string;
+  /** Where the published figures come from. */
+  readonly document: { readonly title: string; readonly source: string };
+  readonly subjects: readonly Subject[];
+  readonly cells: readonly Cell[];
+  readonly rows: readonly Row[];
+  /** Brings what the cells need (servers, bundles, drivers) before the first round; prints nothing. */
+  prepare?(report: (line: string) => void): Promise<void>;
+}
