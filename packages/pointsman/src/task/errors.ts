@@ -1,0 +1,63 @@
+/**
+ * The errors of the task distance. Each says what happened and what was expected.
+ */
+
+/**
+ * A `timeout` ran out before the operation was granted. The waiter has left the queue and holds
+ * nothing.
+ *
+ * `AbortSignal.timeout()` rejects with the platform's own exception of the same name, so
+ * `error.name === 'TimeoutError'` recognises both.
+ */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
+/** The primitive was closed, before or while the operation waited, and no other reason was given. */
+export class ClosedError extends Error {
+  override readonly name = 'ClosedError';
+}
+
+/**
+ * An owner asked for a lock that it holds already. Waiting would never end, so the request is refused
+ * at once.
+ */
+export class ReentrancyError extends Error {
+  override readonly name = 'ReentrancyError';
+  /** The owner that holds the lock. */
+  readonly owner: unknown;
+
+  constructor(message: string, owner: unknown) {
+    super(message);
+    this.owner = owner;
+  }
+}
+
+/**
+ * The error for an argument that cannot be used: a `RangeError` for a number out of range, otherwise
+ * a `TypeError`.
+ *
+ * @internal
+ */
+export function invalid(name: string, value: unknown, expected: string): Error {
+  return new (typeof value === 'number' ? RangeError : TypeError)(
+    `${name} must be ${expected}, got ${describe(value)}`,
+  );
+}
+
+/** @internal A value as an error message shows it. Never throws, whatever the value is. */
+export function describe(value: unknown): string {
+  return Object(value) === value ? `a ${typeof value}` : String(value);
+}
+
+/** @internal */
+export function checkInteger(name: string, value: unknown, min: number, max: number): void {
+  if (!(Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) {
+    throw invalid(name, value, `an integer from ${min} to ${max}`);
+  }
+}
+
+/** @internal */
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalid(name, value, 'a function');
+}

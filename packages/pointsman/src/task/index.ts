@@ -1,0 +1,16 @@
+/**
+ * Pointsman at task distance: coordination inside one event loop. No dependencies; runs in Node 20 and
+ * later, Deno, Bun, browsers and workerd.
+ */
+
+export { ClosedError, ReentrancyError, TimeoutError } from './errors.js';
+export { KeyedMutex } from './keyed-mutex.js';
+export { KeyedSemaphore } from './keyed-semaphore.js';
+export { type LockOptions, Mutex, type TryLockOptions } from './mutex.js';
+export type { WaitOptions } from './queue.js';
+export {
+  type AcquireOptions,
+  type Permit,
+  Semaphore,
+  type TryAcquireOptions,
+} from './semaphore.js';

@@ -1,0 +1,70 @@
+/** A semaphore for each key: at most `limit` permits of the same key are out at once. */
+
+import { checkInteger } from './errors.js';
+import { Keyed } from './keyed.js';
+import type { WaitOptions } from './queue.js';
+import {
+  type AcquireOptions,
+  type Permit,
+  Semaphore,
+  type TryAcquireOptions,
+} from './semaphore.js';
+
+/**
+ * Lets at most `limit` permits of each key be out at once. Keys are independent of each other and
+ * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
+ *
+ * The laws are those of {@link Semaphore}, for each key.
+ *
+ * @example
+ * ```ts
+ * import { KeyedSemaphore } from 'pointsman';
+ *
+ * const perHost = new KeyedSemaphore<string>(2);
+ * {
+ *   using a = await perHost.acquire('a.example');
+ *   using b = await perHost.acquire('b.example');
+ *   console.log(perHost.size, perHost.available('a.example')); // 2 1
+ * }
+ * console.log(perHost.size); // 0
+ * ```
+ */
+export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
+  /** How many permits there are for each key. */
+  readonly limit: number;
+
+  /**
+   * @param limit How many permits there are for each key: a positive integer.
+   * @throws {RangeError | TypeError} for any other limit.
+   */
+  constructor(limit: number) {
+    checkInteger('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+    super();
+    this.limit = limit;
+  }
+
+  /** How many permits of this key are free. */
+  available(key: Key): number {
+    return this._find(key)?.available ?? this.limit;
+  }
+
+  /** Takes permits of this key, waiting until it is this request's turn. As {@link Semaphore.acquire}. */
+  acquire(key: Key, options?: AcquireOptions): Promise<Permit> {
+    return this._request(key, (entry) => entry.acquire(options));
+  }
+
+  /** Takes permits of this key if that needs no waiting. As {@link Semaphore.tryAcquire}. */
+  tryAcquire(key: Key, options?: TryAcquireOptions): Permit | undefined {
+    return this._request(key, (entry) => entry.tryAcquire(options));
+  }
+
+  /** Runs `fn` with a permit of this key. As {@link Semaphore.run}. */
+  run<T>(key: Key, fn: () => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+    return this._request(key, (entry) => entry.run(fn, options));
+  }
+
+  /** @internal */
+  override _create(): Semaphore {
+    return new Semaphore(this.limit);
+  }
+}

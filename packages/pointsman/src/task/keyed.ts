@@ -1,0 +1,78 @@
+/**
+ * One primitive for each key, for exactly as long as it is in use.
+ *
+ * Invariant: a key has an entry while somebody holds it or waits for it, and only then. The entries
+ * never leave this module, only permits do; so nobody can hold on to an entry that was dropped, and one
+ * key can never have two.
+ */
+
+import { ClosedError } from './errors.js';
+import { readTerms, type WaitOptions, WaitQueue } from './queue.js';
+import type { Semaphore } from './semaphore.js';
+
+/** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
+export abstract class Keyed<Key, Entry extends Semaphore> {
+  readonly #entries = new Map<Key, Entry>();
+  readonly #drains = new WaitQueue<void>();
+  #closed: { readonly reason: unknown } | undefined;
+
+  /** How many keys are held or waited for. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Whether {@link close} has been called. */
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  /** The keys that are held or waited for, in the order in which they came into use. */
+  keys(): IterableIterator<Key> {
+    return this.#entries.keys();
+  }
+
+  /** How many requests wait for this key. */
+  waiting(key: Key): number {
+    return this._find(key)?.waiting ?? 0;
+  }
+
+  /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
+  async drain(options?: WaitOptions): Promise<void> {
+    const terms = readTerms(options, 1);
+    if (this.size > 0) await this.#drains.wait(terms);
+  }
+
+  /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
+  close(reason: unknown = new ClosedError('the primitive is closed')): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = { reason };
+    for (const entry of this.#entries.values()) entry.close(reason);
+  }
+
+  /** @internal */
+  abstract _create(): Entry;
+
+  /** @internal */
+  _find(key: Key): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** @internal Makes a request of the key's entry, which exists if only for this request. */
+  _request<Result>(key: Key, request: (entry: Entry) => Result): Result {
+    const found = this.#entries.get(key);
+    if (found !== undefined) return request(found);
+    const entry = this._create();
+    if (this.#closed !== undefined) entry.close(this.#closed.reason);
+    this.#entries.set(key, entry);
+    entry._whenIdle = () => {
+      this.#entries.delete(key);
+      if (this.size === 0) this.#drains.settleAll();
+    };
+    try {
+      return request(entry);
+    } finally {
+      // Refused, or over already: then nothing will ever come back to make it idle.
+      if (entry.idle && this.#entries.get(key) === entry) entry._whenIdle();
+    }
+  }
+}

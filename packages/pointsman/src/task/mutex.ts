@@ -1,0 +1,191 @@
+/**
+ * A mutual exclusion lock: one holder at a time, waiters first come, first served.
+ *
+ * A semaphore of one permit that also knows the owner of the permit that is out. Invariant: `owner`
+ * changes in the same step as the lock, also when the lock goes from one waiter to the next.
+ */
+
+import { describe, ReentrancyError } from './errors.js';
+import type { Terms, WaitOptions } from './queue.js';
+import { type Permit, Semaphore, type TryAcquireOptions } from './semaphore.js';
+
+/** What {@link Mutex.tryLock} may be told. */
+export interface TryLockOptions {
+  /**
+   * Who asks: any value but `undefined`, compared by identity. An owner that holds the lock already is
+   * refused with a `ReentrancyError`, instead of waiting for itself forever.
+   */
+  readonly owner?: unknown;
+}
+
+/** What {@link Mutex.lock} may be told. */
+export interface LockOptions extends WaitOptions, TryLockOptions {
+  /** As in `AcquireOptions.priority`. */
+  readonly priority?: number | undefined;
+}
+
+/**
+ * @internal The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
+ * several permits, so its limit stays 1.
+ */
+export class Gate extends Semaphore {
+  #holder: Permit | undefined;
+  #owner: unknown;
+
+  constructor() {
+    super(1);
+  }
+
+  get owner(): unknown {
+    return this.#holder?.released === false ? this.#owner : undefined;
+  }
+
+  override _refuse(terms: Terms): void {
+    super._refuse(terms);
+    const { owner } = terms;
+    if (owner !== undefined && owner === this.owner) {
+      throw new ReentrancyError(`owner ${describe(owner)} holds the lock already`, owner);
+    }
+  }
+
+  override _grant(terms: Terms): Permit {
+    this.#owner = terms.owner;
+    this.#holder = super._grant(terms);
+    return this.#holder;
+  }
+
+  override _idled(): void {
+    this.#owner = this.#holder = undefined;
+    super._idled();
+  }
+}
+
+/**
+ * Lets one in at a time.
+ *
+ * The laws are those of {@link Semaphore}: FIFO, giving up leaves no trace, release is exactly once, the
+ * caller's context is kept. The lock is not reentrant: a holder that locks again waits for itself,
+ * unless it says who it is with `owner` and is told so.
+ *
+ * @example
+ * ```ts
+ * import { Mutex } from 'pointsman';
+ *
+ * const mutex = new Mutex();
+ * let balance = 100;
+ *
+ * async function withdraw(amount: number): Promise<void> {
+ *   using lock = await mutex.lock();
+ *   const before = balance;
+ *   await new Promise((resolve) => setTimeout(resolve, 1));
+ *   balance = before - amount;
+ * }
+ *
+ * await Promise.all([withdraw(10), withdraw(20)]);
+ * console.log(balance); // 70
+ * ```
+ */
+export class Mutex {
+  readonly #gate = new Gate();
+
+  /** Whether somebody holds the lock. */
+  get locked(): boolean {
+    return !this.#gate.idle;
+  }
+
+  /** How many requests wait in the queue. */
+  get waiting(): number {
+    return this.#gate.waiting;
+  }
+
+  /** The `owner` that the holder gave; `undefined` while nobody holds the lock or the holder gave none. */
+  get owner(): unknown {
+    return this.#gate.owner;
+  }
+
+  /** Whether {@link close} has been called. */
+  get closed(): boolean {
+    return this.#gate.closed;
+  }
+
+  /**
+   * Takes the lock, waiting in the queue until it is this request's turn. The permit that it grants is
+   * the lock: release it, or let `using` do so.
+   *
+   * Never throws: it rejects as {@link Semaphore.acquire} does, and with a {@link ReentrancyError} when
+   * the same `owner` holds the lock.
+   *
+   * @example
+   * ```ts
+   * import { Mutex } from 'pointsman';
+   *
+   * const mutex = new Mutex();
+   * using lock = await mutex.lock({ owner: 'import', timeout: 1_000 });
+   * await mutex.lock({ owner: 'import' }).catch((error) => console.log(error.name)); // ReentrancyError
+   * ```
+   */
+  lock(options?: LockOptions): Promise<Permit> {
+    return this.#gate.acquire(options);
+  }
+
+  /**
+   * Takes the lock if that needs no waiting; otherwise it is `undefined` and nothing has changed.
+   *
+   * @throws The reason of {@link close}, if closed; a {@link ReentrancyError} when the same `owner`
+   * holds the lock.
+   */
+  tryLock(options?: TryLockOptions): Permit | undefined {
+    return this.#gate.tryAcquire(options as TryAcquireOptions);
+  }
+
+  /**
+   * Runs `fn` under the lock and unlocks when `fn` has returned, thrown or settled. The result, value or
+   * error, is that of `fn`.
+   *
+   * @example
+   * ```ts
+   * import { Mutex } from 'pointsman';
+   *
+   * const mutex = new Mutex();
+   * console.log(await mutex.run(() => mutex.locked)); // true
+   * console.log(mutex.locked); // false
+   * ```
+   */
+  run<T>(fn: () => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
+    return this.#gate.run(fn, options);
+  }
+
+  /**
+   * For code that must only run under the lock: throws unless `lock` is held, and is a lock of this very
+   * mutex.
+   *
+   * @throws {TypeError} naming what is wrong.
+   *
+   * @example
+   * ```ts
+   * import { Mutex } from 'pointsman';
+   *
+   * const mutex = new Mutex();
+   * const lock = await mutex.lock();
+   * mutex.assertHeldBy(lock);
+   * lock.release();
+   * try { mutex.assertHeldBy(lock); } catch (error) { console.log((error as Error).name); } // TypeError
+   * ```
+   */
+  assertHeldBy(lock: Permit): void {
+    if (lock?._issuer !== this.#gate) {
+      const state = lock?.released ? 'a lock that was released' : 'something else';
+      throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
+    }
+  }
+
+  /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
+  drain(options?: WaitOptions): Promise<void> {
+    return this.#gate.drain(options);
+  }
+
+  /** Sends all waiters away and refuses all requests from now on. As {@link Semaphore.close}. */
+  close(reason?: unknown): void {
+    this.#gate.close(reason);
+  }
+}
