@@ -24,8 +24,16 @@ export interface Measurement {
   readonly ok: boolean;
   /** Why it failed, or what drove it. */
   readonly note?: string;
-  /** Raw samples per measure, in the row's unit. */
+  /**
+   * Raw samples per measure, in the row's unit: finite numbers, at least one per measure of the
+   * cell's rows. Where there are more than 201, the harness keeps 201 evenly spaced quantiles.
+   */
   readonly samples: Readonly<Record<string, readonly number[]>>;
+  /**
+   * Set when the subject did the work but broke a promise that others keep (it lost the caller's
+   * async context): what it broke. It is shown, and never chosen as the row's best peer.
+   */
+  readonly unequal?: string;
 }
 
 /** How long a cell may take; the quick mode shortens both. */
@@ -38,6 +46,10 @@ export interface Budget {
 export interface Cell {
   readonly id: string;
   readonly subjects: readonly string[];
+  /** What one run takes beyond its budget (servers to start, requests to send); a first guess. */
+  readonly expectedMilliseconds?: number;
+  /** After this long the cell has failed and is killed with all it started. Default: 30 000. */
+  readonly limitMilliseconds?: number;
   /** Runs inside the cell's own process and must check the subject's result. */
   measure(subject: string, budget: Budget): Promise<Measurement>;
 }
@@ -46,6 +58,8 @@ export interface Cell {
 export interface Row {
   /** Unique in the table; as the report prints it. */
   readonly row: string;
+  /** The document's own heading of this column; absent where the row is not the document's. */
+  readonly column?: string;
   readonly cell: string;
   /** The key in Measurement.samples. */
   readonly measure: string;
@@ -60,11 +74,21 @@ export interface Row {
 export interface Table {
   readonly table: string;
   readonly title: string;
+  /** Fills the report's first sentence: `<ours> is 1.1 times faster than <peer>, ..., <where>`. */
+  readonly headline?: { readonly ours: string; readonly where: string };
   /** Where the published figures come from. */
-  readonly document: { readonly title: string; readonly source: string };
+  readonly document: {
+    readonly title: string;
+    readonly source: string;
+    /** The document published the best of this many runs; the report shows the same of ours. */
+    readonly bestOf?: number;
+  };
   readonly subjects: readonly Subject[];
+  /** The first cell is the document's own; its rows are the document's columns, in their order. */
   readonly cells: readonly Cell[];
   readonly rows: readonly Row[];
+  /** Further npm packages that decide the figures (a runtime, a driver); the report names them. */
+  readonly tools?: readonly string[];
   /** Brings what the cells need (servers, bundles, drivers) before the first round; prints nothing. */
   prepare?(report: (line: string) => void): Promise<void>;
 }

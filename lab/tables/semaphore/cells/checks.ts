@@ -1,0 +1,65 @@
+/**
+ * What every subject must keep before its speed means anything, tried outside the timed part.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { PermitForm, RunForm, Work } from '../subject.js';
+
+/** Does the work while holding what the subject gives. */
+export type Enter = (work: Work) => Promise<unknown>;
+
+export function enterWithPermit(form: PermitForm, library: unknown, limit: number): Enter {
+  const semaphore = form.create(library, limit);
+  return (work) =>
+    // A callback, as an await would bring the caller's context back by itself.
+    form.acquire(semaphore).then(async (permit) => {
+      await work();
+      form.release(semaphore, permit);
+    });
+}
+
+export function enterWithRun(form: RunForm, library: unknown, limit: number): Enter {
+  const runner = form.create(library, limit);
+  return (work) => form.run(runner, work, library);
+}
+
+const tasks = 40;
+
+/** As many inside as the limit allows, never one more, and in the order in which they came. */
+export async function checkExclusion(enter: Enter, limit: number): Promise<void> {
+  let inside = 0;
+  let most = 0;
+  const order: number[] = [];
+  const all = Array.from({ length: tasks }, (_, index) =>
+    enter(async () => {
+      order.push(index);
+      inside += 1;
+      most = Math.max(most, inside);
+      await undefined;
+      await undefined;
+      inside -= 1;
+    }),
+  );
+  await Promise.all(all);
+  if (order.length !== tasks) throw new Error(`let ${order.length} of ${tasks} tasks in`);
+  if (most !== limit) throw new Error(`let ${most} in at once, expected ${limit}`);
+  if (order.some((task, index) => task !== index)) throw new Error('let tasks in out of order');
+}
+
+/**
+ * Whether the work of each caller sees that caller's AsyncLocalStorage. Call it after measuring:
+ * on Node 20 the first use of a store makes every later promise of the process slower.
+ */
+export async function keepsContext(enter: Enter): Promise<boolean> {
+  const storage = new AsyncLocalStorage<number>();
+  const seen: (number | undefined)[] = [];
+  const callers = Array.from({ length: 3 }, (_, caller) =>
+    storage.run(caller, () =>
+      enter(async () => {
+        seen.push(storage.getStore());
+        await undefined;
+      }),
+    ),
+  );
+  await Promise.all(callers);
+  return seen.length === callers.length && seen.every((store, caller) => store === caller);
+}

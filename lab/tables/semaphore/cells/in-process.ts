@@ -1,0 +1,55 @@
+/**
+ * A cell that measures its subject in its own process: checks that it excludes, times its
+ * workloads, then sees whether it kept the callers' async context.
+ */
+import type { Budget, Cell, Measurement } from '../../../harness/table.js';
+import type { SemaphoreSubject } from '../subject.js';
+import { subjectNamed, subjects } from '../subjects/index.js';
+import type { Workload } from '../workloads/workload.js';
+import { checkExclusion, type Enter, keepsContext } from './checks.js';
+import { sample } from './sample.js';
+
+export interface InProcess<Form> {
+  readonly id: string;
+  readonly limit: number;
+  /** How many times the usual budget it takes until its samples say something. */
+  readonly longer?: number;
+  /** The floor that stands under this cell's rows. */
+  readonly floor: SemaphoreSubject;
+  /** What the cell uses of a subject; undefined where the subject lacks it. */
+  form(subject: SemaphoreSubject): Form | undefined;
+  enter(form: Form, library: unknown, limit: number): Enter;
+  /** By measure. They share the budget. */
+  readonly workloads: Readonly<
+    Record<string, (form: Form, library: unknown, budget: Budget) => Workload>
+  >;
+}
+
+const lostContext = "ran the work in another caller's AsyncLocalStorage context";
+
+export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
+  const { id, limit, longer = 1, floor, form, enter, workloads } = cell;
+  const contenders = subjects.filter((subject) => subject.role !== 'floor' && form(subject));
+
+  async function measure(name: string, budget: Budget): Promise<Measurement> {
+    const subject = subjectNamed(name);
+    const used = form(subject);
+    if (used === undefined) throw new Error(`cell ${id}: ${name} has not what it needs`);
+    const library = await subject.load();
+    if (subject !== floor) await checkExclusion(enter(used, library, limit), limit);
+    const prepared = Object.entries(workloads).map(([measure, prepare]) => [
+      measure,
+      prepare(used, library, budget),
+    ]);
+    const samples = await sample(Object.fromEntries(prepared), {
+      warmupMilliseconds: budget.warmupMilliseconds * longer,
+      measureMilliseconds: budget.measureMilliseconds * longer,
+    });
+    if (subject === floor || (await keepsContext(enter(used, library, 1)))) {
+      return { ok: true, samples };
+    }
+    return { ok: true, samples, note: lostContext, unequal: lostContext };
+  }
+
+  return { id, subjects: [...contenders, floor].map((subject) => subject.name), measure };
+}

@@ -1,0 +1,113 @@
+/**
+ * The cells that run in Node, in their own process: which subjects each takes, over which floor,
+ * and the workloads that it times. Workloads of the same subjects share a process, so that a round
+ * over all subjects stays short.
+ */
+import bareCounter from '../floors/bare-counter.js';
+import barePromises from '../floors/bare-promises.js';
+import calledDirectly from '../floors/called-directly.js';
+import promisesWithListeners from '../floors/promises-with-listeners.js';
+import sharedPromise from '../floors/shared-promise.js';
+import { has, type PermitForm, type RunForm, type With } from '../subject.js';
+import { abortedPermits, abortedRuns } from '../workloads/aborted.js';
+import { documentAwaited } from '../workloads/awaited.js';
+import { contendedByOne, contendedByTen } from '../workloads/contended.js';
+import { deepQueue } from '../workloads/deep.js';
+import { queueOf } from '../workloads/depth.js';
+import { runQueued, runSerial, runTen } from '../workloads/run.js';
+import { triedFirst, uncontended } from '../workloads/uncontended.js';
+import { enterWithPermit, enterWithRun } from './checks.js';
+import { inProcessCell } from './in-process.js';
+
+export const waitingCell = inProcessCell<PermitForm>({
+  id: 'waiting',
+  limit: 1,
+  longer: 1.5,
+  floor: barePromises,
+  form: ({ permits }) => permits,
+  enter: enterWithPermit,
+  workloads: {
+    documentAwaited,
+    contendedByOne,
+    queueOf10: queueOf(10),
+    queueOf100: queueOf(100),
+    queueOf5000: queueOf(5_000),
+  },
+});
+
+export const contendedByTenCell = inProcessCell<PermitForm>({
+  id: 'contended-10',
+  limit: 10,
+  floor: barePromises,
+  form: ({ permits }) => (permits?.onlyOne ? undefined : permits),
+  enter: enterWithPermit,
+  workloads: { contendedByTen },
+});
+
+export const uncontendedCell = inProcessCell<PermitForm>({
+  id: 'uncontended',
+  limit: 1,
+  floor: sharedPromise,
+  form: ({ permits }) => permits,
+  enter: enterWithPermit,
+  workloads: { uncontended },
+});
+
+export const triedFirstCell = inProcessCell<With<PermitForm, 'tryAcquire'>>({
+  id: 'tried-first',
+  limit: 1,
+  floor: bareCounter,
+  form: ({ permits }) => (has(permits, 'tryAcquire') ? permits : undefined),
+  enter: enterWithPermit,
+  workloads: { triedFirst },
+});
+
+export const deepCell = inProcessCell<PermitForm>({
+  id: 'deep',
+  limit: 1,
+  longer: 2,
+  floor: barePromises,
+  form: ({ permits }) => permits,
+  enter: enterWithPermit,
+  workloads: { deepQueue },
+});
+
+export const abortedCell = inProcessCell<
+  With<PermitForm, 'acquireWithSignal'> | With<RunForm, 'runWithSignal'>
+>({
+  id: 'aborted',
+  limit: 1,
+  longer: 2,
+  floor: promisesWithListeners,
+  form: ({ permits, run }) => {
+    if (has(permits, 'acquireWithSignal')) return permits;
+    return has(run, 'runWithSignal') ? run : undefined;
+  },
+  enter: (form, library, limit) =>
+    'acquire' in form ? enterWithPermit(form, library, limit) : enterWithRun(form, library, limit),
+  workloads: {
+    aborted: (form, library) =>
+      'acquire' in form ? abortedPermits(form, library) : abortedRuns(form, library),
+  },
+});
+
+// A queue that calls the next function out of the end of the one before is fast and loses the
+// caller's AsyncLocalStorage context; these two cells find out who does.
+export const runCell = inProcessCell<RunForm>({
+  id: 'run',
+  limit: 1,
+  longer: 1.5,
+  floor: calledDirectly,
+  form: ({ run }) => run,
+  enter: enterWithRun,
+  workloads: { runSerial, runQueued },
+});
+
+export const runTenCell = inProcessCell<RunForm>({
+  id: 'run-10',
+  limit: 10,
+  floor: calledDirectly,
+  form: ({ run }) => (run?.onlyOne ? undefined : run),
+  enter: enterWithRun,
+  workloads: { runTen },
+});

@@ -1,0 +1,42 @@
+/**
+ * autocannon, which stands in until oha is there. Its own rate is counted per second and its
+ * latencies are whole milliseconds, so the times are taken from each response.
+ */
+import type { Result } from 'autocannon';
+import type { Driver, Load, LoadResult } from './driver.js';
+
+export const autocannonDriver: Driver = { name: 'autocannon', send };
+
+/** How often autocannon looks whether it is done; by default once a second. */
+const sampleInt = 10;
+
+async function send(
+  url: string,
+  { requests, connections }: Load,
+  expected: string,
+): Promise<LoadResult> {
+  // Loaded here, as the processes of the other cells have no use for it.
+  const { default: autocannon } = await import('autocannon');
+  const milliseconds: number[] = [];
+  let accepted = 0;
+  const startedAt = performance.now();
+  let lastAt = startedAt;
+  const { mismatches } = await new Promise<Result>((resolve, reject) => {
+    const running = autocannon(
+      { url, amount: requests, connections, sampleInt, verifyBody: (body) => body === expected },
+      (error, result) => (error ? reject(error) : resolve(result)),
+    );
+    running.on('response', (_client, statusCode, _bytes, responseMilliseconds) => {
+      lastAt = performance.now();
+      milliseconds.push(responseMilliseconds);
+      if (statusCode === 200) accepted += 1;
+    });
+  });
+  const sum = milliseconds.reduce((total, each) => total + each, 0);
+  return {
+    totalSeconds: (lastAt - startedAt) / 1_000,
+    averageSeconds: sum / milliseconds.length / 1_000,
+    slowestSeconds: Math.max(...milliseconds) / 1_000,
+    answered: accepted - mismatches,
+  };
+}

@@ -1,0 +1,57 @@
+/** oha, which the document used: from the lab's own tools, or from the path. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Driver, Load, LoadResult } from './driver.js';
+
+const tools = fileURLToPath(new URL('../../../../.tools/bin/', import.meta.url));
+
+interface Output {
+  readonly summary: {
+    readonly total: number;
+    readonly average: number;
+    readonly slowest: number;
+    readonly totalData: number;
+  };
+  readonly statusCodeDistribution: Readonly<Record<string, number>>;
+}
+
+export function ohaDriver(): Driver | undefined {
+  const folders = [tools, ...(process.env.PATH ?? '').split(delimiter)];
+  const program = folders.map((folder) => join(folder, 'oha')).find(isExecutable);
+  if (program === undefined) return undefined;
+  return { name: 'oha', send: (url, load, expected) => send(program, url, load, expected) };
+}
+
+async function send(
+  program: string,
+  url: string,
+  { requests, connections }: Load,
+  expected: string,
+): Promise<LoadResult> {
+  // Loaded here, as the processes of the other cells have no use for it.
+  const { x } = await import('tinyexec');
+  const numbers = ['-n', String(requests), '-c', String(connections)];
+  const { stdout } = await x(program, ['--no-tui', '--output-format', 'json', ...numbers, url], {
+    throwOnError: true,
+  });
+  const { summary, statusCodeDistribution }: Output = JSON.parse(stdout);
+  const ok = statusCodeDistribution['200'] ?? 0;
+  // It keeps no bodies, only their length in all.
+  const rightBodies = summary.totalData / expected.length;
+  return {
+    totalSeconds: summary.total,
+    averageSeconds: summary.average,
+    slowestSeconds: summary.slowest,
+    answered: Math.min(ok, rightBodies),
+  };
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,12 @@
+import { defineSubject } from '../subject.js';
+
+export default defineSubject({
+  name: 'called directly',
+  role: 'floor',
+  note: 'The function called at once; nothing is limited.',
+  load: async () => undefined,
+  run: {
+    create: () => undefined,
+    run: (_, work) => work(),
+  },
+});

@@ -1,0 +1,15 @@
+import { defineSubject } from '../subject.js';
+
+const resolved = Promise.resolve();
+
+export default defineSubject({
+  name: 'shared promise',
+  role: 'floor',
+  note: 'An await of one promise that is resolved already; no semaphore.',
+  load: async () => undefined,
+  permits: {
+    create: () => undefined,
+    acquire: () => resolved,
+    release: () => {},
+  },
+});

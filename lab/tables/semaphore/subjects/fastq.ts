@@ -1,0 +1,13 @@
+import { defineSubject, type Work } from '../subject.js';
+
+export default defineSubject({
+  name: 'fastq',
+  role: 'peer',
+  package: 'fastq',
+  note: 'fastq.promise, with a worker that calls the function it is given.',
+  load: () => import('fastq'),
+  run: {
+    create: ({ default: fastq }, limit) => fastq.promise((work: Work) => work(), limit),
+    run: (queue, work) => queue.push(work),
+  },
+});

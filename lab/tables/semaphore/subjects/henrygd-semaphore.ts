@@ -1,0 +1,17 @@
+import { defineSubject } from '../subject.js';
+
+export default defineSubject({
+  name: '@henrygd/semaphore',
+  role: 'peer',
+  package: '@henrygd/semaphore',
+  load: () => import('@henrygd/semaphore'),
+  permits: {
+    create: ({ getSemaphore }, limit) => getSemaphore(undefined, limit),
+    acquire: (semaphore) => semaphore.acquire(),
+    release: (semaphore) => semaphore.release(),
+    asPublished: {
+      // The limit stands where the key belongs: the semaphore of key 1, with the default limit 1.
+      create: ({ getSemaphore }) => getSemaphore(1),
+    },
+  },
+});

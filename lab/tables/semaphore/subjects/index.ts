@@ -1,0 +1,73 @@
+/**
+ * Every subject of the table, in the order in which the report lists them: ours, the peers of the
+ * published document, the other semaphores and locks, those that only run a function, the floors.
+ *
+ * A peer is added by a file beside this one and its place here. The cells take it up by themselves,
+ * each according to what it has; only the document's cell names its subjects.
+ */
+
+import bareCounter from '../floors/bare-counter.js';
+import barePromises from '../floors/bare-promises.js';
+import calledDirectly from '../floors/called-directly.js';
+import emptyRequest from '../floors/empty-request.js';
+import promisesWithListeners from '../floors/promises-with-listeners.js';
+import sharedPromise from '../floors/shared-promise.js';
+import type { SemaphoreSubject } from '../subject.js';
+import asyncLock from './async-lock.js';
+import asyncMutex from './async-mutex.js';
+import asyncSema from './async-sema.js';
+import awaitSemaphore from './await-semaphore.js';
+import effect from './effect.js';
+import esToolkit from './es-toolkit.js';
+import esfxAsyncSemaphore from './esfx-async-semaphore.js';
+import fastq from './fastq.js';
+import henrygdQueue from './henrygd-queue.js';
+import henrygdQueueAsyncStorage from './henrygd-queue-async-storage.js';
+import henrygdSemaphore from './henrygd-semaphore.js';
+import matrixaiAsyncLocks from './matrixai-async-locks.js';
+import pLimit from './p-limit.js';
+import pQueue from './p-queue.js';
+import pointsman from './pointsman.js';
+import radashi from './radashi.js';
+import rocicorpLock from './rocicorp-lock.js';
+import sapphireAsyncQueue from './sapphire-async-queue.js';
+import semaphoreAsyncAwait from './semaphore-async-await.js';
+import shopifySemaphore from './shopify-semaphore.js';
+
+export const subjects: readonly SemaphoreSubject[] = [
+  pointsman,
+  henrygdSemaphore,
+  asyncMutex,
+  asyncSema,
+  shopifySemaphore,
+  awaitSemaphore,
+  esToolkit,
+  semaphoreAsyncAwait,
+  radashi,
+  esfxAsyncSemaphore,
+  matrixaiAsyncLocks,
+  rocicorpLock,
+  sapphireAsyncQueue,
+  henrygdQueue,
+  henrygdQueueAsyncStorage,
+  pLimit,
+  pQueue,
+  fastq,
+  asyncLock,
+  effect,
+  emptyRequest,
+  barePromises,
+  sharedPromise,
+  bareCounter,
+  promisesWithListeners,
+  calledDirectly,
+];
+
+export function subjectNamed(name: string): SemaphoreSubject {
+  const found = subjects.find((subject) => subject.name === name);
+  if (!found) {
+    const names = subjects.map((subject) => subject.name).join(', ');
+    throw new RangeError(`subject ${JSON.stringify(name)}: expected one of ${names}`);
+  }
+  return found;
+}

@@ -1,0 +1,8 @@
+/** The npm package brings no types. */
+declare module 'workerd' {
+  const workerd: {
+    /** The path of this platform's program. */
+    readonly default: string;
+  };
+  export default workerd;
+}

@@ -1,0 +1,31 @@
+/**
+ * The document's loop with `await` in place of `.then`: a fresh semaphore of 1 and 5,000 waiters,
+ * each of which counts itself and releases at once.
+ */
+import type { PermitForm } from '../subject.js';
+import { expectCount, type Workload } from './workload.js';
+
+const waiters = 5_000;
+
+export function documentAwaited(form: PermitForm, library: unknown): Workload {
+  const { create, acquire, release, open } = form;
+  let count = 0;
+
+  async function waiter(semaphore: unknown): Promise<void> {
+    const permit = await acquire(semaphore);
+    count += 1;
+    release(semaphore, permit);
+  }
+
+  async function batch(): Promise<void> {
+    count = 0;
+    const semaphore = create(library, 1);
+    let last: Promise<void> | undefined;
+    for (let issued = 0; issued < waiters; issued++) last = waiter(semaphore);
+    open?.(semaphore, 1);
+    await last;
+    expectCount('waiters let in', count, waiters);
+  }
+
+  return { operations: waiters, batch };
+}

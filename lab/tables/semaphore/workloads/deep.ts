@@ -1,0 +1,67 @@
+/**
+ * One queue of 100,000 behind one holder.
+ *
+ * A queue whose cost grows with its length takes seconds or minutes for it, in one run of
+ * microtasks that no timer can interrupt. So the waiters themselves look at the clock, and stop the
+ * batch as soon as its pace says that it will not be done in time.
+ */
+import type { Budget } from '../../../harness/table.js';
+import type { PermitForm } from '../subject.js';
+import { expectCount, type Workload } from './workload.js';
+
+const waiters = 100_000;
+const between = 1_024;
+/** What a slow start or one collection of garbage may take without saying anything of the pace. */
+const graceMilliseconds = 300;
+
+export function deepQueue(form: PermitForm, library: unknown, budget: Budget): Workload {
+  const { create, acquire, release, open } = form;
+  const semaphore = create(library, 1);
+  const patience = Math.max(1_000, 10 * budget.measureMilliseconds);
+  let count = 0;
+  let startedAt = 0;
+  let stop: (reason: Error) => void;
+
+  function tooSlow(done: number, what: string): Error | undefined {
+    if (done % between !== 0) return undefined;
+    const taken = performance.now() - startedAt;
+    if (taken <= graceMilliseconds + (patience * done) / waiters) return undefined;
+    const soFar = `${done} of ${waiters} ${what} after ${(taken / 1_000).toFixed(1)} s`;
+    return new Error(`would not be done in ${patience / 1_000} s: ${soFar}`);
+  }
+
+  async function waiter(): Promise<void> {
+    const permit = await acquire(semaphore);
+    count += 1;
+    const reason = tooSlow(count, 'waiters let in');
+    if (reason) stop(reason);
+    else release(semaphore, permit);
+  }
+
+  async function fillAndEmpty(): Promise<void> {
+    count = 0;
+    const holding = acquire(semaphore);
+    open?.(semaphore, 1);
+    const permit = await holding;
+    let last: Promise<void> | undefined;
+    startedAt = performance.now();
+    for (let queued = 0; queued < waiters; queued++) {
+      const reason = tooSlow(queued, 'waiters queued');
+      if (reason) throw reason;
+      last = waiter();
+    }
+    startedAt = performance.now();
+    release(semaphore, permit);
+    await last;
+    expectCount('waiters let in', count, waiters);
+  }
+
+  async function batch(): Promise<void> {
+    const stopped = new Promise<never>((_, reject) => {
+      stop = reject;
+    });
+    await Promise.race([fillAndEmpty(), stopped]);
+  }
+
+  return { operations: waiters + 1, batch };
+}

@@ -1,0 +1,44 @@
+/**
+ * Nobody else is there: acquire and release in turn, awaited each time, and the same with the
+ * synchronous attempt before it where a subject has one.
+ */
+import type { PermitForm, With } from '../subject.js';
+import { expectCount, type Workload } from './workload.js';
+
+const awaitedPairs = 1_000;
+// So many that a batch of the synchronous ones takes longer than the clock's resolution.
+const triedPairs = 20_000;
+
+export function uncontended(form: PermitForm, library: unknown): Workload {
+  const { create, acquire, release } = form;
+  const semaphore = create(library, 1);
+
+  async function batch(): Promise<void> {
+    let count = 0;
+    for (let pair = 0; pair < awaitedPairs; pair++) {
+      const permit = await acquire(semaphore);
+      count += 1;
+      release(semaphore, permit);
+    }
+    expectCount('permits had', count, awaitedPairs);
+  }
+
+  return { operations: awaitedPairs, batch };
+}
+
+export function triedFirst(form: With<PermitForm, 'tryAcquire'>, library: unknown): Workload {
+  const { create, acquire, tryAcquire, release } = form;
+  const semaphore = create(library, 1);
+
+  async function batch(): Promise<void> {
+    let count = 0;
+    for (let pair = 0; pair < triedPairs; pair++) {
+      const permit = tryAcquire(semaphore) ?? (await acquire(semaphore));
+      count += 1;
+      release(semaphore, permit);
+    }
+    expectCount('permits had', count, triedPairs);
+  }
+
+  return { operations: triedPairs, batch };
+}
