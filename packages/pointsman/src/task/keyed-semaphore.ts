@@ -2,7 +2,6 @@
 
 import { checkInteger } from './errors.js';
 import { Keyed } from './keyed.js';
-import type { WaitOptions } from './queue.js';
 import {
   type AcquireOptions,
   type Permit,

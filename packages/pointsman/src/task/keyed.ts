@@ -39,7 +39,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
   /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
     const terms = readTerms(options, 1);
-    if (this.size > 0) await this.#drains.wait(terms);
+    if (this.size > 0) await this.#drains.insert(terms);
   }
 
   /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */

@@ -57,6 +57,7 @@ export class Permit {
   constructor(issuer: Semaphore, permits: number, promised?: boolean) {
     this._issuer = issuer;
     this.permits = permits;
+    // biome-ignore lint/correctness/noConstructorReturn: explained above, and only internal
     if (promised) return Promise.resolve(this) as never;
   }
 
@@ -82,6 +83,7 @@ export class Permit {
 
 /** A permit handed to a waiter: the resolve function's search for a `then` ends at its first step. */
 class HandedPermit extends Permit {
+  // biome-ignore lint/suspicious/noThenProperty: undefined, so that nobody takes it for a promise
   readonly then = undefined;
 }
 
@@ -203,13 +205,13 @@ export class Semaphore {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     if (options === undefined && this.#closed === undefined) {
-      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.wait();
+      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.append();
     }
     try {
       const terms = readTerms(options, this.#limit);
       const permit = this.#take(terms);
       if (permit !== undefined) return Promise.resolve(permit);
-      return this.#queue.wait(terms, () => this.#serve());
+      return this.#queue.insert(terms, () => this.#serve());
     } catch (error) {
       return Promise.reject(error);
     }
@@ -310,7 +312,7 @@ export class Semaphore {
     const terms = readTerms(options, 1);
     if (this.idle) return;
     this.#drains ??= new WaitQueue();
-    await this.#drains.wait(terms);
+    await this.#drains.insert(terms);
   }
 
   /**
@@ -352,7 +354,7 @@ export class Semaphore {
 
   /** Takes one permit, if there is one for a newcomer. */
   #enter(): boolean {
-    if (this.#free <= 0 || this.#queue.length > 0 || this.#closed !== undefined) return false;
+    if (this.#free <= 0 || priorityOf(this.#queue.next) >= 0 || this.#closed) return false;
     this.#free--;
     return true;
   }

@@ -1,0 +1,69 @@
+/**
+ * The process of one cell: `node cell-process.js <table module> <cell> <subject> <budget>`.
+ *
+ * Invariant: prints one line of JSON, a Measurement, as its last line; and ends only after what it
+ * started has ended, so that all the processor time it caused is counted as the lab's own.
+ */
+import { Console } from 'node:console';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { quantileSorted } from 'simple-statistics';
+import type { Budget, Measurement, Table } from './table.js';
+import { cellOf, rowsOf } from './tables.js';
+
+const mostSamples = 201;
+const farewellMilliseconds = 2000;
+
+const [module = '', cellId = '', subject = '', budget = '{}'] = process.argv.slice(2);
+// The last line of standard output is the result; what a subject says goes elsewhere.
+globalThis.console = new Console(process.stderr, process.stderr);
+
+const measurement = await measure(module, cellId, subject, JSON.parse(budget));
+await childrenToEnd();
+process.stdout.write(`\n${JSON.stringify(measurement)}\n`, () => process.exit(0));
+
+async function measure(
+  module: string,
+  cellId: string,
+  subject: string,
+  budget: Budget,
+): Promise<Measurement> {
+  try {
+    const table: Table = (await import(pathToFileURL(module).href)).default;
+    const cell = cellOf(table, cellId);
+    const found = await cell.measure(subject, budget);
+    if (!found.ok) return { ...found, samples: {} };
+    const wrong = rowsOf(table, cell).find((row) => !usable(found.samples[row.measure]));
+    if (wrong) {
+      const note = `gave no finite samples of ${wrong.measure}`;
+      return { ok: false, note, samples: {} };
+    }
+    const samples = Object.entries(found.samples).map(([name, all]) => [name, thin(all)]);
+    return { ...found, samples: Object.fromEntries(samples) };
+  } catch (error) {
+    return { ok: false, note: error instanceof Error ? error.message : String(error), samples: {} };
+  }
+}
+
+function usable(samples: readonly number[] | undefined): boolean {
+  return samples !== undefined && samples.length > 0 && samples.every(Number.isFinite);
+}
+
+/** In the order they were taken when few; else as quantiles, which keep median and both ends. */
+function thin(samples: readonly number[]): number[] {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const kept =
+    samples.length <= mostSamples
+      ? samples
+      : Array.from({ length: mostSamples }, (_, index) =>
+          quantileSorted(sorted, index / (mostSamples - 1)),
+        );
+  return kept.map((sample) => Number(sample.toPrecision(6)));
+}
+
+async function childrenToEnd(): Promise<void> {
+  const until = performance.now() + farewellMilliseconds;
+  while (process.getActiveResourcesInfo().includes('ProcessWrap') && performance.now() < until) {
+    await pause(5);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Runs one cell in a process of its own and always comes back: with samples, or with a note that
+ * says how it failed.
+ *
+ * Invariant: when a run is over, by whatever end, its whole process group is gone.
+ */
+import { fileURLToPath } from 'node:url';
+import { x } from 'tinyexec';
+import type { Budget, Cell, Measurement } from './table.js';
+
+export interface CellRun extends Measurement {
+  readonly milliseconds: number;
+  /** The process broke down without a measurement, so nothing was learned about the subject. */
+  readonly crashed: boolean;
+}
+
+const defaultLimitMilliseconds = 30_000;
+const endedWhileAwaiting = 13;
+const program = fileURLToPath(new URL('./cell-process.js', import.meta.url));
+
+export async function runCell(options: {
+  readonly module: string;
+  readonly cell: Cell;
+  readonly subject: string;
+  readonly budget: Budget;
+  readonly signal: AbortSignal;
+}): Promise<CellRun> {
+  const { module, cell, subject, budget, signal } = options;
+  const limit = cell.limitMilliseconds ?? defaultLimitMilliseconds;
+  const startedAt = performance.now();
+  signal.throwIfAborted();
+  const running = x(process.execPath, [program, module, cell.id, subject, JSON.stringify(budget)], {
+    nodeOptions: {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_ENV: 'production' },
+    },
+  });
+  const killGroup = () => killProcessGroup(running.pid);
+  let timedOut = false;
+  const alarm = setTimeout(() => {
+    timedOut = true;
+    killGroup();
+  }, limit);
+  signal.addEventListener('abort', killGroup);
+  // A server left behind would hold the pipes open and never let this run end.
+  running.process?.once('exit', killGroup);
+  try {
+    const { stdout, stderr, exitCode } = await running;
+    signal.throwIfAborted();
+    const milliseconds = performance.now() - startedAt;
+    const failed = (note: string, crashed: boolean): CellRun => {
+      return { ok: false, note, samples: {}, milliseconds, crashed };
+    };
+    if (timedOut) return failed(`did not finish within ${limit / 1000} s`, false);
+    if (exitCode === endedWhileAwaiting) {
+      return failed('ended with a promise that never settled', false);
+    }
+    const measurement = exitCode === 0 ? lastMeasurement(stdout) : undefined;
+    if (!measurement) return failed(lastWords(stderr, exitCode), true);
+    return { ...measurement, milliseconds, crashed: false };
+  } finally {
+    clearTimeout(alarm);
+    signal.removeEventListener('abort', killGroup);
+  }
+}
+
+function killProcessGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // Nobody is left in the group.
+  }
+}
+
+function lastMeasurement(stdout: string): Measurement | undefined {
+  try {
+    return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+function lastWords(stderr: string, exitCode: number | undefined): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const said = lines.find((line) => /^(\w*Error|Uncaught)\b.*:/.test(line));
+  return (
+    said ?? `its process broke down (${exitCode === undefined ? 'killed' : `exit ${exitCode}`})`
+  );
+}

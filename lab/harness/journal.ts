@@ -1,0 +1,187 @@
+/**
+ * The raw data: one line of JSON per finished group of a round, in the order they were measured.
+ *
+ * Invariant: the file is only ever appended to while its key (table, machine, versions, code)
+ * holds, so an interrupted run loses at most the group it was in, and everything that is reported
+ * can be computed again from here.
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Load } from './load.js';
+import type { Machine } from './machine.js';
+import type { Budget } from './table.js';
+
+/** The first line: what every line below was measured with. */
+export interface Header {
+  readonly kind: 'table';
+  readonly table: string;
+  readonly key: string;
+  readonly machine: Machine;
+  readonly wakeUpMicroseconds: number;
+  /** By npm package. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** From here these cells are measured anew; what stands above about them is superseded. */
+export interface Start {
+  readonly kind: 'start';
+  readonly cells: readonly string[];
+  readonly budget: Budget;
+}
+
+export interface SubjectRound {
+  readonly subject: string;
+  /** The second run of the same subject, which shows the noise. */
+  readonly control: boolean;
+  readonly ok: boolean;
+  readonly note: string;
+  readonly milliseconds: number;
+  readonly samples: Readonly<Record<string, readonly number[]>>;
+}
+
+/** All subjects of one cell, measured back to back. */
+export interface GroupRound {
+  readonly kind: 'round';
+  readonly cell: string;
+  readonly round: number;
+  readonly date: string;
+  /** How often the group was measured in this round; only the calmest is kept. */
+  readonly attempts: number;
+  readonly load: Load | null;
+  readonly subjects: readonly SubjectRound[];
+}
+
+/** These cells have all the rounds they were asked for. */
+export interface End {
+  readonly kind: 'end';
+  readonly cells: readonly string[];
+}
+
+type Line = Header | Start | GroupRound | End;
+
+/** What the journal holds about one cell. */
+export interface Group {
+  readonly budget: Budget;
+  readonly rounds: GroupRound[];
+  finished: boolean;
+}
+
+export interface JournalContent {
+  readonly header: Header;
+  readonly groups: Map<string, Group>;
+}
+
+export function readJournal(path: string): JournalContent | undefined {
+  if (!existsSync(path)) return undefined;
+  const lines = readFileSync(path, 'utf8').split('\n').flatMap(parseLine);
+  const [header] = lines;
+  if (header?.kind !== 'table') return undefined;
+  const groups = new Map<string, Group>();
+  for (const line of lines) {
+    if (line.kind === 'start') {
+      for (const cell of line.cells) {
+        groups.set(cell, { budget: line.budget, rounds: [], finished: false });
+      }
+    } else if (line.kind === 'round') {
+      groups.get(line.cell)?.rounds.push(line);
+    } else if (line.kind === 'end') {
+      for (const cell of line.cells) {
+        const group = groups.get(cell);
+        if (group) group.finished = true;
+      }
+    }
+  }
+  return { header, groups };
+}
+
+/** A line that was cut short by an interruption is left out. */
+function parseLine(text: string): Line[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return [];
+  }
+}
+
+function lineOf(line: Line): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+export class Journal {
+  readonly #path: string;
+  readonly #header: Header;
+  readonly #cells: readonly string[];
+  readonly #budget: Budget;
+  /** The cells that start anew. */
+  readonly #anew: readonly string[];
+  /** True when the file goes on; false when it is written from its first line. */
+  readonly #keepsFile: boolean;
+  readonly #content: JournalContent;
+
+  /**
+   * Finds out what to do and touches nothing: go on where an interrupted run of the same key and
+   * budget stopped, or else start the chosen cells anew and leave the others as they are.
+   */
+  constructor(options: {
+    readonly path: string;
+    readonly header: Header;
+    readonly cells: readonly string[];
+    readonly budget: Budget;
+    readonly fresh: boolean;
+  }) {
+    const { path, header, cells, budget, fresh } = options;
+    const found = readJournal(path);
+    const groups = found?.header.key === header.key ? found.groups : new Map<string, Group>();
+    const sameBudget = (cell: string) => isDeepStrictEqual(groups.get(cell)?.budget, budget);
+    const resumes = !fresh && cells.some((cell) => sameBudget(cell) && !groups.get(cell)?.finished);
+    this.#path = path;
+    this.#header = header;
+    this.#cells = cells;
+    this.#budget = budget;
+    this.#anew = cells.filter((cell) => !resumes || !sameBudget(cell));
+    for (const cell of this.#anew) groups.delete(cell);
+    this.#keepsFile = groups.size > 0;
+    this.#content = { header: this.#keepsFile && found ? found.header : header, groups };
+  }
+
+  get content(): JournalContent {
+    return this.#content;
+  }
+
+  roundsOf(cell: string): readonly GroupRound[] {
+    return this.#content.groups.get(cell)?.rounds ?? [];
+  }
+
+  begin(): void {
+    if (!this.#keepsFile) {
+      mkdirSync(dirname(this.#path), { recursive: true });
+      writeFileSync(this.#path, lineOf(this.#header));
+    } else if (!readFileSync(this.#path, 'utf8').endsWith('\n')) {
+      // An interruption cut the last line short; the next one stands on its own.
+      appendFileSync(this.#path, '\n');
+    }
+    if (this.#anew.length === 0) return;
+    this.#append({ kind: 'start', cells: this.#anew, budget: this.#budget });
+    for (const cell of this.#anew) {
+      this.#content.groups.set(cell, { budget: this.#budget, rounds: [], finished: false });
+    }
+  }
+
+  add(round: GroupRound): void {
+    this.#content.groups.get(round.cell)?.rounds.push(round);
+    this.#append(round);
+  }
+
+  finish(): void {
+    for (const cell of this.#cells) {
+      const group = this.#content.groups.get(cell);
+      if (group) group.finished = true;
+    }
+    this.#append({ kind: 'end', cells: this.#cells });
+  }
+
+  #append(line: Line): void {
+    appendFileSync(this.#path, lineOf(line));
+  }
+}

@@ -1,0 +1,217 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type GroupRound, readJournal } from './journal.js';
+import type { ResultRow, Results } from './results.js';
+
+// Cells run in processes of their own, which takes the compiled lab.
+const program = fileURLToPath(new URL('../dist/harness/fixture/lab.js', import.meta.url));
+
+// Each run starts many processes.
+vi.setConfig({ testTimeout: 60_000 });
+
+let out: string;
+beforeEach(() => {
+  out = mkdtempSync(join(tmpdir(), 'lab-'));
+});
+afterEach(() => {
+  rmSync(out, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly process: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly text: string }>;
+}
+
+function start(...options: string[]): Run {
+  const lab = spawn(process.execPath, [program, ...options], {
+    env: { ...process.env, LAB_OUT: out },
+  });
+  let text = '';
+  for (const stream of [lab.stdout, lab.stderr]) stream.on('data', (data) => (text += data));
+  return { process: lab, ended: once(lab, 'close').then(([code]) => ({ code, text })) };
+}
+
+const run = (...options: string[]) => start(...options).ended;
+
+function results(): Results {
+  return JSON.parse(readFileSync(join(out, 'sample.json'), 'utf8'));
+}
+
+function journal(): GroupRound[] {
+  const content = readJournal(join(out, 'sample.jsonl'));
+  return [...(content?.groups.values() ?? [])].flatMap(({ rounds }) => rounds);
+}
+
+function rowNamed(name: string): ResultRow {
+  const found = results().rows.find(({ row }) => row === name);
+  if (!found) throw new Error(`no row ${name}`);
+  return found;
+}
+
+describe('a whole run', () => {
+  it('finds what the fixture hides, and says how each failing subject failed', async () => {
+    const { code, text } = await run('--rounds', '3');
+    expect(text).toContain('Our sample is 2.00 times faster than slow, the fastest peer');
+    expect(code).toBe(0);
+
+    const everything = results();
+    expect(Object.keys(everything)).toEqual(['table', 'date', 'machine', 'rounds', 'rows']);
+    expect(everything).toMatchObject({ table: 'sample', rounds: 3 });
+    expect(everything.rows.map(({ row }) => row)).toEqual([
+      'speed',
+      'time',
+      'level speed',
+      'failing peers',
+    ]);
+    for (const row of everything.rows) {
+      expect(Object.keys(row)).toEqual([
+        'row',
+        'unit',
+        'better',
+        'floor',
+        'published',
+        'subjects',
+        'best_peer',
+        'ratio',
+        'ratio_low',
+        'ratio_high',
+        'verdict',
+      ]);
+      for (const subject of row.subjects) {
+        expect(Object.keys(subject)).toEqual([
+          'subject',
+          'version',
+          'ok',
+          'median',
+          'low',
+          'high',
+          'note',
+        ]);
+      }
+    }
+
+    expect(rowNamed('speed')).toMatchObject({
+      better: 'higher',
+      floor: 2000,
+      published: { slow: 601.25 },
+      best_peer: 'slow',
+      ratio: 2,
+      verdict: 'faster',
+    });
+    expect(rowNamed('time')).toMatchObject({ better: 'lower', floor: 0.5, ratio: 2 });
+    expect(rowNamed('level speed')).toMatchObject({ ratio: 1, verdict: 'no difference' });
+    expect(rowNamed('failing peers')).toMatchObject({
+      best_peer: null,
+      ratio: null,
+      verdict: 'unknown',
+    });
+    const [ours, slow, wrong] = rowNamed('speed').subjects;
+    expect(ours).toMatchObject({ subject: 'ours', ok: true, median: 1200 });
+    expect(slow?.version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(wrong).toEqual({
+      subject: 'wrong',
+      version: null,
+      ok: false,
+      median: null,
+      low: null,
+      high: null,
+      note: 'counted 4,999 of 5,000',
+    });
+    const notes = rowNamed('failing peers').subjects.map(({ subject, note }) => [subject, note]);
+    expect(Object.fromEntries(notes)).toEqual({
+      ours: '',
+      throws: 'this subject throws',
+      exits: 'its process broke down (exit 7)',
+      unsettled: 'ended with a promise that never settled',
+      hangs: 'did not finish within 2 s',
+    });
+
+    const [leftBehind] = readFileSync(join(out, 'left-behind'), 'utf8').trim().split('\n');
+    expect(() => process.kill(Number(leftBehind), 0)).toThrow('ESRCH');
+
+    const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
+    expect(page).toContain('counted 4,999 of 5,000');
+    expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
+    expect(page).not.toMatch(/<script|undefined|NaN|\[object/);
+    const picture = readFileSync(join(out, 'report', 'sample.svg'), 'utf8');
+    expect(picture).not.toMatch(/undefined|NaN/);
+  });
+});
+
+describe('an interrupted run', () => {
+  it('keeps what it has, says how to go on, and goes on there', async () => {
+    const first = start('--table', 'sample', '--row', 'level', '--rounds', '6');
+    await Promise.race([journalHas(1), first.ended]);
+    first.process.kill('SIGINT');
+    const { code, text } = await first.ended;
+    expect(code).toBe(130);
+    expect(text).toContain('make lab TABLE=sample ROUNDS=6 ROW=level');
+    const kept = journal();
+    expect(kept.length).toBeLessThan(6);
+
+    const second = await run('--table', 'sample', '--row', 'level', '--rounds', '6');
+    expect(second.text).toContain('going on after round');
+    expect(second.code).toBe(0);
+    expect(journal().slice(0, kept.length)).toEqual(kept);
+    expect(journal().map(({ round }) => round)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
+
+describe('a run of one row', () => {
+  it('replaces that row and leaves the others', async () => {
+    await run('--table', 'sample', '--row', 'plain', '--rounds', '1');
+    await run('--table', 'sample', '--row', 'level', '--rounds', '1');
+    const others = journal().filter(({ cell }) => cell === 'plain');
+    const { text } = await run('--table', 'sample', '--row', 'level speed', '--rounds', '3');
+    expect(text).toContain('level speed (operations/s, higher is better; 3 rounds)');
+    expect(rowNamed('level speed').verdict).toBe('no difference');
+    expect(rowNamed('speed').verdict).toBe('unknown');
+    expect(results().rounds).toBe(1);
+    expect(journal().filter(({ cell }) => cell === 'plain')).toEqual(others);
+  });
+
+  it('of one subject stays out of the results', async () => {
+    const { text } = await run(
+      ...['--table', 'sample', '--row', 'plain', '--subject', 'slow', '--rounds', '3'],
+    );
+    expect(text).toMatch(/slow\s+600 .*ours: 2\.00 .*faster/);
+    expect(existsSync(join(out, 'sample.json'))).toBe(false);
+  });
+});
+
+describe('a command that makes no sense', () => {
+  it('is refused with what was expected', async () => {
+    const refusals: readonly (readonly [message: string, ...options: string[]])[] = [
+      ['--rounds 0: expected a positive integer', '--rounds', '0'],
+      ['--rounds many: expected a positive integer', '--rounds', 'many'],
+      ['--table chairs: expected one of sample', '--table', 'chairs'],
+      ['--row and --subject need --table: expected one of sample', '--row', 'plain'],
+      ['--row x: expected a row or one of the cells plain', '--table', 'sample', '--row', 'x'],
+      ['--subject x: expected one of ours, slow', '--table', 'sample', '--subject', 'x'],
+      ['--round: expected one of --table, --rounds', '--round', '3'],
+      ['sample: expected only options', 'sample'],
+      ['expected at least one journal', '--report'],
+    ];
+    const refused = await Promise.all(refusals.map(([, ...options]) => run(...options)));
+    for (const [index, { code, text }] of refused.entries()) {
+      expect(text).toContain(refusals[index]?.[0]);
+      expect(code).toBe(1);
+    }
+    expect(existsSync(join(out, 'sample.jsonl'))).toBe(false);
+  });
+});
+
+/** Until the journal has this many rounds. */
+async function journalHas(rounds: number): Promise<void> {
+  const watcher = watch(out);
+  try {
+    while (journal().length < rounds) await once(watcher, 'change');
+  } finally {
+    watcher.close();
+  }
+}

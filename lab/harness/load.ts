@@ -1,0 +1,58 @@
+/**
+ * Who used the processors: the lab and all it started, or somebody else.
+ *
+ * Invariant: a process counts as the lab's own only once it has been waited for, so a snapshot is
+ * taken when no cell is running, and a cell waits for what it started.
+ */
+import { readFileSync } from 'node:fs';
+
+/** Clock ticks since boot. */
+interface LoadSnapshot {
+  readonly total: number;
+  readonly busy: number;
+  readonly steal: number;
+  readonly own: number;
+}
+
+/** Shares of all the processors' time between two snapshots. */
+export interface Load {
+  /** Neither idle nor the lab's own: other processes, and the hypervisor's steal. */
+  readonly foreign: number;
+  readonly steal: number;
+}
+
+/** Above this share of foreign load a round is disturbed. */
+export const foreignLimit = 0.05;
+
+export function parseLoad(systemStatistics: string, ownStatistics: string): LoadSnapshot {
+  const firstLine = systemStatistics.slice(0, systemStatistics.indexOf('\n'));
+  const ticks = firstLine.trim().split(/\s+/).slice(1).map(Number);
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, hard = 0, soft = 0, steal = 0] = ticks;
+  const busy = user + nice + system + hard + soft + steal;
+  // The command name, in parentheses, may hold spaces; the fields are counted after it.
+  const fields = ownStatistics.slice(ownStatistics.lastIndexOf(')') + 2).split(' ');
+  const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { total: busy + idle + wait, busy, steal, own };
+}
+
+/** Undefined where the system does not tell (no /proc). */
+export function readLoad(): LoadSnapshot | undefined {
+  try {
+    return parseLoad(readFileSync('/proc/stat', 'utf8'), readFileSync('/proc/self/stat', 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function loadBetween(
+  before: LoadSnapshot | undefined,
+  after: LoadSnapshot | undefined,
+): Load | null {
+  if (!before || !after || after.total <= before.total) return null;
+  const total = after.total - before.total;
+  const foreign = after.busy - before.busy - (after.own - before.own);
+  return {
+    foreign: Math.max(0, foreign / total),
+    steal: (after.steal - before.steal) / total,
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * What the command line asks for, checked before anything else happens.
+ */
+import type { ArgsDef, CommandContext } from 'citty';
+import { defaultRounds } from './plan.js';
+
+export interface Options {
+  readonly table?: string | undefined;
+  readonly rounds: number;
+  readonly row?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly fresh: boolean;
+  readonly report: boolean;
+}
+
+export const optionArguments = {
+  table: { type: 'string', valueHint: 'name', description: 'The table to measure (default: all)' },
+  rounds: {
+    type: 'string',
+    valueHint: 'number',
+    default: String(defaultRounds),
+    description: 'Interleaved rounds; from 10 on each cell also runs longer',
+  },
+  row: {
+    type: 'string',
+    valueHint: 'row or cell',
+    description: 'Measure this row again and leave the others as they are',
+  },
+  subject: {
+    type: 'string',
+    valueHint: 'name',
+    description: 'Try this subject against ours; the report is left alone',
+  },
+  fresh: { type: 'boolean', description: 'Discard what an interrupted run kept' },
+  report: { type: 'boolean', description: 'Measure nothing; build the report again' },
+} satisfies ArgsDef;
+
+export function parseOptions({
+  args,
+  rawArgs,
+}: Pick<CommandContext<typeof optionArguments>, 'args' | 'rawArgs'>): Options {
+  const stranger = rawArgs
+    .filter((argument) => argument.startsWith('-'))
+    .find((argument) => !(argument.replace(/^--?|=.*$/g, '') in optionArguments));
+  if (stranger !== undefined) {
+    const known = Object.keys(optionArguments).map((name) => `--${name}`);
+    throw new Error(`${stranger}: expected one of ${known.join(', ')}`);
+  }
+  if (args._.length > 0) {
+    throw new Error(`${args._[0]}: expected only options; a table is named by --table`);
+  }
+  const rounds = Number(args.rounds);
+  if (!Number.isSafeInteger(rounds) || rounds < 1) {
+    throw new Error(`--rounds ${args.rounds}: expected a positive integer`);
+  }
+  return {
+    table: args.table || undefined,
+    rounds,
+    row: args.row || undefined,
+    subject: args.subject || undefined,
+    fresh: args.fresh === true,
+    report: args.report === true,
+  };
+}

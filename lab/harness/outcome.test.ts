@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '../report/sentence.js';
+import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
+import { outcomeOf, type RowOutcome, type TableOutcome } from './outcome.js';
+import type { Measurement, Table } from './table.js';
+
+const measure = async (): Promise<Measurement> => ({ ok: true, samples: {} });
+
+const table: Table = {
+  table: 'chairs',
+  title: 'Chairs',
+  headline: { ours: 'Our chair', where: 'in the kitchen' },
+  document: { title: 'On chairs', source: 'https://example.org/' },
+  subjects: [
+    { name: 'ours', role: 'ours' },
+    { name: 'fast', role: 'peer' },
+    { name: 'slow', role: 'peer' },
+    { name: 'floor', role: 'floor' },
+  ],
+  cells: [{ id: 'sitting', subjects: ['ours', 'fast', 'slow', 'floor'], measure }],
+  rows: [
+    {
+      row: 'sitting down',
+      cell: 'sitting',
+      measure: 'time',
+      unit: 'ms',
+      better: 'lower',
+      about: 'How long it takes.',
+    },
+  ],
+};
+
+type Figures = Readonly<Record<string, number | string>>;
+
+/** A figure is a sample; words say how the subject failed. */
+function outcomeFrom(rounds: readonly Figures[]): TableOutcome {
+  const lines = rounds.map((figures, index): GroupRound => {
+    const subjects = Object.entries(figures).map(([name, figure]): SubjectRound => {
+      const subject = name === 'control' ? 'ours' : name;
+      const ok = typeof figure === 'number';
+      return {
+        subject,
+        control: name === 'control',
+        ok,
+        note: ok ? '' : figure,
+        milliseconds: 1,
+        samples: ok ? { time: [figure] } : {},
+      };
+    });
+    return {
+      kind: 'round',
+      cell: 'sitting',
+      round: index + 1,
+      date: `2026-01-0${index + 1}T00:00:00.000Z`,
+      attempts: 1,
+      load: { foreign: 0.01, steal: 0 },
+      subjects,
+    };
+  });
+  const budget = { warmupMilliseconds: 1, measureMilliseconds: 1 };
+  const journal = {
+    header: { versions: {} },
+    groups: new Map([['sitting', { budget, rounds: lines, finished: true }]]),
+  };
+  return outcomeOf(table, journal as unknown as JournalContent);
+}
+
+const onlyRow = ({ rows }: TableOutcome): RowOutcome => {
+  const [row] = rows;
+  if (!row) throw new Error('no row');
+  return row;
+};
+const thrice = (figures: Figures) => [figures, figures, figures];
+
+describe('the outcome of a row', () => {
+  it('compares ours with the best peer that did the work', () => {
+    const outcome = outcomeFrom(thrice({ ours: 5, control: 5, fast: 10, slow: 20, floor: 4 }));
+    expect(sentenceOf(outcome)).toBe(
+      'Our chair is 2.00 times faster than fast, the fastest peer, in the kitchen (95 % interval 2.00 to 2.00).',
+    );
+    const row = onlyRow(outcome);
+    expect(row.subjects.map(({ ratio }) => ratio?.median ?? null)).toEqual([
+      null,
+      expect.closeTo(2),
+      expect.closeTo(4),
+      expect.closeTo(0.8),
+    ]);
+  });
+
+  it('says so when ours is slower', () => {
+    const outcome = outcomeFrom(thrice({ ours: 12, control: 12, fast: 10, slow: 20 }));
+    expect(sentenceOf(outcome)).toBe(
+      'Our chair is 1.20 times slower than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20).',
+    );
+  });
+
+  it('says so when the difference is within the noise', () => {
+    const outcome = outcomeFrom(thrice({ ours: 10, control: 13, fast: 12 }));
+    expect(sentenceOf(outcome)).toBe(
+      'Our chair and fast, the fastest peer, show no difference in the kitchen (ratio 1.20, 95 % interval 1.20 to 1.20).',
+    );
+  });
+
+  it('takes a subject that failed once as failed, however fast it was', () => {
+    const rounds = [
+      { ours: 5, control: 5, fast: 1, slow: 20 },
+      { ours: 5, control: 5, fast: 'counted 4 of 5', slow: 20 },
+      { ours: 5, control: 5, slow: 20 },
+    ];
+    const row = onlyRow(outcomeFrom(rounds));
+    expect(row.bestPeer?.subject.name).toBe('slow');
+    expect(row.subjects[1]).toMatchObject({ ok: false, note: 'counted 4 of 5', value: null });
+  });
+
+  it('has no verdict when ours failed, even as its own control', () => {
+    const rounds = [
+      ...thrice({ ours: 5, control: 5, fast: 10 }),
+      { ours: 5, control: 'no', fast: 9 },
+    ];
+    const outcome = outcomeFrom(rounds);
+    expect(onlyRow(outcome)).toMatchObject({
+      verdict: 'unknown',
+      ratio: null,
+      ours: { ok: false },
+    });
+    expect(sentenceOf(outcome)).toBe(
+      'No verdict yet on Our chair in the kitchen: it failed the row (no).',
+    );
+  });
+
+  it('has no verdict without a peer or with too few rounds', () => {
+    expect(sentenceOf(outcomeFrom(thrice({ ours: 5, control: 5, fast: 'fell over' })))).toBe(
+      'No verdict yet on Our chair in the kitchen: no peer did the work.',
+    );
+    expect(sentenceOf(outcomeFrom([{ ours: 5, control: 5, fast: 10 }]))).toBe(
+      'No verdict yet on Our chair in the kitchen: 1 round where at least 3 are needed.',
+    );
+  });
+});

@@ -1,0 +1,194 @@
+/**
+ * What a journal says about a table: each row with its subjects, ratios, noise and verdicts.
+ *
+ * The results file and the report both come from here, so they cannot disagree. Invariant:
+ * computed from the table's description and the journal alone; the same journal gives the same
+ * outcome.
+ */
+import { max, mean, median, min } from 'simple-statistics';
+import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
+import { foreignLimit } from './load.js';
+import {
+  type Estimate,
+  estimate,
+  estimateRatio,
+  judge,
+  noiseFloor,
+  ratios,
+  type Series,
+  type Verdict,
+} from './statistics.js';
+import type { Cell, Row, Subject, Table } from './table.js';
+import { cellOf, oursIn, subjectOf } from './tables.js';
+
+export interface SubjectOutcome {
+  readonly subject: Subject;
+  readonly version: string | null;
+  readonly ok: boolean;
+  /** How it failed, or what its last run said of itself. */
+  readonly note: string;
+  readonly value: Estimate | null;
+  /** Ours against this subject; above 1, ours is better. */
+  readonly ratio: Estimate | null;
+  readonly verdict: Verdict;
+  /** All samples, by round. */
+  readonly samples: ReadonlyMap<number, readonly number[]>;
+}
+
+export interface RowOutcome {
+  readonly row: Row;
+  readonly cell: Cell;
+  readonly rounds: number;
+  readonly subjects: readonly SubjectOutcome[];
+  readonly ours: SubjectOutcome | null;
+  readonly bestPeer: SubjectOutcome | null;
+  readonly ratio: Estimate | null;
+  readonly verdict: Verdict;
+  /** The factor by which ours seems to differ from itself. */
+  readonly noise: number | null;
+  /** Rounds that were measured again because others disturbed them. */
+  readonly repeatedRounds: number;
+  /** Rounds that stayed disturbed. */
+  readonly disturbedRounds: number;
+  readonly foreignShare: number | null;
+}
+
+export interface TableOutcome {
+  readonly table: Table;
+  readonly journal: JournalContent;
+  /** When the last round ended. */
+  readonly date: string;
+  /** What every row has at least. */
+  readonly rounds: number;
+  readonly rows: readonly RowOutcome[];
+  readonly foreignShare: number | null;
+  readonly stealShare: number | null;
+}
+
+export function outcomeOf(table: Table, journal: JournalContent): TableOutcome {
+  const measured = table.rows.filter((row) => roundsOf(journal, row.cell).length > 0);
+  const rows = measured.map((row) => outcomeOfRow(table, journal, row));
+  const rounds = [...journal.groups.values()].flatMap((group) => group.rounds);
+  return {
+    table,
+    journal,
+    date:
+      rounds
+        .map((round) => round.date)
+        .sort()
+        .at(-1) ?? '',
+    rounds: rows.length === 0 ? 0 : min(rows.map((row) => row.rounds)),
+    rows,
+    foreignShare: meanLoad(rounds, 'foreign'),
+    stealShare: meanLoad(rounds, 'steal'),
+  };
+}
+
+function roundsOf(journal: JournalContent, cell: string): readonly GroupRound[] {
+  return journal.groups.get(cell)?.rounds ?? [];
+}
+
+function meanLoad(rounds: readonly GroupRound[], share: 'foreign' | 'steal'): number | null {
+  const shares = rounds.flatMap((round) => round.load?.[share] ?? []);
+  return shares.length === 0 ? null : mean(shares);
+}
+
+function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutcome {
+  const cell = cellOf(table, row.cell);
+  const rounds = roundsOf(journal, cell.id);
+  const oursName = oursIn(table, cell);
+  const oursRuns = runsOf(rounds, oursName);
+  const oursValues = failureIn(oursRuns) ? new Map<number, number>() : valuesOf(oursRuns, row);
+  const control = estimateRatio(
+    ratios(oursValues, valuesOf(runsOf(rounds, oursName, true), row), row.better),
+  );
+  const noise = control && noiseFloor(control);
+
+  const subjects = cell.subjects
+    .filter((name) => runsOf(rounds, name).size > 0)
+    .map((name): SubjectOutcome => {
+      const subject = subjectOf(table, name);
+      const runs = runsOf(rounds, name);
+      const failure = failureIn(runs);
+      const values = failure ? new Map<number, number>() : valuesOf(runs, row);
+      const paired = name === oursName ? [] : ratios(oursValues, values, row.better);
+      const ratio = estimateRatio(paired);
+      return {
+        subject,
+        version: journal.header.versions[subject.package ?? ''] ?? null,
+        ok: failure === undefined,
+        note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',
+        value: estimate([...values.values()]),
+        ratio,
+        verdict: judge(ratio, paired.length, noise),
+        samples: failure ? new Map() : samplesOf(runs, row),
+      };
+    });
+
+  const bestPeer = bestOf(subjects, 'peer', row);
+  return {
+    row,
+    cell,
+    rounds: rounds.length,
+    subjects,
+    ours: subjects.find(({ subject }) => subject.name === oursName) ?? null,
+    bestPeer,
+    ratio: bestPeer?.ratio ?? null,
+    verdict: bestPeer?.verdict ?? 'unknown',
+    noise,
+    repeatedRounds: rounds.filter((round) => round.attempts > 1).length,
+    disturbedRounds: rounds.filter((round) => (round.load?.foreign ?? 0) > foreignLimit).length,
+    foreignShare: meanLoad(rounds, 'foreign'),
+  };
+}
+
+/** All there is to say about a subject besides its figures. */
+export function noteOf({ ok, note, subject }: SubjectOutcome): string {
+  return [note, ok ? subject.note : ''].filter(Boolean).join('; ');
+}
+
+/** The best of the subjects of this role that did the work. */
+export function bestOf(
+  subjects: readonly SubjectOutcome[],
+  role: Subject['role'],
+  row: Row,
+): SubjectOutcome | null {
+  const candidates = subjects.filter(({ subject, value }) => subject.role === role && value);
+  if (candidates.length === 0) return null;
+  const medians = candidates.map(({ value }) => value?.median ?? Number.NaN);
+  const best = row.better === 'higher' ? max(medians) : min(medians);
+  return candidates[medians.indexOf(best)] ?? null;
+}
+
+type Runs = ReadonlyMap<number, SubjectRound>;
+
+function runsOf(rounds: readonly GroupRound[], name: string | undefined, control = false): Runs {
+  return new Map(
+    rounds.flatMap(({ round, subjects }) => {
+      const run = subjects.findLast(
+        (candidate) =>
+          candidate.subject === name && (!candidate.ok || candidate.control === control),
+      );
+      return run ? [[round, run] as const] : [];
+    }),
+  );
+}
+
+function failureIn(runs: Runs): SubjectRound | undefined {
+  return [...runs.values()].find((run) => !run.ok);
+}
+
+function samplesOf(runs: Runs, row: Row): Map<number, readonly number[]> {
+  return new Map(
+    [...runs].flatMap(([round, run]) => {
+      const samples = run.samples[row.measure];
+      return samples && samples.length > 0 ? [[round, samples] as const] : [];
+    }),
+  );
+}
+
+function valuesOf(runs: Runs, row: Row): Series {
+  return new Map(
+    [...samplesOf(runs, row)].map(([round, samples]) => [round, median([...samples])] as const),
+  );
+}

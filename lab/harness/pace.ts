@@ -1,0 +1,53 @@
+/**
+ * How long the rest of a run will take: what each cell took so far, and until it has run once, a
+ * guess from its budget.
+ */
+import { median } from 'simple-statistics';
+import type { PlannedGroup, PlannedRun } from './plan.js';
+import type { Budget, Cell } from './table.js';
+
+/** Starting a process, loading the table, ending. */
+const startMilliseconds = 200;
+
+export class Pace {
+  readonly #budget: Budget;
+  readonly #taken = new Map<string, number[]>();
+  #needed = 0;
+  #spent = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  noteRun(cell: Cell, run: PlannedRun, milliseconds: number): void {
+    const key = keyOf(cell, run);
+    this.#taken.set(key, [...(this.#taken.get(key) ?? []), milliseconds]);
+  }
+
+  noteGroup(group: PlannedGroup, attempts: number): void {
+    const once = this.expect(group.cell, group.runs);
+    this.#needed += once;
+    this.#spent += once * attempts;
+  }
+
+  expect(cell: Cell, runs: readonly PlannedRun[]): number {
+    return runs.reduce((sum, run) => sum + this.#expectRun(cell, run), 0);
+  }
+
+  /** Rounds that had to be measured again are expected to go on at the same rate. */
+  get repeating(): number {
+    return this.#needed === 0 ? 1 : this.#spent / this.#needed;
+  }
+
+  #expectRun(cell: Cell, run: PlannedRun): number {
+    const taken = this.#taken.get(keyOf(cell, run));
+    if (taken) return median(taken);
+    const { warmupMilliseconds, measureMilliseconds } = this.#budget;
+    const beyond = cell.expectedMilliseconds ?? 0;
+    return startMilliseconds + warmupMilliseconds + measureMilliseconds + beyond;
+  }
+}
+
+function keyOf(cell: Cell, run: PlannedRun): string {
+  return `${cell.id}\n${run.subject}`;
+}

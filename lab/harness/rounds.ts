@@ -1,0 +1,185 @@
+/**
+ * Measures a plan: interleaved rounds in random order, each group of a round back to back.
+ *
+ * Invariants: all subjects of a group run within moments of each other, so a ratio can be taken
+ * inside a round; a round that others disturbed is measured again, and the calmest attempt is kept
+ * whatever its figures; a subject that gave a wrong answer has failed and is not asked again.
+ */
+import { shuffle, sum } from 'simple-statistics';
+import { runCell } from './cell.js';
+import type { GroupRound, Journal, SubjectRound } from './journal.js';
+import { foreignLimit, type Load, loadBetween, readLoad } from './load.js';
+import { Pace } from './pace.js';
+import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
+
+/** Where a run stands, for those who watch. */
+export interface Progress {
+  readonly round: number;
+  readonly rounds: number;
+  /** The cell and subject that start now; absent when the round is done. */
+  readonly now?: string;
+  readonly remainingMilliseconds: number;
+}
+
+interface Attempt {
+  readonly load: Load | null;
+  readonly subjects: readonly SubjectRound[];
+}
+
+const mostAttempts = 3;
+/** Repeats may take this share of the whole run, so that a busy machine still comes to an end; */
+const mostRepeating = 1 / 4;
+/** and of a short run this long. */
+const mostRepeatingMilliseconds = 15_000;
+
+export class Measuring {
+  readonly #plan: Plan;
+  readonly #module: string;
+  readonly #journal: Journal;
+  readonly #signal: AbortSignal;
+  #onProgress: (progress: Progress) => void = () => {};
+  readonly #pace: Pace;
+  /** What is still to be measured, in order; the first is being measured now. */
+  readonly #schedule: { readonly round: number; readonly group: PlannedGroup }[];
+  /** The runs of the current group that have not started. */
+  #waiting: readonly PlannedRun[] = [];
+  #startedAt = 0;
+  #repeatingMilliseconds = 0;
+
+  constructor(options: {
+    readonly plan: Plan;
+    readonly module: string;
+    readonly journal: Journal;
+    readonly signal: AbortSignal;
+  }) {
+    this.#plan = options.plan;
+    this.#module = options.module;
+    this.#journal = options.journal;
+    this.#signal = options.signal;
+    this.#pace = new Pace(options.plan.budget);
+    this.#schedule = Array.from({ length: this.#plan.rounds }, (_, index) => index + 1).flatMap(
+      (round) => this.#dueIn(round).map((group) => ({ round, group })),
+    );
+  }
+
+  #dueIn(round: number): PlannedGroup[] {
+    const due = this.#plan.groups.filter((group) =>
+      this.#journal.roundsOf(group.cell.id).every((done) => done.round !== round),
+    );
+    return shuffle(due);
+  }
+
+  /** What an interrupted run has done already. */
+  get roundsKept(): number {
+    return Math.max(0, (this.#schedule[0]?.round ?? this.#plan.rounds + 1) - 1);
+  }
+
+  get remainingMilliseconds(): number {
+    const whole = this.#schedule.map(({ group }, index) => {
+      const runs = index === 0 && this.#startedAt > 0 ? this.#waiting : this.#asked(group);
+      return this.#pace.expect(group.cell, runs);
+    });
+    return sum(whole) * this.#pace.repeating;
+  }
+
+  async measure(onProgress: (progress: Progress) => void): Promise<void> {
+    this.#onProgress = onProgress;
+    this.#startedAt = performance.now();
+    this.#journal.begin();
+    for (let next = this.#schedule[0]; next; next = this.#schedule[0]) {
+      const { round, group } = next;
+      const measured = await this.#calmestOf(round, group);
+      this.#journal.add(measured);
+      this.#pace.noteGroup(group, measured.attempts);
+      this.#schedule.shift();
+      this.#waiting = this.#schedule[0] ? this.#asked(this.#schedule[0].group) : [];
+      if (this.#schedule[0]?.round !== round) this.#tell(round);
+    }
+    this.#journal.finish();
+  }
+
+  async #calmestOf(round: number, group: PlannedGroup): Promise<GroupRound> {
+    const failures: SubjectRound[] = [];
+    let attempts = 0;
+    let calmest: Attempt | undefined;
+    while (attempts < mostAttempts) {
+      const startedAt = performance.now();
+      const attempt = await this.#attempt(round, group, failures);
+      attempts += 1;
+      failures.push(...attempt.subjects.filter((subject) => !subject.ok));
+      if (!calmest || foreignIn(attempt) < foreignIn(calmest)) calmest = attempt;
+      const took = performance.now() - startedAt;
+      if (attempts > 1) this.#repeatingMilliseconds += took;
+      if (foreignIn(attempt) <= foreignLimit || !this.#mayRepeat(took)) break;
+    }
+    const passed = calmest?.subjects.filter((subject) => subject.ok) ?? [];
+    return {
+      kind: 'round',
+      cell: group.cell.id,
+      round,
+      date: new Date().toISOString(),
+      attempts,
+      load: calmest?.load ?? null,
+      subjects: [...passed, ...failures],
+    };
+  }
+
+  #mayRepeat(took: number): boolean {
+    const whole = performance.now() - this.#startedAt + this.remainingMilliseconds;
+    const allowed = Math.max(mostRepeatingMilliseconds, whole * mostRepeating);
+    return this.#repeatingMilliseconds + took <= allowed;
+  }
+
+  async #attempt(
+    round: number,
+    group: PlannedGroup,
+    failures: readonly SubjectRound[],
+  ): Promise<Attempt> {
+    const before = readLoad();
+    const subjects: SubjectRound[] = [];
+    this.#waiting = shuffle(this.#asked(group, failures));
+    for (const run of this.#waiting) {
+      this.#tell(round, `${group.cell.id}: ${run.subject}`);
+      subjects.push(await this.#measureSubject(group, run));
+      this.#waiting = this.#waiting.slice(1);
+    }
+    return { load: loadBetween(before, readLoad()), subjects };
+  }
+
+  /** The runs of a group without those of subjects that have failed. */
+  #asked(group: PlannedGroup, failures: readonly SubjectRound[] = []): PlannedRun[] {
+    const before = this.#journal.roundsOf(group.cell.id).flatMap((round) => round.subjects);
+    const failed = [...before, ...failures].filter((subject) => !subject.ok);
+    return group.runs.filter((run) => failed.every((other) => other.subject !== run.subject));
+  }
+
+  async #measureSubject(group: PlannedGroup, run: PlannedRun): Promise<SubjectRound> {
+    const { cell } = group;
+    const what = {
+      module: this.#module,
+      cell,
+      subject: run.subject,
+      budget: this.#plan.budget,
+      signal: this.#signal,
+    };
+    let found = await runCell(what);
+    // A breakdown says nothing about the answer; a second one in a row does.
+    if (found.crashed) found = await runCell(what);
+    this.#pace.noteRun(cell, run, found.milliseconds);
+    const { ok, note = '', milliseconds, samples } = found;
+    return { ...run, ok, note, milliseconds: Math.round(milliseconds), samples };
+  }
+
+  #tell(round: number, now?: string): void {
+    this.#onProgress({
+      round,
+      rounds: this.#plan.rounds,
+      ...(now === undefined ? {} : { now }),
+      remainingMilliseconds: this.remainingMilliseconds,
+    });
+  }
+}
+
+function foreignIn(attempt: Attempt): number {
+  return attempt.load?.foreign ?? 0;
+}

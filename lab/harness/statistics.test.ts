@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Better,
+  estimate,
+  estimateRatio,
+  judge,
+  noiseFloor,
+  ratios,
+  type Verdict,
+} from './statistics.js';
+
+// A bootstrap per run is slow; the laws need no more runs than this.
+fc.configureGlobal({ numRuns: 50 });
+
+const series = (values: readonly number[]) => new Map(values.map((value, round) => [round, value]));
+const positive = fc.integer({ min: 1, max: 1_000_000 });
+const rounds = fc.array(positive, { minLength: 3, maxLength: 20 });
+const better = fc.constantFrom<Better>('higher', 'lower');
+const opposite: Readonly<Record<Verdict, Verdict>> = {
+  faster: 'slower',
+  slower: 'faster',
+  'no difference': 'no difference',
+  unknown: 'unknown',
+};
+
+function verdictOf(
+  ours: readonly number[],
+  peer: readonly number[],
+  direction: Better,
+  control: readonly number[] = ours,
+): Verdict {
+  const paired = ratios(series(ours), series(peer), direction);
+  const itself = estimateRatio(ratios(series(ours), series(control), direction));
+  return judge(estimateRatio(paired), paired.length, itself && noiseFloor(itself));
+}
+
+describe('a verdict', () => {
+  it('is no difference when both series are identical, however they scatter', () => {
+    fc.assert(
+      fc.property(rounds, better, (values, direction) => {
+        expect(verdictOf(values, values, direction)).toBe('no difference');
+      }),
+    );
+  });
+
+  it('is faster when ours is better in every round, and slower when it is worse', () => {
+    fc.assert(
+      fc.property(rounds, fc.integer({ min: 2, max: 100 }), (values, factor) => {
+        const shifted = values.map((value) => value * factor);
+        expect(verdictOf(shifted, values, 'higher')).toBe('faster');
+        expect(verdictOf(shifted, values, 'lower')).toBe('slower');
+        expect(verdictOf(values, shifted, 'higher')).toBe('slower');
+        expect(verdictOf(values, shifted, 'lower')).toBe('faster');
+      }),
+    );
+  });
+
+  it('turns around when ours and the peer change places', () => {
+    const both = fc.array(fc.tuple(positive, positive), { minLength: 3, maxLength: 20 });
+    fc.assert(
+      fc.property(both, better, (pairs, direction) => {
+        const ours = pairs.map(([mine]) => mine);
+        const peer = pairs.map(([, theirs]) => theirs);
+        const back = verdictOf(peer, ours, direction);
+        expect(back).toBe(opposite[verdictOf(ours, peer, direction)]);
+      }),
+    );
+  });
+
+  it('needs a difference larger than what ours shows against itself', () => {
+    const ours = [104, 105, 103, 104, 105];
+    const peer = [100, 100, 100, 100, 100];
+    expect(verdictOf(ours, peer, 'higher')).toBe('faster');
+    const restless = [97, 112, 96, 111, 98];
+    expect(verdictOf(ours, peer, 'higher', restless)).toBe('no difference');
+  });
+
+  it('needs three rounds', () => {
+    expect(verdictOf([200, 200], [100, 100], 'higher')).toBe('unknown');
+    expect(verdictOf([200, 200, 200], [100, 100, 100], 'higher')).toBe('faster');
+  });
+
+  it('is unknown without a peer or without a control', () => {
+    expect(judge(null, 5, 1)).toBe('unknown');
+    expect(judge({ median: 2, low: 2, high: 2 }, 5, null)).toBe('unknown');
+  });
+});
+
+describe('a ratio', () => {
+  it('is taken inside a round, so a drift that both share cancels', () => {
+    const drift = [1, 1.4, 0.7, 2, 1.1];
+    const ours = drift.map((factor) => 110 * factor);
+    const peer = drift.map((factor) => 100 * factor);
+    const found = estimateRatio(ratios(series(ours), series(peer), 'higher'));
+    expect(found?.low).toBeCloseTo(1.1);
+    expect(found?.high).toBeCloseTo(1.1);
+  });
+
+  it('leaves out rounds that only one of the two has, and values that have no ratio', () => {
+    const ours = new Map([
+      [1, 10],
+      [2, 20],
+      [4, 0],
+    ]);
+    const peer = new Map([
+      [2, 10],
+      [3, 5],
+      [4, 5],
+    ]);
+    expect(ratios(ours, peer, 'higher')).toEqual([2]);
+  });
+});
+
+describe('an estimate', () => {
+  it('encloses the median and stays within the values', () => {
+    fc.assert(
+      fc.property(rounds, (values) => {
+        const { low, median, high } = estimate(values) ?? { low: 0, median: 0, high: 0 };
+        expect(low).toBeLessThanOrEqual(median);
+        expect(high).toBeGreaterThanOrEqual(median);
+        expect(low).toBeGreaterThanOrEqual(Math.min(...values));
+        expect(high).toBeLessThanOrEqual(Math.max(...values));
+      }),
+    );
+  });
+
+  it('is the same each time', () => {
+    const values = [5, 1, 4, 2, 3];
+    expect(estimate(values)).toEqual(estimate(values));
+  });
+
+  it('is absent without values', () => {
+    expect(estimate([])).toBeNull();
+  });
+});
+
+describe('a noise floor', () => {
+  it('is the same whichever of the two runs is on top', () => {
+    expect(noiseFloor({ median: 1, low: 0.8, high: 1.1 })).toBeCloseTo(1.25);
+    expect(noiseFloor({ median: 1, low: 1 / 1.1, high: 1.25 })).toBeCloseTo(1.25);
+  });
+
+  it('is never below 1', () => {
+    expect(noiseFloor({ median: 1, low: 1, high: 1 })).toBe(1);
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * The lab's tables: every folder of compiled tables that has a `table.js`.
+ *
+ * Invariant: a table that contradicts itself (a row of a cell that is not there, a subject that
+ * nobody describes) is refused before anything is measured.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Cell, Row, Subject, Table } from './table.js';
+
+export interface LoadedTable {
+  readonly table: Table;
+  /** The compiled module, which each cell's process loads again. */
+  readonly module: string;
+}
+
+export function tableNames(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => existsSync(join(folder, name, 'table.js')))
+    .sort();
+}
+
+export async function loadTable(folder: string, name: string): Promise<LoadedTable> {
+  const names = tableNames(folder);
+  if (!names.includes(name)) {
+    throw new Error(
+      `--table ${name}: expected one of ${names.join(', ') || '(no table is built)'}`,
+    );
+  }
+  const module = join(folder, name, 'table.js');
+  const table: Table = (await import(pathToFileURL(module).href)).default;
+  checkTable(table);
+  return { table, module };
+}
+
+export function subjectOf(table: Table, name: string): Subject {
+  const found = table.subjects.find((subject) => subject.name === name);
+  if (!found) throw new Error(`table ${table.table}: no subject is named ${name}`);
+  return found;
+}
+
+export function cellOf(table: Table, id: string): Cell {
+  const found = table.cells.find((cell) => cell.id === id);
+  if (!found) throw new Error(`table ${table.table}: no cell has the id ${id}`);
+  return found;
+}
+
+export function rowsOf(table: Table, cell: Cell): Row[] {
+  return table.rows.filter((row) => row.cell === cell.id);
+}
+
+/** The subject that every ratio of this cell is about. */
+export function oursIn(table: Table, cell: Cell): string | undefined {
+  return cell.subjects.find((name) => subjectOf(table, name).role === 'ours');
+}
+
+function checkTable(table: Table): void {
+  for (const cell of table.cells) {
+    for (const name of cell.subjects) subjectOf(table, name);
+    if (rowsOf(table, cell).length === 0) {
+      throw new Error(`table ${table.table}: cell ${cell.id} has no row`);
+    }
+  }
+  for (const row of table.rows) {
+    cellOf(table, row.cell);
+    for (const name of Object.keys(row.published ?? {})) subjectOf(table, name);
+  }
+  refuseRepeats(
+    table,
+    'row',
+    table.rows.map((row) => row.row),
+  );
+  refuseRepeats(
+    table,
+    'cell',
+    table.cells.map((cell) => cell.id),
+  );
+  refuseRepeats(
+    table,
+    'subject',
+    table.subjects.map((subject) => subject.name),
+  );
+}
+
+function refuseRepeats(table: Table, what: string, names: string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined) {
+    throw new Error(`table ${table.table}: more than one ${what} is named ${repeated}`);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The published table, run again: the document's own lines and columns, each figure as published
+ * beside the same figure from here.
+ *
+ * Where the document published the best of some runs, so does this table: of the first rounds, as
+ * many as the document had runs, the one that was best in the first column. The interleaved median
+ * of all rounds stands beside it, and the ratio is taken from that.
+ */
+import { max, median, min } from 'simple-statistics';
+import {
+  noteOf,
+  type RowOutcome,
+  type SubjectOutcome,
+  type TableOutcome,
+} from '../harness/outcome.js';
+import {
+  counted,
+  describeNumber,
+  describePublished,
+  describeRatio,
+  describeRatioInterval,
+  describeShare,
+} from './format.js';
+import { html, type Markup } from './html.js';
+import { intervalMark, ratioScale } from './interval-mark.js';
+import { verdictClass } from './verdict.js';
+
+export function documentRows({ table, rows }: TableOutcome): readonly RowOutcome[] {
+  return rows.filter(({ cell }) => cell.id === table.cells[0]?.id);
+}
+
+export function documentTable(outcome: TableOutcome): Markup {
+  const rows = documentRows(outcome);
+  const [first] = rows;
+  if (!first) return html``;
+  const { document } = outcome.table;
+  const bestOf = document.bestOf;
+  const here = bestOf === undefined ? 'here' : `best of ${Math.min(bestOf, first.rounds)} here`;
+  const oursName = first.ours?.subject.name ?? 'ours';
+  const peers = first.subjects.filter(({ subject }) => subject.role === 'peer');
+  const scale = ratioScale(peers.map(({ ratio }) => ratio));
+  const order = ['ours', 'peer', 'floor'];
+  const lines = [...first.subjects].sort(
+    (a, b) => order.indexOf(a.subject.role) - order.indexOf(b.subject.role),
+  );
+
+  const line = (subject: SubjectOutcome) => {
+    const name = subject.subject.name;
+    if (!subject.ok) {
+      const published = rows.map((row) => row.row.published?.[name]);
+      return html`<tr class="failed">
+${nameCell(subject)}
+${published.map((value, index) => html`<td class="published" data-label="${columnOf(rows[index])}, published">${value === undefined ? 'n/a' : describePublished(value)}</td><td class="absent">failed</td>`)}
+<td class="absent" colspan="2">${subject.note}</td>
+</tr>`;
+    }
+    const best = bestRound(first, name, bestOf);
+    return html`<tr class="${subject.subject.role}">
+${nameCell(subject)}
+${rows.map((row) => {
+  const published = row.row.published?.[name];
+  const again = row.subjects.find((other) => other.subject.name === name);
+  const value = best === undefined ? again?.value?.median : valueIn(again, best);
+  return html`<td class="published" data-label="${columnOf(row)}, published">${published === undefined ? '–' : describePublished(published)}</td><td class="here" data-label="${columnOf(row)}, ${here}">${value === undefined ? '–' : describeNumber(value)}</td>`;
+})}
+<td class="here" data-label="${columnOf(first)}, median">${subject.value && describeNumber(subject.value.median)}</td>
+${subject.subject.role === 'floor' ? floorCell(subject) : ratioCell(subject)}
+</tr>`;
+  };
+  const ratioCell = ({ ratio, verdict }: SubjectOutcome) =>
+    html`<td class="ratio ${verdictClass(verdict)}" data-label="${oursName} against it">${
+      ratio &&
+      html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span> ${intervalMark(ratio, first.noise, verdict, scale)}`
+    }</td>`;
+  const floorCell = ({ ratio }: SubjectOutcome) =>
+    html`<td class="ratio" data-label="${oursName} against it">${
+      ratio && html`${describeShare(ratio.median)} <span class="range">of this floor</span>`
+    }</td>`;
+
+  return html`<div class="scroll"><table class="document">
+<thead>
+<tr><th rowspan="2" scope="col">Library</th>${rows.map((row) => html`<th colspan="2" scope="colgroup">${columnOf(row)}</th>`)}<th colspan="2" scope="colgroup">${counted(first.rounds, 'interleaved round')}</th></tr>
+<tr>${rows.map(() => html`<th scope="col">published</th><th scope="col">${here}</th>`)}<th scope="col">${columnOf(first)}, median</th><th scope="col">${oursName} against it: times better, 95&nbsp;% interval</th></tr>
+</thead>
+<tbody>
+${lines.map(line)}
+</tbody>
+</table></div>
+${notes(lines)}`;
+}
+
+function nameCell({ subject, version }: SubjectOutcome): Markup {
+  return html`<th scope="row">${subject.name}${version && html` <span class="version">${version}</span>`}</th>`;
+}
+
+/** What was said of all is said once; then how a subject is used, where that was a choice. */
+function notes(lines: readonly SubjectOutcome[]): Markup {
+  const measured = lines.filter(({ ok }) => ok);
+  const shared = new Set(measured.map(({ note }) => note)).size === 1 ? measured[0]?.note : '';
+  const ownNotes = measured.flatMap((line) => {
+    const note = shared === '' ? noteOf(line) : line.subject.note;
+    return note ? [html`<li><span>${line.subject.name}</span> ${note}</li>`] : [];
+  });
+  return html`<ul class="notes">${shared && html`<li>All: ${shared}</li>`}${ownNotes}</ul>`;
+}
+
+function columnOf(row: RowOutcome | undefined): string {
+  return row?.row.column ?? row?.row.row ?? '';
+}
+
+/** The best of the first rounds by the first column; undefined where the document has no runs. */
+function bestRound(first: RowOutcome, name: string, runs: number | undefined): number | undefined {
+  if (runs === undefined) return undefined;
+  const subject = first.subjects.find((candidate) => candidate.subject.name === name);
+  const rounds = [...(subject?.samples.keys() ?? [])].sort((a, b) => a - b).slice(0, runs);
+  const values = rounds.map((round) => valueIn(subject, round) ?? Number.NaN);
+  if (values.length === 0) return undefined;
+  const best = first.row.better === 'higher' ? max(values) : min(values);
+  return rounds[values.indexOf(best)];
+}
+
+function valueIn(subject: SubjectOutcome | undefined, round: number): number | undefined {
+  const samples = subject?.samples.get(round);
+  return samples && median([...samples]);
+}

@@ -1,0 +1,143 @@
+/**
+ * How the page and the pictures look. Colours are named by what they stand for, once for light and
+ * once for dark.
+ */
+const light = `
+  --ground: #fdfdfb; --ink: #1b1d20; --quiet: #676c73; --line: #e4e4df; --shade: #f4f4f0;
+  --ours: #1f5fbf; --ours-text: #1f5fbf; --peer: #7c838c; --peer-text: #1b1d20;
+  --floor: #b4872c; --floor-text: #86611a; --faster: #17714b; --slower: #b03a1a;`;
+const dark = `
+  --ground: #131518; --ink: #e7e7e3; --quiet: #989da5; --line: #2c3036; --shade: #1b1e22;
+  --ours: #7fb0ff; --ours-text: #8fbaff; --peer: #878e98; --peer-text: #e7e7e3;
+  --floor: #c79a45; --floor-text: #d9b26a; --faster: #5cc694; --slower: #f0926f;`;
+
+export const pictureStyle = `
+svg {${light} color: var(--ink); font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; font-variant-numeric: tabular-nums; }
+@media (prefers-color-scheme: dark) { svg {${dark} } }
+text { fill: currentColor; }
+.title { font-size: 16px; font-weight: 600; }
+.small { font-size: 12px; fill: var(--quiet); }
+`;
+
+export const pageStyle = `
+:root {${light} color-scheme: light dark; }
+@media (prefers-color-scheme: dark) { :root {${dark} } }
+* { box-sizing: border-box; }
+html { font: 16px/1.55 system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; background: var(--ground); color: var(--ink); -webkit-text-size-adjust: 100%; }
+body { margin: 0; font-variant-numeric: tabular-nums; }
+a { color: inherit; text-decoration-color: var(--peer); text-underline-offset: 0.18em; }
+a:hover { text-decoration-color: currentColor; }
+code { font: 0.85em/1.5 ui-monospace, 'SF Mono', Menlo, 'DejaVu Sans Mono', monospace; background: var(--shade); padding: 0.2em 0.5em; border-radius: 4px; overflow-wrap: anywhere; user-select: all; }
+.masthead, main { max-width: 76rem; margin: 0 auto; padding: 0 1.5rem; }
+.masthead { padding-top: 1.5rem; color: var(--quiet); font-size: 0.875rem; }
+.masthead span { color: var(--ink); font-weight: 600; }
+nav { display: inline; }
+nav a { margin-left: 1.25rem; }
+article { padding-bottom: 3rem; border-bottom: 1px solid var(--line); }
+.eyebrow { margin: 4rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
+h1 { max-width: 24em; margin: 0; font-size: clamp(1.5rem, 1rem + 2.2vw, 2.375rem); line-height: 1.2; font-weight: 600; letter-spacing: -0.018em; text-wrap: pretty; }
+h1 small { font-size: 0.62em; font-weight: 400; letter-spacing: 0; color: var(--quiet); }
+h1 em { font-style: normal; color: var(--ours); white-space: nowrap; }
+.byline { margin: 1.25rem 0 0; color: var(--quiet); font-size: 0.875rem; }
+h2 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
+h3 { margin: 0; font-size: 1rem; font-weight: 600; }
+.source, .about { margin: 0 0 1rem; color: var(--quiet); font-size: 0.9375rem; max-width: 44em; }
+.method p { max-width: 44em; }
+
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-size: 0.875rem; line-height: 1.35; }
+caption { text-align: left; color: var(--quiet); padding: 0.5rem 0; }
+th, td { padding: 0.55rem 0.6rem; text-align: right; vertical-align: baseline; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child { padding-left: 0; text-align: left; }
+th:last-child, td:last-child { padding-right: 0; }
+thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-space: normal; }
+.document { font-size: 0.8125rem; }
+.document th, .document td { padding-left: 0.45rem; padding-right: 0.45rem; }
+.document th:first-child { padding-left: 0; }
+.document thead tr:first-child th { border-bottom: 0; padding-bottom: 0; color: var(--ink); font-weight: 500; }
+tbody th { font-weight: 400; white-space: normal; }
+tr.ours th, tr.ours .here { font-weight: 600; color: var(--ours-text); }
+tr.floor th, tr.floor .here { color: var(--floor-text); }
+.published { color: var(--quiet); }
+.version, .range, .unit { color: var(--quiet); font-weight: 400; font-size: 0.8125rem; }
+th .unit { display: block; color: var(--quiet); font-size: 0.8125rem; font-weight: 400; }
+td.note, th.note { text-align: left; color: var(--quiet); white-space: normal; }
+.absent { color: var(--slower); white-space: normal; }
+td.absent[colspan] { text-align: left; }
+.ratio strong { font-weight: 600; }
+.faster strong, .verdict.faster { color: var(--faster); }
+.slower strong, .verdict.slower { color: var(--slower); }
+tr.floor .ratio strong { color: inherit; }
+.verdict.no-difference, .verdict.unknown { color: var(--quiet); }
+.interval { vertical-align: -3px; margin-left: 0.5rem; }
+.interval .noise { fill: var(--line); }
+.interval .level { stroke: var(--quiet); stroke-width: 1; }
+.interval .reach { stroke: var(--peer); stroke-width: 2; }
+.interval circle { fill: var(--peer); }
+.interval.faster .reach { stroke: var(--faster); }
+.interval.faster circle { fill: var(--faster); }
+.interval.slower .reach { stroke: var(--slower); }
+.interval.slower circle { fill: var(--slower); }
+
+.cell { padding: 1.75rem 0; border-top: 1px solid var(--line); }
+.row { margin-bottom: 2rem; break-inside: avoid; }
+.row:target h3 { color: var(--ours-text); }
+figure { margin: 0; min-width: 0; }
+.sides { display: grid; grid-template-columns: minmax(0, 53rem) minmax(0, 1fr); gap: 0 2.5rem; }
+.upshot p { margin: 0 0 0.75rem; font-size: 0.875rem; line-height: 1.4; }
+.upshot strong { display: block; font-size: 1.75rem; line-height: 1.1; font-weight: 600; letter-spacing: -0.02em; }
+.upshot .range { display: block; }
+figure svg { display: block; max-width: 100%; height: auto; }
+.narrow { display: none; }
+.dots { fill: none; stroke-linecap: round; }
+.dots.many { stroke-width: 3; opacity: 0.35; }
+.dots.few { stroke-width: 4.5; opacity: 0.65; }
+.dots.ours { stroke: var(--ours); }
+.dots.peer { stroke: var(--peer); }
+.dots.floor { stroke: var(--floor); }
+.failures, .notes { margin: 0.75rem 0; padding: 0; list-style: none; font-size: 0.8125rem; color: var(--quiet); }
+.notes span { color: var(--ink); }
+.failures strong { color: var(--slower); font-weight: 500; }
+.conditions { margin: 0; color: var(--quiet); font-size: 0.8125rem; line-height: 2; }
+summary { cursor: pointer; color: var(--quiet); font-size: 0.875rem; width: fit-content; }
+summary:hover { color: var(--ink); }
+.machine { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.75rem 2rem; margin: 0.75rem 0 0; font-size: 0.9375rem; }
+dt { color: var(--quiet); font-size: 0.8125rem; }
+dd { margin: 0; }
+
+@media (max-width: 72rem) {
+  td .interval { display: none; }
+  .peer-column .range { display: block; }
+  .sides { grid-template-columns: 1fr; }
+  .upshot { display: flex; flex-wrap: wrap; gap: 0 2rem; margin-top: 0.75rem; }
+  .upshot strong { display: inline; font-size: 1.125rem; }
+}
+@media screen and (max-width: 46rem) {
+  .masthead, main { padding-left: 1rem; padding-right: 1rem; }
+  .eyebrow { margin-top: 2.5rem; }
+  .wide { display: none; }
+  .narrow { display: block; }
+  .machine { grid-template-columns: 1fr; }
+  table, caption, tbody, tr, tbody th, td { display: block; }
+  thead { display: none; }
+  tr { padding: 0.75rem 0; border-bottom: 1px solid var(--line); }
+  tbody th, td, .document th, .document td { border: 0; padding: 0.1rem 0; }
+  tbody th { font-size: 0.9375rem; padding-bottom: 0.25rem; }
+  td { display: flex; flex-wrap: wrap; justify-content: flex-end; align-items: baseline; gap: 0 0.4rem; white-space: normal; }
+  td[data-label]::before { content: attr(data-label); margin-right: auto; color: var(--quiet); font-weight: 400; }
+  td.absent:not([colspan]), td:empty { display: none; }
+}
+@media print {
+  :root {${light} }
+  html { font-size: 11px; }
+  .masthead, main { padding: 0; }
+  .document { font-size: 8px; }
+  .document .version { display: block; }
+  h2, h3 { break-after: avoid; }
+  tr, .sides { break-inside: avoid; }
+  .scroll { overflow: visible; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  summary, nav { display: none; }
+  a { text-decoration: none; }
+}
+`;

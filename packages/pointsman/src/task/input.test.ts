@@ -1,0 +1,422 @@
+/**
+ * Bad input, for every argument of every method: the error says which argument, what it was and what
+ * was expected; it comes as a rejection from whatever returns a promise; and nothing has changed.
+ */
+import { nextMacrotask } from '@pointsman/spec';
+import { describe, expect, test, vi } from 'vitest';
+import { KeyedMutex, KeyedSemaphore, Mutex, type Permit, Semaphore } from './index.js';
+
+type Expected = typeof RangeError | typeof TypeError;
+
+/** What an argument refuses: the values, and words of the expectation that the message must name. */
+interface Argument {
+  readonly name: string;
+  readonly expectation: RegExp;
+  readonly outOfRange: readonly number[];
+  readonly wrongType: readonly unknown[];
+}
+
+const notNumbers = [null, '1', '', 1n, true, Symbol('1'), {}, [1], () => 1, new Date(1)];
+const notNumeric = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+const notCounts = [...notNumeric, -1, 0, -0, 0.5, 1.5, Number.MAX_SAFE_INTEGER + 1];
+
+const limit: Argument = {
+  name: 'limit',
+  expectation: /integer.* 1\b/,
+  outOfRange: notCounts,
+  wrongType: [undefined, ...notNumbers],
+};
+/** Of a primitive whose limit is 2. */
+const permits: Argument = {
+  name: 'permits',
+  expectation: /integer.* 1\b.* 2\b/,
+  outOfRange: [...notCounts, 3],
+  wrongType: notNumbers,
+};
+const timeout: Argument = {
+  name: 'timeout',
+  expectation: /integer.* 0\b.* 2147483647\b/,
+  outOfRange: [...notNumeric, -1, -0.5, 0.5, 2 ** 31, Number.MAX_SAFE_INTEGER],
+  wrongType: notNumbers,
+};
+const priority: Argument = {
+  name: 'priority',
+  expectation: /finite number/,
+  outOfRange: notNumeric,
+  wrongType: notNumbers,
+};
+const signal: Argument = {
+  name: 'signal',
+  expectation: /AbortSignal/,
+  outOfRange: [],
+  wrongType: [
+    ...[null, 'signal', '', 1n, true, false, Symbol('signal'), {}, [], () => {}, 0, 1, Number.NaN],
+    // What people really pass by mistake.
+    new AbortController(),
+    new EventTarget(),
+    { aborted: false },
+    { aborted: 'no', addEventListener() {} },
+  ],
+};
+const options: Argument = {
+  name: 'options',
+  expectation: /object/,
+  outOfRange: [],
+  wrongType: [null, 'options', '', 1n, true, false, Symbol('options'), () => {}, 0, 1, Number.NaN],
+};
+const fn: Argument = {
+  name: 'fn',
+  expectation: /function/,
+  outOfRange: [],
+  wrongType: [undefined, null, 'fn', 1n, true, Symbol('fn'), {}, [], 0, 1, Promise.resolve()],
+};
+
+function cases({ outOfRange, wrongType }: Argument): [value: unknown, expected: Expected][] {
+  return [
+    ...outOfRange.map((value): [unknown, Expected] => [value, RangeError]),
+    ...wrongType.map((value): [unknown, Expected] => [value, TypeError]),
+  ];
+}
+
+function expectRefusal(error: unknown, argument: Argument, value: unknown, expected: Expected) {
+  expect(error).toBeInstanceOf(Error);
+  const { name, message } = error as Error;
+  const shown = Object(value) === value ? typeof value : String(value);
+  const what = `${argument.name}: ${shown}`;
+  expect({ what, name }).toEqual({ what, name: expected.name });
+  expect(message, what).toMatch(new RegExp(`\\b${argument.name}\\b`));
+  expect(message, what).toMatch(argument.expectation);
+  expect(message, what).toContain(shown);
+}
+
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+/** One primitive under test, with all that takes an argument. */
+interface Subject {
+  /** By their names, the methods that return a promise. */
+  readonly waits: Record<string, (options: never) => Promise<unknown>>;
+  readonly runs: (fn: never, options?: never) => Promise<unknown>;
+  readonly tries: (options?: never) => Permit | undefined;
+  readonly state: () => unknown;
+}
+
+const never = () => expect.unreachable('fn was called');
+
+const subjects: Record<string, { arguments: Argument[]; create: () => Subject }> = {
+  Semaphore: {
+    arguments: [permits, priority, timeout, signal, options],
+    create() {
+      const semaphore = new Semaphore(2);
+      return {
+        waits: {
+          acquire: (options) => semaphore.acquire(options),
+          run: (options) => semaphore.run(never, options),
+          drain: (options) => semaphore.drain(options),
+        },
+        runs: (fn, options) => semaphore.run(fn, options),
+        tries: (options) => semaphore.tryAcquire(options),
+        state: () => {
+          const { available, waiting, limit, closed, idle } = semaphore;
+          return { available, waiting, limit, closed, idle };
+        },
+      };
+    },
+  },
+  Mutex: {
+    arguments: [priority, timeout, signal, options],
+    create() {
+      const mutex = new Mutex();
+      return {
+        waits: {
+          lock: (options) => mutex.lock(options),
+          run: (options) => mutex.run(never, options),
+          drain: (options) => mutex.drain(options),
+        },
+        runs: (fn, options) => mutex.run(fn, options),
+        tries: (options) => mutex.tryLock(options),
+        state: () => {
+          const { locked, waiting, owner, closed } = mutex;
+          return { locked, waiting, owner, closed };
+        },
+      };
+    },
+  },
+  KeyedSemaphore: {
+    arguments: [permits, priority, timeout, signal, options],
+    create() {
+      const keyed = new KeyedSemaphore<string>(2);
+      return {
+        waits: {
+          acquire: (options) => keyed.acquire('key', options),
+          run: (options) => keyed.run('key', never, options),
+          drain: (options) => keyed.drain(options),
+        },
+        runs: (fn, options) => keyed.run('key', fn, options),
+        tries: (options) => keyed.tryAcquire('key', options),
+        state: () => {
+          const { limit, closed, size } = keyed;
+          const keys = [...keyed.keys()];
+          return {
+            ...{ limit, closed, size, keys },
+            available: keyed.available('key'),
+            waiting: keyed.waiting('key'),
+          };
+        },
+      };
+    },
+  },
+  KeyedMutex: {
+    arguments: [priority, timeout, signal, options],
+    create() {
+      const keyed = new KeyedMutex<string>();
+      return {
+        waits: {
+          lock: (options) => keyed.lock('key', options),
+          run: (options) => keyed.run('key', never, options),
+          drain: (options) => keyed.drain(options),
+        },
+        runs: (fn, options) => keyed.run('key', fn, options),
+        tries: (options) => keyed.tryLock('key', options),
+        state: () => {
+          const { closed, size } = keyed;
+          const keys = [...keyed.keys()];
+          return {
+            ...{ closed, size, keys },
+            locked: keyed.locked('key'),
+            waiting: keyed.waiting('key'),
+            owner: keyed.owner('key'),
+          };
+        },
+      };
+    },
+  },
+};
+
+const acquireOf = ({ waits }: Subject) => (waits.acquire ?? waits.lock) as () => Promise<Permit>;
+
+/** Everything that is out, taken; so that a request would have to wait. */
+function exhaust(subject: Subject): Permit[] {
+  const held: Permit[] = [];
+  for (let permit = subject.tries(); permit !== undefined; permit = subject.tries()) {
+    held.push(permit);
+  }
+  return held;
+}
+
+/** What was refused has left nothing behind: everything still works, in order. */
+async function probe(subject: Subject, held: Permit[], granted: string[]): Promise<void> {
+  void acquireOf(subject)().then((permit) => {
+    granted.push('probe');
+    permit.release();
+  });
+  for (const permit of held) permit.release();
+  await nextMacrotask();
+  expect(granted.at(-1)).toBe('probe');
+  // All of it is there again, and no more.
+  const all = exhaust(subject);
+  expect(all).toHaveLength(subject.waits.acquire ? 2 : 1);
+  for (const permit of all) permit.release();
+}
+
+describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) => {
+  const methods = Object.keys(create().waits);
+  // drain takes what limits the wait, and nobody's permits or priority.
+  const pairs = methods.flatMap((method) =>
+    known
+      .filter((argument) => method !== 'drain' || ![permits, priority].includes(argument))
+      .map((argument) => [method, argument.name, argument] as const),
+  );
+
+  test.each(pairs)('%s refuses bad %s while free', async (method, name, argument) => {
+    const subject = create();
+    const before = subject.state();
+    for (const [value, expected] of cases(argument)) {
+      const promise = subject.waits[method]?.((name === 'options' ? value : { [name]: value }) as never);
+      expect(promise).toBeInstanceOf(Promise);
+      expect(subject.state()).toEqual(before);
+      expectRefusal(await promise?.catch((error) => error), argument, value, expected);
+      expect(subject.state()).toEqual(before);
+    }
+    await probe(subject, [], []);
+    expect(subject.state()).toEqual(before);
+  });
+
+  test.each(pairs)('%s refuses bad %s while others wait', async (method, name, argument) => {
+    const subject = create();
+    const free = subject.state();
+    const held = exhaust(subject);
+    const granted: string[] = [];
+    const enter = (name: string, options?: object) => {
+      void acquireOf(subject)
+        .call(undefined, ...((options ? [options] : []) as []))
+        .then((permit) => {
+          granted.push(name);
+          permit.release();
+        });
+    };
+    enter('plain');
+    enter('limited', { signal: new AbortController().signal });
+    const before = subject.state();
+    for (const [value, expected] of cases(argument)) {
+      const promise = subject.waits[method]?.((name === 'options' ? value : { [name]: value }) as never);
+      expect(promise).toBeInstanceOf(Promise);
+      expect(subject.state()).toEqual(before);
+      expectRefusal(await promise?.catch((error) => error), argument, value, expected);
+      expect(subject.state()).toEqual(before);
+    }
+    await probe(subject, held, granted);
+    expect(granted).toEqual(['plain', 'limited', 'probe']);
+    expect(subject.state()).toEqual(free);
+  });
+
+  const tried = known.filter((argument) => argument !== timeout && argument !== signal);
+
+  test.each(tried.map((argument) => [argument.name, argument] as const))(
+    'the try refuses bad %s',
+    async (name, argument) => {
+      const subject = create();
+      const free = subject.state();
+      for (const state of ['free', 'taken']) {
+        const held = state === 'taken' ? exhaust(subject) : [];
+        const before = subject.state();
+        for (const [value, expected] of cases(argument)) {
+          const bad = (name === 'options' ? value : { [name]: value }) as never;
+          expectRefusal(thrownBy(() => subject.tries(bad)), argument, value, expected);
+          expect(subject.state()).toEqual(before);
+        }
+        await probe(subject, held, []);
+      }
+      expect(subject.state()).toEqual(free);
+    },
+  );
+
+  test('run refuses what is not a function', async () => {
+    const subject = create();
+    const free = subject.state();
+    for (const state of ['free', 'taken']) {
+      const held = state === 'taken' ? exhaust(subject) : [];
+      const before = subject.state();
+      for (const given of [undefined, {}, { timeout: 1_000 }]) {
+        for (const [value, expected] of cases(fn)) {
+          const promise = subject.runs(value as never, given as never);
+          expect(promise).toBeInstanceOf(Promise);
+          expectRefusal(await promise.catch((error) => error), fn, value, expected);
+          expect(subject.state()).toEqual(before);
+        }
+      }
+      await probe(subject, held, []);
+    }
+    expect(subject.state()).toEqual(free);
+  });
+
+  test('options may be empty, and a member may be undefined', async () => {
+    const subject = create();
+    const unset = {
+      permits: undefined,
+      priority: undefined,
+      signal: undefined,
+      timeout: undefined,
+      owner: undefined,
+    };
+    for (const given of [undefined, {}, unset, Object.create(null), []] as never[]) {
+      ((await acquireOf(subject).call(undefined, ...([given] as never))) as Permit).release();
+      subject.tries(given)?.release();
+      expect(await subject.runs((() => 'result') as never, given)).toBe('result');
+      expect(await subject.waits.drain?.(given)).toBeUndefined();
+    }
+    await probe(subject, [], []);
+  });
+
+  test('options are read when they are given, each member once', async () => {
+    const subject = create();
+    const held = exhaust(subject);
+    const reads: string[] = [];
+    const given = new Proxy({} as Record<string, unknown>, {
+      get(target, name) {
+        reads.push(String(name));
+        return target[String(name)];
+      },
+    });
+    const waiter = acquireOf(subject).call(undefined, ...([given] as never)) as Promise<Permit>;
+    const first = [...reads];
+    expect(new Set(first).size).toBe(first.length);
+    given.permits = given.priority = Number.NaN;
+    for (const permit of held) permit.release();
+    (await waiter).release();
+    expect(reads).toEqual(first);
+    await probe(subject, [], []);
+  });
+});
+
+describe('limit', () => {
+  test.each([
+    ['Semaphore', (value: never) => new Semaphore(value)],
+    ['KeyedSemaphore', (value: never) => new KeyedSemaphore(value)],
+  ])('new %s refuses a bad one', (_, create) => {
+    for (const [value, expected] of cases(limit)) {
+      expectRefusal(thrownBy(() => create(value as never)), limit, value, expected);
+    }
+  });
+
+  test('a bad one is not set, and the old one stays', async () => {
+    const semaphore = new Semaphore(2);
+    const held = await semaphore.acquire();
+    const waiter = semaphore.acquire({ permits: 2 });
+    for (const [value, expected] of cases(limit)) {
+      const set = () => {
+        semaphore.limit = value as never;
+      };
+      expectRefusal(thrownBy(set), limit, value, expected);
+      const { limit: kept, available, waiting } = semaphore;
+      expect({ kept, available, waiting }).toEqual({ kept: 2, available: 1, waiting: 1 });
+    }
+    held.release();
+    expect((await waiter).permits).toBe(2);
+  });
+
+  test.each([1, 2, 2 ** 32, Number.MAX_SAFE_INTEGER])('%d is a good one', (limit) => {
+    const semaphore = new Semaphore(limit);
+    expect(semaphore.available).toBe(limit);
+    semaphore.tryAcquire({ permits: limit })?.release();
+    expect(semaphore.available).toBe(limit);
+    expect(new KeyedSemaphore(limit).available('key')).toBe(limit);
+  });
+});
+
+test('the edges of timeout and priority are good', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const semaphore = new Semaphore(1);
+  const held = await semaphore.acquire({ timeout: 0, priority: -Number.MAX_VALUE });
+  const granted: string[] = [];
+  const enter = (name: string, options: object) =>
+    semaphore.acquire(options).then((permit) => {
+      granted.push(name);
+      permit.release();
+    });
+  void enter('last', { priority: -Number.MAX_VALUE });
+  void enter('fraction', { priority: -0.5 });
+  void enter('longest', { timeout: 2 ** 31 - 1 });
+  void enter('minus nothing', { priority: -0 });
+  void enter('first', { priority: Number.MAX_VALUE });
+  vi.advanceTimersByTime(2 ** 31 - 2);
+  expect(semaphore.waiting).toBe(5);
+  held.release();
+  await nextMacrotask();
+  vi.useRealTimers();
+  expect(granted).toEqual(['first', 'longest', 'minus nothing', 'fraction', 'last']);
+});
+
+test('what has an error message of its own is told apart', () => {
+  const semaphore = new Semaphore(1);
+  const messages = [1n, '1', [1]].map(
+    (value) => (thrownBy(() => semaphore.tryAcquire({ permits: value as never })) as Error).message,
+  );
+  for (const message of messages) expect(message).not.toMatch(/got 1$/);
+});

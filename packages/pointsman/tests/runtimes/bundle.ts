@@ -1,0 +1,75 @@
+/**
+ * Bundles the tests for runtimes that have no vitest and no disk: the same files that vitest runs
+ * in Node. A file about one runtime says so in its name: `*.node.test.ts` runs in Node only,
+ * `*.workerd.test.ts` in workerd only.
+ */
+import { readdirSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { scenarioFiles } from '@pointsman/spec/scenarios';
+import { build, type Plugin } from 'esbuild';
+
+const here = fileURLToPath(new URL('..', import.meta.url));
+const packageFolder = join(here, '../..');
+
+/** How a runtime is entered: the name of a file in `inside/`. */
+export type Entry = 'console' | 'worker';
+
+/** Writes the bundle and, beside it, its source map. The files are named from the package. */
+export async function bundleTests(
+  entry: Entry,
+  outfile: string,
+  files: readonly string[] = testFiles(entry),
+): Promise<void> {
+  await build({
+    entryPoints: [join(here, 'inside', `${entry}.ts`)],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    sourcemap: 'external',
+    alias: { vitest: join(here, 'inside/vitest.ts') },
+    plugins: [
+      virtualModule('pointsman-test-files', () => testFilesModule(files)),
+      virtualModule('@pointsman/spec/scenarios', scenariosModule),
+      // The fake clock asks for these where a process exists, and does without.
+      virtualModule('(util|timers|timers/promises|perf_hooks)', () => ''),
+    ],
+    logLevel: 'error',
+  });
+}
+
+function testFiles(entry: Entry): string[] {
+  const sources = readdirSync(join(packageFolder, 'src'), { recursive: true, encoding: 'utf8' });
+  const paths = [
+    ...sources.map((path) => `src/${path.split(sep).join('/')}`),
+    ...readdirSync(join(packageFolder, 'tests')).map((name) => `tests/${name}`),
+  ];
+  const foreign = entry === 'worker' ? /\.node\.test\.ts$/ : /\.(node|workerd)\.test\.ts$/;
+  return paths.filter((path) => path.endsWith('.test.ts') && !foreign.test(path)).sort();
+}
+
+function testFilesModule(files: readonly string[]): string {
+  const entries = files.map((path) => `'/packages/pointsman/${path}': () => import('./${path}'),`);
+  return `export const testFiles = {\n${entries.join('\n')}\n};`;
+}
+
+function scenariosModule(): string {
+  return `export const scenarioFiles = ${JSON.stringify(scenarioFiles)};`;
+}
+
+/** Modules whose text is made here. Their imports are relative to the package. */
+function virtualModule(pattern: string, contents: () => string): Plugin {
+  return {
+    name: pattern,
+    setup({ onResolve, onLoad }) {
+      const filter = new RegExp(`^${pattern}$`);
+      onResolve({ filter }, ({ path }) => ({ path, namespace: pattern }));
+      onLoad({ filter: /.*/, namespace: pattern }, () => ({
+        contents: contents(),
+        resolveDir: packageFolder,
+      }));
+    },
+  };
+}

@@ -1,0 +1,4 @@
+/** The entry where lines can go to the console: Node, Bun, Deno and browsers. */
+import { run } from './run.js';
+
+await run(console.log);

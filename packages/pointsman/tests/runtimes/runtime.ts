@@ -1,0 +1,62 @@
+/** What each runtime's own file offers to the runner. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Entry } from './bundle.js';
+
+export interface Runtime {
+  readonly name: string;
+  readonly entry: Entry;
+  /** Where it is, or why it cannot run here. */
+  find(): { path: string } | { missing: string };
+  /** Runs the bundle, hands on every line it writes, and answers with the runtime's version. */
+  run(path: string, bundle: string, onLine: (line: string) => void): Promise<string>;
+}
+
+/** No runtime may hang the whole run. */
+export const timeLimit = 180_000;
+
+/** Runs a program and hands on its lines; rejects when it cannot be started or runs too long. */
+export async function runProgram(
+  path: string,
+  parameters: string[],
+  onLine: (line: string) => void,
+): Promise<number | null> {
+  const program = spawn(path, parameters, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const timer = setTimeout(() => program.kill('SIGKILL'), timeLimit);
+  try {
+    const ended = new Promise<number | null>((resolve, reject) => {
+      program.once('error', reject);
+      program.once('close', resolve);
+    });
+    createInterface(program.stdout).on('line', onLine);
+    return await ended;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What `--version` says, without the words around it. */
+export async function versionOf(path: string): Promise<string> {
+  let version: string | undefined;
+  await runProgram(path, ['--version'], (line) => {
+    version ??= /\d+([.-]\d+)+/.exec(line)?.[0];
+  });
+  return version ?? 'of an unknown version';
+}
+
+/** A runtime that is a program and takes the bundle as its parameter. */
+export function processRuntime(
+  name: string,
+  find: Runtime['find'],
+  parameters: string[] = [],
+): Runtime {
+  return {
+    name,
+    entry: 'console',
+    find,
+    async run(path, bundle, onLine) {
+      await runProgram(path, [...parameters, bundle], onLine);
+      return versionOf(path);
+    },
+  };
+}

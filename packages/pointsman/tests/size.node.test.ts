@@ -1,0 +1,61 @@
+/**
+ * What an application pays in bytes: the built package, bundled and minified as applications do,
+ * and compressed. The table shows each export alone, and what each adds to those before it.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import * as pointsman from 'pointsman';
+import { expect, test } from 'vitest';
+
+/** Budgets in bytes, minified and compressed by gzip. */
+const semaphoreBudget = 1_000;
+const entryBudget = 2_500;
+
+interface Size {
+  readonly minified: number;
+  readonly compressed: number;
+}
+
+async function sizeOf(names: readonly string[]): Promise<Size> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `export { ${names.join(', ')} } from 'pointsman';`,
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+    },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+  });
+  const code = outputFiles[0]?.contents ?? new Uint8Array();
+  return { minified: code.length, compressed: gzipSync(code, { level: 9 }).length };
+}
+
+/** In the order in which somebody would meet them; the rest comes last. */
+const primitives = ['Semaphore', 'Mutex', 'KeyedSemaphore', 'KeyedMutex'];
+const others = Object.keys(pointsman).filter((name) => !primitives.includes(name));
+const names = [...primitives, ...others];
+
+test(`Semaphore alone takes at most ${semaphoreBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(['Semaphore']);
+  console.log(`Semaphore: ${minified} B minified, ${compressed} B gzip of ${semaphoreBudget} B`);
+  expect(compressed).toBeLessThanOrEqual(semaphoreBudget);
+});
+
+test(`the whole entry takes at most ${entryBudget} bytes`, async () => {
+  const lines = ['export              alone    adds   (bytes, minified and gzip)'];
+  let before = 0;
+  for (const [index, name] of names.entries()) {
+    const alone = await sizeOf([name]);
+    const { compressed } = await sizeOf(names.slice(0, index + 1));
+    const adds = `+${compressed - before}`;
+    lines.push(name.padEnd(18) + `${alone.compressed}`.padStart(7) + adds.padStart(8));
+    before = compressed;
+  }
+  lines.push(`everything: ${before} B gzip of ${entryBudget} B`);
+  console.log(lines.join('\n'));
+  expect(before).toBeLessThanOrEqual(entryBudget);
+});

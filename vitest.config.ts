@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests of types (`*.test-d.ts`) are found by vitest's own default and run with `--typecheck`.
+// Files for one runtime other than Node (`*.workerd.test.ts`) are run by packages/pointsman/tests/runtimes.
+const project = (name: string, include: string[]) => ({
+  extends: true as const,
+  test: {
+    name,
+    include,
+    exclude: ['**/node_modules/**', '**/dist/**', '**/*.workerd.test.ts'],
+  },
+});
+
+export default defineConfig({
+  // What runs is what is published: the source is compiled for the same language level.
+  oxc: { target: 'es2022' },
+  test: {
+    projects: [
+      project('pointsman', [
+        'packages/pointsman/src/**/*.test.ts',
+        'packages/pointsman/tests/*.test.ts',
+      ]),
+      project('spec', ['spec/runner/*.test.ts']),
+      project('lab', ['lab/**/*.test.ts']),
+    ],
+  },
+});
