@@ -38,6 +38,8 @@ export interface SubjectRound {
   readonly note: string;
   readonly milliseconds: number;
   readonly samples: Readonly<Record<string, readonly number[]>>;
+  /** As in `Measurement.unequal`. */
+  readonly unequal?: string;
 }
 
 /** All subjects of one cell, measured back to back. */

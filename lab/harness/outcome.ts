@@ -27,6 +27,8 @@ export interface SubjectOutcome {
   readonly ok: boolean;
   /** How it failed, or what its last run said of itself. */
   readonly note: string;
+  /** Did less than the others, so that it cannot be the best peer. */
+  readonly unequal: boolean;
   readonly value: Estimate | null;
   /** Ours against this subject; above 1, ours is better. */
   readonly ratio: Estimate | null;
@@ -104,7 +106,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
   );
   const noise = control && noiseFloor(control);
 
-  const subjects = cell.subjects
+  const subjects = (row.subjects ?? cell.subjects)
     .filter((name) => runsOf(rounds, name).size > 0)
     .map((name): SubjectOutcome => {
       const subject = subjectOf(table, name);
@@ -118,6 +120,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
         version: journal.header.versions[subject.package ?? ''] ?? null,
         ok: failure === undefined,
         note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',
+        unequal: [...runs.values()].some((run) => run.unequal !== undefined),
         value: estimate([...values.values()]),
         ratio,
         verdict: judge(ratio, paired.length, noise),
@@ -147,13 +150,15 @@ export function noteOf({ ok, note, subject }: SubjectOutcome): string {
   return [note, ok ? subject.note : ''].filter(Boolean).join('; ');
 }
 
-/** The best of the subjects of this role that did the work. */
+/** The best of the subjects of this role that did the same work as the others. */
 export function bestOf(
   subjects: readonly SubjectOutcome[],
   role: Subject['role'],
   row: Row,
 ): SubjectOutcome | null {
-  const candidates = subjects.filter(({ subject, value }) => subject.role === role && value);
+  const candidates = subjects.filter(
+    ({ subject, value, unequal }) => subject.role === role && value && !unequal,
+  );
   if (candidates.length === 0) return null;
   const medians = candidates.map(({ value }) => value?.median ?? Number.NaN);
   const best = row.better === 'higher' ? max(medians) : min(medians);

@@ -3,7 +3,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { bestOf, noteOf, type RowOutcome, type TableOutcome } from './outcome.js';
+import { nearestFloor } from './floor.js';
+import { noteOf, type RowOutcome, type TableOutcome } from './outcome.js';
 import type { Better, Estimate, Verdict } from './statistics.js';
 
 export interface Results {
@@ -18,7 +19,7 @@ export interface ResultRow {
   readonly row: string;
   readonly unit: string;
   readonly better: Better;
-  /** The median of the best floor. */
+  /** The median of the floor nearest to ours. */
   readonly floor: number | null;
   readonly published: Readonly<Record<string, number>> | null;
   readonly subjects: readonly ResultSubject[];
@@ -62,7 +63,7 @@ function resultRowOf(outcome: RowOutcome): ResultRow {
     row: row.row,
     unit: row.unit,
     better: row.better,
-    floor: round(bestOf(subjects, 'floor', row)?.value?.median),
+    floor: round(nearestFloor(outcome)?.median),
     published: row.published ?? null,
     subjects: subjects
       .filter(({ subject }) => subject.role !== 'floor')

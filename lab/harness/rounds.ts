@@ -166,8 +166,9 @@ export class Measuring {
     // A breakdown says nothing about the answer; a second one in a row does.
     if (found.crashed) found = await runCell(what);
     this.#pace.noteRun(cell, run, found.milliseconds);
-    const { ok, note = '', milliseconds, samples } = found;
-    return { ...run, ok, note, milliseconds: Math.round(milliseconds), samples };
+    const { ok, note = '', milliseconds, samples, unequal } = found;
+    const measured = { ...run, ok, note, milliseconds: Math.round(milliseconds), samples };
+    return unequal === undefined ? measured : { ...measured, unequal };
   }
 
   #tell(round: number, now?: string): void {

@@ -65,6 +65,8 @@ export interface Row {
   readonly measure: string;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
+  /** The cell's subjects that this row compares; absent for all of them. */
+  readonly subjects?: readonly string[];
   /** What the document published, by subject; absent where it published nothing. */
   readonly published?: Readonly<Record<string, number>>;
   /** One sentence: what the work is and why a reader cares. */

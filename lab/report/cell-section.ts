@@ -2,6 +2,8 @@
  * One cell in full: for each of its rows what it is, a picture of all samples and every subject's
  * figures; then who failed, and the command that measures it again.
  */
+
+import { nearestFloor } from '../harness/floor.js';
 import {
   noteOf,
   type RowOutcome,
@@ -10,7 +12,6 @@ import {
 } from '../harness/outcome.js';
 import { repeatCommand } from '../harness/repeat.js';
 import type { Row } from '../harness/table.js';
-import { nearestFloor } from './floor.js';
 import {
   counted,
   describeInterval,

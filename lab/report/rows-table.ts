@@ -1,9 +1,10 @@
 /**
  * Every row of a table on one line each: the floor, ours, the best peer, the ratio, the verdict.
  */
+
+import { nearestFloor } from '../harness/floor.js';
 import type { RowOutcome } from '../harness/outcome.js';
 import { rowAnchor } from './cell-section.js';
-import { nearestFloor } from './floor.js';
 import { describeNumber, describeRatio, describeRatioInterval, describeShare } from './format.js';
 import { html, type Markup } from './html.js';
 import { intervalMark, ratioScale } from './interval-mark.js';

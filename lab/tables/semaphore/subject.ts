@@ -11,6 +11,8 @@ import type { Subject } from '../../harness/table.js';
 export interface PermitForm<Library = unknown, Semaphore = unknown, Permit = unknown> {
   /** True where the limit is 1 and cannot be another. */
   readonly onlyOne?: true;
+  /** True where a second release of the same permit cannot free another holder's. */
+  readonly releasesOnce?: true;
   create(library: Library, limit: number): Semaphore;
   acquire(semaphore: Semaphore): Promise<Permit>;
   release(semaphore: Semaphore, permit: Permit): void;

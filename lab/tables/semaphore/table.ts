@@ -15,7 +15,7 @@ import {
   waitingCell,
 } from './cells/node.js';
 import { sharedCell } from './cells/shared.js';
-import { subjects } from './subjects/index.js';
+import { subjectNamed, subjects } from './subjects/index.js';
 import { bundleWorker } from './worker/bundle.js';
 
 const documentRows: readonly Row[] = [
@@ -113,6 +113,17 @@ const nodeRows: readonly Row[] = [
     cell: uncontendedCell.id,
     measure: 'uncontended',
     about: 'One task acquires and releases, nobody else is there: what a lock costs on most days.',
+  },
+  {
+    ...perOperation,
+    row: 'uncontended, released exactly once',
+    cell: uncontendedCell.id,
+    measure: 'uncontended',
+    subjects: uncontendedCell.subjects.filter((name) => {
+      const { role, permits } = subjectNamed(name);
+      return role === 'floor' || permits?.releasesOnce;
+    }),
+    about: 'The same among those whose permit cannot free another holder when released twice.',
   },
   {
     ...perOperation,

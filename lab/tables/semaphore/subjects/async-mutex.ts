@@ -8,6 +8,7 @@ export default defineSubject({
   note: 'Released by the function that acquire gives; in the document on the semaphore itself.',
   load: () => import('async-mutex'),
   permits: {
+    releasesOnce: true,
     create: ({ Semaphore }, limit): SemaphoreInterface => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, [, release]) => release(),

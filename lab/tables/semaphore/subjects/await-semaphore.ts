@@ -18,6 +18,7 @@ export default defineSubject({
   // Its types are its source, which this project's compiler settings refuse.
   load: (): Promise<AwaitSemaphore> => import('await-semaphore' as string),
   permits: {
+    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, release) => release(),

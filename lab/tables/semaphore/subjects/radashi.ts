@@ -6,6 +6,7 @@ export default defineSubject({
   package: 'radashi',
   load: () => import('radashi'),
   permits: {
+    releasesOnce: true,
     create: ({ Semaphore }, limit) => new Semaphore(limit),
     acquire: (semaphore) => semaphore.acquire(),
     release: (_, permit) => permit.release(),

@@ -7,6 +7,7 @@ export default defineSubject({
   note: 'A lock: its limit is 1.',
   load: () => import('@rocicorp/lock'),
   permits: {
+    releasesOnce: true,
     onlyOne: true,
     create: ({ Lock }) => new Lock(),
     acquire: (lock) => lock.lock(),

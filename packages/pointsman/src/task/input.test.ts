@@ -238,7 +238,9 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     const subject = create();
     const before = subject.state();
     for (const [value, expected] of cases(argument)) {
-      const promise = subject.waits[method]?.((name === 'options' ? value : { [name]: value }) as never);
+      const promise = subject.waits[method]?.(
+        (name === 'options' ? value : { [name]: value }) as never,
+      );
       expect(promise).toBeInstanceOf(Promise);
       expect(subject.state()).toEqual(before);
       expectRefusal(await promise?.catch((error) => error), argument, value, expected);
@@ -265,7 +267,9 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     enter('limited', { signal: new AbortController().signal });
     const before = subject.state();
     for (const [value, expected] of cases(argument)) {
-      const promise = subject.waits[method]?.((name === 'options' ? value : { [name]: value }) as never);
+      const promise = subject.waits[method]?.(
+        (name === 'options' ? value : { [name]: value }) as never,
+      );
       expect(promise).toBeInstanceOf(Promise);
       expect(subject.state()).toEqual(before);
       expectRefusal(await promise?.catch((error) => error), argument, value, expected);
@@ -288,7 +292,12 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
         const before = subject.state();
         for (const [value, expected] of cases(argument)) {
           const bad = (name === 'options' ? value : { [name]: value }) as never;
-          expectRefusal(thrownBy(() => subject.tries(bad)), argument, value, expected);
+          expectRefusal(
+            thrownBy(() => subject.tries(bad)),
+            argument,
+            value,
+            expected,
+          );
           expect(subject.state()).toEqual(before);
         }
         await probe(subject, held, []);
@@ -361,7 +370,12 @@ describe('limit', () => {
     ['KeyedSemaphore', (value: never) => new KeyedSemaphore(value)],
   ])('new %s refuses a bad one', (_, create) => {
     for (const [value, expected] of cases(limit)) {
-      expectRefusal(thrownBy(() => create(value as never)), limit, value, expected);
+      expectRefusal(
+        thrownBy(() => create(value as never)),
+        limit,
+        value,
+        expected,
+      );
     }
   });
 

@@ -64,7 +64,8 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
     const entry = this._create();
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);
-    entry._whenIdle = () => {
+    entry._watched = true;
+    entry._idled = () => {
       this.#entries.delete(key);
       if (this.size === 0) this.#drains.settleAll();
     };
@@ -72,7 +73,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
       return request(entry);
     } finally {
       // Refused, or over already: then nothing will ever come back to make it idle.
-      if (entry.idle && this.#entries.get(key) === entry) entry._whenIdle();
+      if (entry.idle && this.#entries.get(key) === entry) entry._idled();
     }
   }
 }

@@ -51,6 +51,7 @@ export class Gate extends Semaphore {
   override _grant(terms: Terms): Permit {
     this.#owner = terms.owner;
     this.#holder = super._grant(terms);
+    this._watched = true;
     return this.#holder;
   }
 

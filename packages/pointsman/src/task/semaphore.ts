@@ -119,8 +119,8 @@ export class Semaphore {
   #closed: { readonly reason: unknown } | undefined;
   #drains: WaitQueue<void> | undefined;
   readonly #queue = new WaitQueue<Permit>();
-  /** @internal What a registry of semaphores does when this one falls out of use. */
-  _whenIdle: (() => void) | undefined;
+  /** @internal Whether anybody wants to know when the last permit has come back. */
+  _watched = false;
 
   /**
    * @param limit How many permits there are: a positive integer.
@@ -204,8 +204,9 @@ export class Semaphore {
    * ```
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
-    if (options === undefined && this.#closed === undefined) {
-      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.append();
+    if (options === undefined) {
+      if (this.#enter()) return new Permit(this, 1, true) as never;
+      if (this.#closed === undefined) return this.#queue.append();
     }
     try {
       const terms = readTerms(options, this.#limit);
@@ -312,6 +313,7 @@ export class Semaphore {
     const terms = readTerms(options, 1);
     if (this.idle) return;
     this.#drains ??= new WaitQueue();
+    this._watched = true;
     await this.#drains.insert(terms);
   }
 
@@ -336,10 +338,9 @@ export class Semaphore {
     if (this.#queue.length > 0) this.#queue.settleAll(Promise.reject(reason));
   }
 
-  /** @internal Called whenever the last permit has come back and nobody waits. */
+  /** @internal Called whenever the last permit of a watched semaphore has come back. */
   _idled(): void {
     this.#drains?.settleAll();
-    this._whenIdle?.();
   }
 
   /** @internal Throws if a request cannot be granted however long it waits. */
@@ -354,7 +355,8 @@ export class Semaphore {
 
   /** Takes one permit, if there is one for a newcomer. */
   #enter(): boolean {
-    if (this.#free <= 0 || priorityOf(this.#queue.next) >= 0 || this.#closed) return false;
+    if (this.#free <= 0 || this.#closed !== undefined) return false;
+    if (this.#queue.length > 0 && priorityOf(this.#queue.next) >= 0) return false;
     this.#free--;
     return true;
   }
@@ -390,7 +392,7 @@ export class Semaphore {
       const queue = issuer.#queue;
       if (queue.length === 0) {
         issuer.#free += permits;
-        if (issuer.idle) issuer._idled();
+        if (issuer._watched && issuer.idle) issuer._idled();
       } else if (permits === 1 && issuer.#free === 0 && queue.next.terms === undefined) {
         // The permit changes hands without becoming free in between.
         queue.settle(new HandedPermit(issuer, 1));

@@ -1,7 +1,7 @@
 /**
  * The floor that counts for a row: of all floors the nearest, since no subject can pass any.
  */
-import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
+import type { RowOutcome, SubjectOutcome } from './outcome.js';
 
 export interface NearestFloor {
   readonly floor: SubjectOutcome;
