@@ -26,7 +26,7 @@ export interface Plan {
 const quick: Budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
 const thorough: Budget = { warmupMilliseconds: 200, measureMilliseconds: 400 };
 const thoroughFromRounds = 10;
-export const defaultRounds = 5;
+export const defaultRounds = 3;
 
 export function planTable(options: {
   readonly table: Table;

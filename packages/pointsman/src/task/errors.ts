@@ -56,8 +56,3 @@ export function checkInteger(name: string, value: unknown, min: number, max: num
     throw invalid(name, value, `an integer from ${min} to ${max}`);
   }
 }
-
-/** @internal */
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(name, value, 'a function');
-}

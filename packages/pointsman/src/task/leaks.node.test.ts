@@ -165,23 +165,25 @@ describe('nothing is kept alive', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
 
-  /** Whether what `make` returns can be collected, though all else lives on. */
-  async function isForgotten(make: () => object | Promise<object>): Promise<boolean> {
-    const reference = new WeakRef(await make());
-    // A reference that was looked at lives until the end of the turn.
+  /** Whether what was used in there can be collected, though all else lives on. */
+  async function isForgotten(use: (watch: (it: object) => void) => Promise<void>): Promise<boolean> {
+    const watched: WeakRef<object>[] = [];
+    await use((it) => watched.push(new WeakRef(it)));
+    // A reference that was made or looked at in a turn holds until its end.
     await nextMacrotask();
     collect();
     await nextMacrotask();
     collect();
-    return reference.deref() === undefined;
+    expect(watched.length).toBeGreaterThan(0);
+    return watched.every((reference) => reference.deref() === undefined);
   }
 
   test('what is held, as a proof that the test can fail', async () => {
     const mutex = new Mutex();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const owner = {};
       await mutex.lock({ owner });
-      return owner;
+      watch(owner);
     });
     expect(forgotten).toBe(false);
     expect(mutex.owner).toEqual({});
@@ -189,10 +191,10 @@ describe('nothing is kept alive', () => {
 
   test('by an idle mutex: the last owner', async () => {
     const mutex = new Mutex();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const owner = {};
       (await mutex.lock({ owner })).release();
-      return owner;
+      watch(owner);
     });
     expect(forgotten).toBe(true);
     expect(mutex.owner).toBeUndefined();
@@ -202,12 +204,12 @@ describe('nothing is kept alive', () => {
     const mutex = new Mutex();
     const lock = await mutex.lock();
     const controller = new AbortController();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const owner = {};
       const waiter = mutex.lock({ owner, signal: controller.signal });
       controller.abort('gone');
       await waiter.catch(() => {});
-      return owner;
+      watch(owner);
     });
     expect(forgotten).toBe(true);
     mutex.assertHeldBy(lock);
@@ -218,11 +220,11 @@ describe('nothing is kept alive', () => {
     const held = await semaphore.acquire();
     const before = semaphore.acquire({ priority: 0 });
     const { signal } = new AbortController();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const waiter = semaphore.acquire({ signal, timeout: 1 });
       void semaphore.acquire({ priority: 0 });
       await waiter.catch(() => {});
-      return waiter;
+      watch(waiter);
     });
     expect(forgotten).toBe(true);
     expect(semaphore.waiting).toBe(2);
@@ -232,17 +234,17 @@ describe('nothing is kept alive', () => {
 
   test('by an idle semaphore: the permits and the waiters that there were', async () => {
     const semaphore = new Semaphore(1);
-    const permits = await isForgotten(async () => {
+    const permits = await isForgotten(async (watch) => {
       const permit = await semaphore.acquire();
       permit.release();
-      return permit;
+      watch(permit);
     });
-    const waiters = await isForgotten(async () => {
+    const waiters = await isForgotten(async (watch) => {
       const held = await semaphore.acquire();
       const waiter = semaphore.acquire({ timeout: 60_000 });
       held.release();
       (await waiter).release();
-      return waiter;
+      watch(waiter);
     });
     expect([permits, waiters]).toEqual([true, true]);
     expect(semaphore.idle).toBe(true);
@@ -250,13 +252,13 @@ describe('nothing is kept alive', () => {
 
   test('by a signal: a semaphore that was waited on', async () => {
     const { signal } = new AbortController();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const semaphore = new Semaphore(1);
       const held = await semaphore.acquire({ signal });
       const waiter = semaphore.acquire({ signal });
       held.release();
       (await waiter).release();
-      return semaphore;
+      watch(semaphore);
     });
     expect(forgotten).toBe(true);
     expect(signal.aborted).toBe(false);
@@ -264,12 +266,12 @@ describe('nothing is kept alive', () => {
 
   test('by a released permit: its semaphore', async () => {
     const permits: Permit[] = [];
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const semaphore = new Semaphore(1);
       const permit = await semaphore.acquire();
       permits.push(permit);
       permit.release();
-      return semaphore;
+      watch(semaphore);
     });
     expect(forgotten).toBe(true);
     expect(permits[0]?.released).toBe(true);
@@ -277,11 +279,11 @@ describe('nothing is kept alive', () => {
 
   test('by a keyed mutex: a key that nobody holds', async () => {
     const keyed = new KeyedMutex<object>();
-    const forgotten = await isForgotten(async () => {
+    const forgotten = await isForgotten(async (watch) => {
       const key = {};
       await keyed.run(key, () => nextMacrotask());
       await keyed.lock(key, { timeout: -1 }).catch(() => {});
-      return key;
+      watch(key);
     });
     expect(forgotten).toBe(true);
     expect(keyed.size).toBe(0);

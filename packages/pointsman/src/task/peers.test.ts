@@ -176,7 +176,7 @@ test('there is mutual exclusion under a mixed load', async () => {
     inside.now -= 1;
   };
   const controller = new AbortController();
-  const load = Array.from({ length: 70 }, async (_, n) => {
+  const task = async (n: number) => {
     switch (n % 7) {
       case 0:
         return mutex.run(work);
@@ -188,13 +188,12 @@ test('there is mutual exclusion under a mixed load', async () => {
         return mutex.run(work, { timeout: 1_000 }).catch(() => {});
       case 4: {
         using lock = mutex.tryLock();
-        return lock && work();
+        return lock && (await work());
       }
       case 5: {
         using _lock = await mutex.lock();
-        return work()
-          .then(() => Promise.reject(new Error('afterwards')))
-          .catch(() => {});
+        await work();
+        throw new Error('while it holds the lock');
       }
       default: {
         const lock = await mutex.lock({ owner: n });
@@ -203,12 +202,13 @@ test('there is mutual exclusion under a mixed load', async () => {
         lock.release();
       }
     }
-  });
+  };
+  const load = Promise.allSettled(Array.from({ length: 70 }, (_, n) => task(n)));
   await nextMacrotask();
   controller.abort();
   vi.advanceTimersByTime(1_000);
   await mutex.drain();
-  await Promise.allSettled(load);
+  await load;
   expect(inside).toMatchObject({ now: 0, most: 1 });
   expect(inside.ever).toBeGreaterThanOrEqual(40);
 });

@@ -17,7 +17,7 @@
  * of many waiters. Both run a waiter's continuation in the async context of whoever released.
  */
 
-import { ClosedError, checkFunction, checkInteger, invalid } from './errors.js';
+import { ClosedError, checkInteger, invalid } from './errors.js';
 import { priorityOf, readTerms, type Terms, type WaitOptions, WaitQueue } from './queue.js';
 
 /** What {@link Semaphore.acquire} may be told. */
@@ -263,34 +263,28 @@ export class Semaphore {
    * ```
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    if (options !== undefined || typeof fn !== 'function' || !this.#enter()) {
-      return this.#runLater(fn, options);
-    }
-    // What #runLater does, without the frame of an async function: a fifth less time.
+    if (typeof fn !== 'function') return Promise.reject(invalid('fn', fn, 'a function'));
+    if (options === undefined && this.#enter()) return this.#inside(fn, 1);
+    return this.acquire(options).then((permit) => this.#inside(fn, permit.permits));
+  }
+
+  // Not an async function: its frame would wait in the queue as well, which costs a fifth more when
+  // nobody waits and twice as much memory when many do.
+  #inside<T>(fn: () => T | PromiseLike<T>, permits: number): Promise<T> {
     try {
       return Promise.resolve(fn()).then(
         (value) => {
-          giveBack(this, 1);
+          giveBack(this, permits);
           return value;
         },
         (error) => {
-          giveBack(this, 1);
+          giveBack(this, permits);
           throw error;
         },
       );
     } catch (error) {
-      giveBack(this, 1);
+      giveBack(this, permits);
       return Promise.reject(error);
-    }
-  }
-
-  async #runLater<T>(fn: () => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    checkFunction('fn', fn);
-    const permit = await this.acquire(options);
-    try {
-      return await fn();
-    } finally {
-      permit.release();
     }
   }
 

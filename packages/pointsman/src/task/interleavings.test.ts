@@ -1,0 +1,473 @@
+/**
+ * Random programs, compared step by step with a model that is too simple to be wrong: an array. What
+ * the model says of grants and their order, permits and waiters must be so, after every single call
+ * and in every order in which fast-check's scheduler lets the parts of a program run.
+ */
+import { nextMacrotask } from '@pointsman/spec';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AcquireOptions, KeyedSemaphore, type Permit, Semaphore } from './index.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Wish {
+  readonly permits: number;
+  readonly priority: number;
+  readonly timeout: number | undefined;
+}
+
+interface Request extends Wish {
+  readonly id: number;
+  readonly deadline: number;
+}
+
+type Outcome = 'granted' | 'closed' | 'aborted' | 'timeout' | 'too many';
+
+/** The rules, on an array. */
+class Model {
+  held = 0;
+  now = 0;
+  closed = false;
+  queue: Request[] = [];
+  /** What was decided of whom, in this order. */
+  readonly decided: [id: number, outcome: Outcome][] = [];
+
+  constructor(public limit: number) {}
+
+  get available(): number {
+    return Math.max(0, this.limit - this.held);
+  }
+
+  ask(id: number, { permits, priority, timeout }: Wish): void {
+    if (permits > this.limit) return this.decide(id, 'too many');
+    if (this.closed) return this.decide(id, 'closed');
+    const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.now + timeout;
+    const request = { id, permits, priority, timeout, deadline };
+    const place = this.queue.findIndex((other) => other.priority < priority);
+    this.queue.splice(place < 0 ? this.queue.length : place, 0, request);
+    this.serve();
+    if (timeout === 0) this.leave(id, 'timeout');
+  }
+
+  /** Whether it is granted. */
+  try(id: number, { permits, priority }: Wish): boolean {
+    if (permits > this.limit || this.closed) return false;
+    if (this.queue.some((other) => other.priority >= priority)) return false;
+    if (this.held + permits > this.limit) return false;
+    this.held += permits;
+    this.decide(id, 'granted');
+    return true;
+  }
+
+  leave(id: number, outcome: Outcome): void {
+    if (!this.queue.some((request) => request.id === id)) return;
+    this.queue = this.queue.filter((request) => request.id !== id);
+    this.decide(id, outcome);
+    this.serve();
+  }
+
+  release(permits: number): void {
+    this.held -= permits;
+    this.serve();
+  }
+
+  setLimit(limit: number): void {
+    this.limit = limit;
+    this.serve();
+  }
+
+  advance(milliseconds: number): void {
+    this.now += milliseconds;
+    for (;;) {
+      const due = this.queue.filter(({ deadline }) => deadline <= this.now);
+      const [next] = due.sort((one, other) => one.deadline - other.deadline || one.id - other.id);
+      if (next === undefined) return;
+      this.leave(next.id, 'timeout');
+    }
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const { id } of this.queue) this.decide(id, 'closed');
+    this.queue = [];
+  }
+
+  private serve(): void {
+    for (let [head] = this.queue; head !== undefined; [head] = this.queue) {
+      if (head.permits > this.limit) {
+        this.decide(head.id, 'too many');
+      } else if (this.held + head.permits <= this.limit) {
+        this.held += head.permits;
+        this.decide(head.id, 'granted');
+      } else {
+        return;
+      }
+      this.queue.shift();
+    }
+  }
+
+  private decide(id: number, outcome: Outcome): void {
+    this.decided.push([id, outcome]);
+  }
+}
+
+/** A semaphore and its model, on which every call is made together. */
+class Pair {
+  readonly semaphore: Semaphore;
+  readonly model: Model;
+  /** What the semaphore told to whom, in this order. */
+  readonly told: [id: number, outcome: Outcome][] = [];
+  readonly permits = new Map<number, Permit>();
+  /** Who was told before the call returned, and so before others who were granted earlier. */
+  readonly #toldAtOnce = new Set<number>();
+  readonly #controllers = new Map<number, AbortController>();
+  #count = 0;
+
+  constructor(limit: number) {
+    this.semaphore = new Semaphore(limit);
+    this.model = new Model(limit);
+  }
+
+  /** The id of the permit, when it has been granted; `undefined`, when it has been refused. */
+  async ask(wish: Wish): Promise<number | undefined> {
+    const id = this.#count++;
+    const { permits, priority, timeout } = wish;
+    // Who wishes for nothing special passes no options, and cannot be aborted.
+    const special = permits !== 1 || priority !== 0 || timeout !== undefined || id % 3 === 0;
+    const options: AcquireOptions[] = [];
+    if (special) {
+      const controller = new AbortController();
+      this.#controllers.set(id, controller);
+      options.push({ ...wish, signal: controller.signal });
+    }
+    this.model.ask(id, wish);
+    return this.#check(this.semaphore.acquire(...options)).then(
+      (permit) => {
+        this.told.push([id, 'granted']);
+        this.permits.set(id, permit);
+        return id;
+      },
+      (error) => {
+        this.told.push([id, outcomeOf(error)]);
+        return undefined;
+      },
+    );
+  }
+
+  try(wish: Wish): number | undefined {
+    const id = this.#count++;
+    let permit: Permit | undefined;
+    try {
+      permit = this.semaphore.tryAcquire(wish);
+    } catch (error) {
+      if (outcomeOf(error) === 'granted') throw error;
+    }
+    expect(permit !== undefined).toBe(this.model.try(id, wish));
+    this.#check();
+    if (permit === undefined) return undefined;
+    this.#toldAtOnce.add(id);
+    this.told.push([id, 'granted']);
+    this.permits.set(id, permit);
+    return id;
+  }
+
+  release(id: number): void {
+    const permit = this.permits.get(id);
+    if (permit === undefined) return;
+    this.permits.delete(id);
+    this.model.release(permit.permits);
+    permit.release();
+    permit.release();
+    this.#check();
+  }
+
+  abort(id: number): void {
+    const controller = this.#controllers.get(id);
+    if (controller === undefined) return;
+    this.model.leave(id, 'aborted');
+    controller.abort('aborted');
+    this.#check();
+  }
+
+  setLimit(limit: number): void {
+    this.model.setLimit(limit);
+    this.semaphore.limit = limit;
+    this.#check();
+  }
+
+  advance(milliseconds: number): void {
+    this.model.advance(milliseconds);
+    vi.advanceTimersByTime(milliseconds);
+    this.#check();
+  }
+
+  close(): void {
+    if (!this.model.closed) this.model.close();
+    this.semaphore.close('closed');
+    this.#check();
+  }
+
+  /** Whoever is granted leaves, until nobody is left; then everybody knows what became of him. */
+  async finish(): Promise<void> {
+    for (let rounds = 0; this.model.held > 0 || this.model.queue.length > 0; rounds++) {
+      expect(rounds).toBeLessThan(1_000);
+      await nextMacrotask();
+      for (const id of this.permits.keys()) this.release(id);
+    }
+    await this.semaphore.drain();
+    await nextMacrotask();
+    expect(this.semaphore.idle).toBe(true);
+    expect(this.semaphore.available).toBe(this.semaphore.limit);
+    expect(vi.getTimerCount()).toBe(0);
+    // A rejection is told some microtasks later than a grant, so only grants have an order.
+    const inTurn = (list: [number, Outcome][]) =>
+      list.filter(([id, outcome]) => outcome === 'granted' && !this.#toldAtOnce.has(id));
+    const byId = (list: [number, Outcome][]) => [...list].sort(([one], [other]) => one - other);
+    expect(inTurn(this.told)).toEqual(inTurn(this.model.decided));
+    expect(byId(this.told)).toEqual(byId(this.model.decided));
+  }
+
+  #check<Result>(result?: Result): Result {
+    const { available, waiting, limit, closed, idle } = this.semaphore;
+    expect({ available, waiting, limit, closed, idle }).toEqual({
+      available: this.model.available,
+      waiting: this.model.queue.length,
+      limit: this.model.limit,
+      closed: this.model.closed,
+      idle: this.model.held === 0,
+    });
+    return result as Result;
+  }
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (error === 'closed' || error === 'aborted') return error;
+  if ((error as Error).name === 'TimeoutError') return 'timeout';
+  if (error instanceof RangeError) return 'too many';
+  throw error;
+}
+
+const wish: fc.Arbitrary<Wish> = fc.record({
+  permits: fc.constantFrom(1, 1, 1, 1, 2, 3, 5),
+  priority: fc.constantFrom(0, 0, 0, 0, 1, -1, 0.5, -2),
+  timeout: fc.constantFrom(undefined, undefined, undefined, 0, 10, 20),
+});
+
+const plain: fc.Arbitrary<Wish> = fc.constant({ permits: 1, priority: 0, timeout: undefined });
+const anyWish = fc.oneof(plain, wish);
+const limits = fc.integer({ min: 1, max: 5 });
+const number = fc.nat({ max: 99 });
+
+describe('a program', () => {
+  type Step = (pair: Pair) => unknown;
+  const step = (name: string, act: Step) => Object.assign(act, { [fc.toStringMethod]: () => name });
+
+  /** One of those who are there: of the permits that are known, of the waiters, of the latest. */
+  const pick = <Item>(items: Iterable<Item>, n: number): Item | undefined => {
+    const all = [...items];
+    return all[n % all.length];
+  };
+
+  const anyStep: fc.Arbitrary<Step> = fc.oneof(
+    {
+      weight: 30,
+      arbitrary: anyWish.map((wish) => step(`acquire(${fc.stringify(wish)})`, (pair) => void pair.ask(wish))),
+    },
+    {
+      weight: 8,
+      arbitrary: anyWish.map((wish) => step(`try(${fc.stringify(wish)})`, (pair) => pair.try(wish))),
+    },
+    {
+      weight: 25,
+      arbitrary: number.map((n) =>
+        step(`release(${n})`, (pair) => pair.release(pick(pair.permits.keys(), n) ?? -1)),
+      ),
+    },
+    {
+      weight: 10,
+      arbitrary: number.map((n) =>
+        step(`abort(${n})`, (pair) => pair.abort(pick(pair.model.queue, n)?.id ?? -1)),
+      ),
+    },
+    {
+      weight: 6,
+      arbitrary: limits.map((limit) => step(`limit = ${limit}`, (pair) => pair.setLimit(limit))),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.constantFrom(5, 10).map((time) => step(`+${time} ms`, (pair) => pair.advance(time))),
+    },
+    { weight: 1, arbitrary: fc.constant(step('close()', (pair) => pair.close())) },
+    // So that grants are known at once, after a part of the microtasks, or later.
+    { weight: 25, arbitrary: fc.constant(step('a microtask', () => Promise.resolve())) },
+    { weight: 8, arbitrary: fc.constant(step('all microtasks', () => nextMacrotask())) },
+  );
+
+  test('of calls in a row, with any number of microtasks in between', async () => {
+    const program = fc.array(anyStep, { minLength: 5, maxLength: 60, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(limits, program, async (limit, steps) => {
+        vi.clearAllTimers();
+        const pair = new Pair(limit);
+        for (const step of steps) {
+          const pause = step(pair);
+          if (pause instanceof Promise) await pause;
+        }
+        await pair.finish();
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  /** What one of the actors does with the permit that it was granted. */
+  interface Actor {
+    readonly wish: Wish;
+    readonly turns: number;
+    readonly abortAfter: number | undefined;
+    readonly again: Wish | undefined;
+  }
+
+  const actor: fc.Arbitrary<Actor> = fc.record({
+    wish: anyWish,
+    turns: fc.nat({ max: 2 }),
+    abortAfter: fc.option(fc.nat({ max: 2 }), { nil: undefined, freq: 3 }),
+    again: fc.option(anyWish, { nil: undefined, freq: 3 }),
+  });
+
+  const disturbance: fc.Arbitrary<Step> = fc.oneof(
+    limits.map((limit) => step(`limit = ${limit}`, (pair) => pair.setLimit(limit))),
+    fc.constantFrom(5, 10).map((time) => step(`+${time} ms`, (pair) => pair.advance(time))),
+    anyWish.map((wish) => step('try', (pair) => pair.release(pair.try(wish) ?? -1))),
+    fc.constant(step('drain()', (pair) => void pair.semaphore.drain())),
+  );
+
+  test('of actors, whose steps the scheduler interleaves', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        limits,
+        fc.array(actor, { minLength: 2, maxLength: 8, size: 'max' }),
+        fc.array(disturbance, { maxLength: 4, size: 'max' }),
+        fc.boolean(),
+        async (scheduler, limit, actors, disturbances, closes) => {
+          vi.clearAllTimers();
+          const pair = new Pair(limit);
+          const turn = (label: string) => scheduler.schedule(Promise.resolve(), label);
+
+          const act = async ({ wish, turns, abortAfter, again }: Actor, name: string) => {
+            await turn(`${name} asks`);
+            const asked = pair.ask(wish);
+            if (abortAfter !== undefined) void abortLater(pair.model.queue.at(-1)?.id, abortAfter, name);
+            const id = await asked;
+            if (id === undefined) return;
+            for (let n = 0; n < turns; n++) await turn(`${name} is inside`);
+            // Asking for more while holding: it is somebody else's turn first, or nobody's.
+            const more = again && pair.ask(again);
+            pair.release(id);
+            const second = await more;
+            if (second !== undefined) pair.release(second);
+          };
+          const abortLater = async (id: number | undefined, after: number, name: string) => {
+            for (let n = 0; n <= after; n++) await turn(`${name} thinks again`);
+            if (id !== undefined) pair.abort(id);
+          };
+
+          const all = actors.map((actor, index) => act(actor, `actor ${index}`));
+          for (const [index, disturb] of disturbances.entries()) {
+            void turn(`disturbance ${index}`).then(() => disturb(pair));
+          }
+          if (closes) void turn('close').then(() => pair.close());
+          await scheduler.waitIdle();
+          await pair.finish();
+          await Promise.all(all);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  /** A function to be run under one of three keys: how many turns it takes and how it ends. */
+  interface Job {
+    readonly key: number;
+    readonly permits: number;
+    readonly turns: number;
+    readonly end: 'return' | 'throw' | 'resolve' | 'reject' | 'thenable';
+    readonly special: boolean;
+  }
+
+  const job: fc.Arbitrary<Job> = fc.record({
+    key: fc.nat({ max: 2 }),
+    permits: fc.integer({ min: 1, max: 2 }),
+    turns: fc.nat({ max: 2 }),
+    end: fc.constantFrom('return', 'throw', 'resolve', 'reject', 'thenable'),
+    special: fc.boolean(),
+  });
+
+  test('of functions that are run under a key: each in its turn, never too many, all to the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(job, { minLength: 2, maxLength: 10, size: 'max' }),
+        async (scheduler, jobs) => {
+          const keyed = new KeyedSemaphore<number>(2);
+          const inside = [0, 0, 0];
+          const asked: number[][] = [[], [], []];
+          const started: number[][] = [[], [], []];
+
+          const enter = ({ key, permits }: Job, index: number) => {
+            inside[key] = (inside[key] ?? 0) + permits;
+            started[key]?.push(index);
+            expect(inside[key]).toBeLessThanOrEqual(2);
+            expect([...keyed.keys()]).toContain(key);
+          };
+          const leave = ({ key, permits }: Job) => {
+            inside[key] = (inside[key] ?? 0) - permits;
+          };
+          const work = async (job: Job, index: number) => {
+            for (let n = 0; n < job.turns; n++) await scheduler.schedule(Promise.resolve(), `job ${index}`);
+            leave(job);
+            if (job.end === 'reject') throw index;
+            return index;
+          };
+          const fnOf = (job: Job, index: number) => (): number | PromiseLike<number> => {
+            enter(job, index);
+            if (job.end === 'return' || job.end === 'throw') leave(job);
+            if (job.end === 'return') return index;
+            if (job.end === 'throw') throw index;
+            const promise = work(job, index);
+            // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's
+            return job.end === 'thenable' ? { then: promise.then.bind(promise) } : promise;
+          };
+          const outcomes = await scheduler.waitFor(
+            Promise.allSettled(
+              jobs.map(async (job, index) => {
+                await scheduler.schedule(Promise.resolve(), `ask ${index}`);
+                asked[job.key]?.push(index);
+                const special = job.special || job.permits > 1;
+                const options = special ? [{ permits: job.permits, timeout: 1_000 }] : [];
+                return keyed.run(job.key, fnOf(job, index), ...options);
+              }),
+            ),
+          );
+          expect(started).toEqual(asked);
+          expect(inside).toEqual([0, 0, 0]);
+          for (const [index, { end }] of jobs.entries()) {
+            const rejected = end === 'throw' || end === 'reject';
+            expect(outcomes[index]).toEqual(
+              rejected ? { status: 'rejected', reason: index } : { status: 'fulfilled', value: index },
+            );
+          }
+          expect(keyed.size).toBe(0);
+          expect(vi.getTimerCount()).toBe(0);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
