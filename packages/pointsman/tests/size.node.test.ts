@@ -10,7 +10,7 @@ import * as pointsman from 'pointsman';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
-const semaphoreBudget = 1_850;
+const semaphoreBudget = 1_900;
 const entryBudget = 2_600;
 
 interface Size {

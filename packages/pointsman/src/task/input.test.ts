@@ -199,7 +199,8 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
   },
 };
 
-const acquireOf = ({ waits }: Subject) => (waits.acquire ?? waits.lock) as () => Promise<Permit>;
+const acquireOf = ({ waits }: Subject) =>
+  (waits.acquire ?? waits.lock) as (options?: object) => Promise<Permit>;
 
 /** Everything that is out, taken; so that a request would have to wait. */
 function exhaust(subject: Subject): Permit[] {
@@ -256,12 +257,10 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     const held = exhaust(subject);
     const granted: string[] = [];
     const enter = (name: string, options?: object) => {
-      void acquireOf(subject)
-        .call(undefined, ...((options ? [options] : []) as []))
-        .then((permit) => {
-          granted.push(name);
-          permit.release();
-        });
+      void acquireOf(subject)(options).then((permit) => {
+        granted.push(name);
+        permit.release();
+      });
     };
     enter('plain');
     enter('limited', { signal: new AbortController().signal });
@@ -335,7 +334,7 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
       owner: undefined,
     };
     for (const given of [undefined, {}, unset, Object.create(null), []] as never[]) {
-      ((await acquireOf(subject).call(undefined, ...([given] as never))) as Permit).release();
+      (await acquireOf(subject)(given)).release();
       subject.tries(given)?.release();
       expect(await subject.runs((() => 'result') as never, given)).toBe('result');
       expect(await subject.waits.drain?.(given)).toBeUndefined();
@@ -353,7 +352,7 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
         return target[String(name)];
       },
     });
-    const waiter = acquireOf(subject).call(undefined, ...([given] as never)) as Promise<Permit>;
+    const waiter = acquireOf(subject)(given);
     const first = [...reads];
     expect(new Set(first).size).toBe(first.length);
     given.permits = given.priority = Number.NaN;

@@ -248,6 +248,30 @@ describe('owner', () => {
     },
   );
 
+  test.each(kinds)('of a run is gone with the run: %s comes next', async (next) => {
+    const mutex = new Mutex();
+    for (const fail of [false, true]) {
+      const run = mutex.run(
+        async () => {
+          expect(mutex.owner).toBe('carol');
+          await nextMacrotask();
+          if (fail) throw new Error('from fn');
+        },
+        { owner: 'carol' },
+      );
+      const waiter = lockAs(mutex, next);
+      expect(mutex.owner).toBe('carol');
+      await run.catch(() => {});
+      expect(mutex.owner).toBe(ownerOf(next));
+      const again = mutex.lock({ owner: 'carol' });
+      expect(mutex.waiting).toBe(1);
+      (await waiter).release();
+      expect(mutex.owner).toBe('carol');
+      (await again).release();
+      expect(mutex.owner).toBeUndefined();
+    }
+  });
+
   test('of a stale lock does not come back by a second release', async () => {
     const mutex = new Mutex();
     const ann = await mutex.lock({ owner: 'ann' });

@@ -56,10 +56,12 @@ export function readTerms(options: unknown = {}, limit: number): Terms {
     throw invalid('options', options, 'an object');
   const { permits = 1, priority = 0, signal, timeout, owner } = options as Partial<Terms>;
   checkInteger('permits', permits, 1, limit);
-  if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number');
+  if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (timeout !== undefined) checkInteger('timeout', timeout, 0, 2 ** 31 - 1);
   if (signal !== undefined) {
-    if (typeof signal?.aborted !== 'boolean') throw invalid('signal', signal, 'an AbortSignal');
+    if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
+      throw invalid('signal', signal, 'an AbortSignal');
+    }
     if (signal.aborted) throw signal.reason;
   }
   return { permits, priority, signal, timeout, owner, previous: undefined, end: undefined };
@@ -150,6 +152,8 @@ export class WaitQueue<Grant> implements Waiter {
     const { signal, timeout } = terms;
     if (signal === undefined && timeout === undefined) return;
     const giveUp = (event?: Event): void => {
+      // A timer or a listener may come late: it has been ended, but was on its way already.
+      if (terms.end === undefined) return;
       const reason = event ? signal?.reason : timedOut(timeout as number);
       this.settle(Promise.reject(reason), waiter, terms.previous);
       left?.();
@@ -157,6 +161,7 @@ export class WaitQueue<Grant> implements Waiter {
     const timer = timeout === undefined ? undefined : setTimeout(giveUp, timeout);
     signal?.addEventListener('abort', giveUp);
     terms.end = () => {
+      terms.end = undefined;
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
     };
