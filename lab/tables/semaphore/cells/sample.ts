@@ -17,6 +17,7 @@ export async function sample(
     iterations: 1,
     warmupTime: warmupMilliseconds / entries.length,
     warmupIterations: 1,
+    retainSamples: true,
     throws: true,
   });
   const samples: Record<string, number[]> = {};
@@ -26,9 +27,10 @@ export async function sample(
     if (first > warmupMilliseconds + measureMilliseconds) samples[measure] = [first];
     else add(bench, measure, workload);
   }
-  await bench.warmup();
   await bench.run();
-  for (const task of bench.tasks) samples[task.name] = task.result?.samples ?? [];
+  for (const { name, result } of bench.tasks) {
+    samples[name] = 'latency' in result ? [...(result.latency.samples ?? [])] : [];
+  }
   return Object.fromEntries(
     entries.map(([measure, { operations }]) => [
       measure,

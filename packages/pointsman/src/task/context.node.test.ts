@@ -132,7 +132,9 @@ describe.each(given)('AsyncLocalStorage, %s', (_, options) => {
   test('after a timeout', async () => {
     const semaphore = new Semaphore(1);
     await semaphore.acquire();
-    expect(await contextsOf((saw) => semaphore.acquire({ timeout: 1 }).catch(saw))).toEqual(numbers);
+    expect(await contextsOf((saw) => semaphore.acquire({ timeout: 1 }).catch(saw))).toEqual(
+      numbers,
+    );
   });
 });
 
@@ -163,18 +165,28 @@ describe.each(given)('async stack traces, %s', (_, options) => {
       using _permit = await semaphore.acquire(options);
       await fails();
     });
-    expect(stack).toMatch(/at fails[^]*whoAcquires[^]*outermost/);
+    expect(stack).toMatch(/at fails[\s\S]*whoAcquires[\s\S]*outermost/);
   });
 
-  test.each(['free', 'taken'])('contain who runs: %s', async (state) => {
+  const moments: [string, () => unknown][] = [
+    ['at once', () => {}],
+    ['after a while', () => nextMacrotask()],
+  ];
+
+  test.each(
+    ['free', 'taken'].flatMap((state) =>
+      moments.map(([when, wait]) => [state, when, wait] as const),
+    ),
+  )('contain who runs what fails: %s, %s', async (state, _, wait) => {
     const semaphore = new Semaphore(1);
     if (state === 'taken') behindAnother(semaphore);
     const stack = await outermost(async function whoRuns() {
       await semaphore.run(async function whatIsRun() {
-        await nextMacrotask();
+        const waited = wait();
+        if (waited !== undefined) await waited;
         await fails();
       }, options);
     });
-    expect(stack).toMatch(/at fails[^]*whatIsRun[^]*whoRuns[^]*outermost/);
+    expect(stack).toMatch(/at fails[\s\S]*whatIsRun[\s\S]*whoRuns[\s\S]*outermost/);
   });
 });

@@ -32,7 +32,7 @@ function filesIn(folder: string, ending: string): string[] {
 /** The blocks that are fenced as `ts`, out of comments or out of text, and that use this package. */
 function examplesOf(file: string): Example[] {
   const source = readFileSync(file, 'utf8');
-  return [...source.matchAll(/^([ \t]*(?:\* )?)```ts\n([^]*?)^[ \t]*(?:\* )?```$/gm)]
+  return [...source.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
     .map(({ 1: margin = '', 2: block = '', index }) => ({
       name: `${relative(root, file)}:${source.slice(0, index).split('\n').length}`,
       code: block
@@ -44,7 +44,11 @@ function examplesOf(file: string): Example[] {
 }
 
 const sources = filesIn(here, '.ts').flatMap(examplesOf);
-const guides = [join(root, 'README.md'), join(here, '../../README.md'), ...filesIn(join(root, 'docs'), '.md')]
+const guides = [
+  join(root, 'README.md'),
+  join(here, '../../README.md'),
+  ...filesIn(join(root, 'docs'), '.md'),
+]
   .filter(existsSync)
   .flatMap(examplesOf);
 const examples = [...sources, ...guides];
@@ -54,7 +58,7 @@ function promises(code: string): string[] {
   return code
     .split('\n')
     .filter((line) => line.includes('console.log('))
-    .map((line) => /; \/\/ (.*)$/.exec(line)?.[1] ?? `a comment is missing: ${line.trim()}`);
+    .map((line) => /[;}] \/\/ (.*)$/.exec(line)?.[1] ?? `a comment is missing: ${line.trim()}`);
 }
 
 async function outputOf({ name, code }: Example): Promise<string[]> {
@@ -101,12 +105,17 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
       declaration: false,
       noEmit: true,
       allowImportingTsExtensions: true,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
       paths: { pointsman: [entry] },
     },
     include: [join(folder, '*.mts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
-  const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc');
+  const compiler = join(
+    createRequire(import.meta.url).resolve('typescript/package.json'),
+    '../bin/tsc',
+  );
   const program = spawn(process.execPath, [compiler, '-p', folder, '--pretty', 'false']);
   expect(await text(program.stdout)).toBe('');
 });

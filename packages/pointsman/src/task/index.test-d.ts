@@ -136,9 +136,9 @@ describe('Semaphore', () => {
     expectTypeOf(semaphore.run(async () => 'text')).toEqualTypeOf<Promise<string>>();
     expectTypeOf(semaphore.run(() => {})).toEqualTypeOf<Promise<void>>();
     expectTypeOf(semaphore.run(() => ({}) as PromiseLike<Date>)).toEqualTypeOf<Promise<Date>>();
-    expectTypeOf(
-      semaphore.run(() => (Math.random() > 2 ? 1 : Promise.resolve(1))),
-    ).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(semaphore.run(() => (Math.random() > 2 ? 1 : Promise.resolve(1)))).toEqualTypeOf<
+      Promise<number>
+    >();
     expectTypeOf(
       semaphore.run((): never => {
         throw new Error('always');

@@ -45,8 +45,10 @@ class Model {
   }
 
   ask(id: number, { permits, priority, timeout }: Wish): void {
-    if (permits > this.limit) return this.decide(id, 'too many');
-    if (this.closed) return this.decide(id, 'closed');
+    if (permits > this.limit || this.closed) {
+      this.decide(id, permits > this.limit ? 'too many' : 'closed');
+      return;
+    }
     const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.now + timeout;
     const request = { id, permits, priority, timeout, deadline };
     const place = this.queue.findIndex((other) => other.priority < priority);
@@ -277,11 +279,15 @@ describe('a program', () => {
   const anyStep: fc.Arbitrary<Step> = fc.oneof(
     {
       weight: 30,
-      arbitrary: anyWish.map((wish) => step(`acquire(${fc.stringify(wish)})`, (pair) => void pair.ask(wish))),
+      arbitrary: anyWish.map((wish) =>
+        step(`acquire(${fc.stringify(wish)})`, (pair) => void pair.ask(wish)),
+      ),
     },
     {
       weight: 8,
-      arbitrary: anyWish.map((wish) => step(`try(${fc.stringify(wish)})`, (pair) => pair.try(wish))),
+      arbitrary: anyWish.map((wish) =>
+        step(`try(${fc.stringify(wish)})`, (pair) => pair.try(wish)),
+      ),
     },
     {
       weight: 25,
@@ -301,7 +307,9 @@ describe('a program', () => {
     },
     {
       weight: 6,
-      arbitrary: fc.constantFrom(5, 10).map((time) => step(`+${time} ms`, (pair) => pair.advance(time))),
+      arbitrary: fc
+        .constantFrom(5, 10)
+        .map((time) => step(`+${time} ms`, (pair) => pair.advance(time))),
     },
     { weight: 1, arbitrary: fc.constant(step('close()', (pair) => pair.close())) },
     // So that grants are known at once, after a part of the microtasks, or later.
@@ -363,7 +371,8 @@ describe('a program', () => {
           const act = async ({ wish, turns, abortAfter, again }: Actor, name: string) => {
             await turn(`${name} asks`);
             const asked = pair.ask(wish);
-            if (abortAfter !== undefined) void abortLater(pair.model.queue.at(-1)?.id, abortAfter, name);
+            if (abortAfter !== undefined)
+              void abortLater(pair.model.queue.at(-1)?.id, abortAfter, name);
             const id = await asked;
             if (id === undefined) return;
             for (let n = 0; n < turns; n++) await turn(`${name} is inside`);
@@ -430,7 +439,8 @@ describe('a program', () => {
             inside[key] = (inside[key] ?? 0) - permits;
           };
           const work = async (job: Job, index: number) => {
-            for (let n = 0; n < job.turns; n++) await scheduler.schedule(Promise.resolve(), `job ${index}`);
+            for (let n = 0; n < job.turns; n++)
+              await scheduler.schedule(Promise.resolve(), `job ${index}`);
             leave(job);
             if (job.end === 'reject') throw index;
             return index;
@@ -460,7 +470,9 @@ describe('a program', () => {
           for (const [index, { end }] of jobs.entries()) {
             const rejected = end === 'throw' || end === 'reject';
             expect(outcomes[index]).toEqual(
-              rejected ? { status: 'rejected', reason: index } : { status: 'fulfilled', value: index },
+              rejected
+                ? { status: 'rejected', reason: index }
+                : { status: 'fulfilled', value: index },
             );
           }
           expect(keyed.size).toBe(0);

@@ -153,7 +153,9 @@ describe.each(Object.entries(scenes))('%s leaves no listener and no timer', (_, 
     for (const state of ['free', 'taken']) {
       const held = state === 'taken' ? hold() : undefined;
       await expect(wait({ signal, timeout: -1 })).rejects.toThrow(RangeError);
-      await expect(wait({ signal: { aborted: false } as never, timeout: 60_000 })).rejects.toThrow();
+      await expect(
+        wait({ signal: { aborted: false } as never, timeout: 60_000 }),
+      ).rejects.toThrow();
       expect(listeners(signal)).toBe(0);
       expect(timers()).toBe(before);
       held?.release();
@@ -166,7 +168,9 @@ describe('nothing is kept alive', () => {
   const collect = runInNewContext('gc') as () => void;
 
   /** Whether what was used in there can be collected, though all else lives on. */
-  async function isForgotten(use: (watch: (it: object) => void) => Promise<void>): Promise<boolean> {
+  async function isForgotten(
+    use: (watch: (it: object) => void) => Promise<void>,
+  ): Promise<boolean> {
     const watched: WeakRef<object>[] = [];
     await use((it) => watched.push(new WeakRef(it)));
     // A reference that was made or looked at in a turn holds until its end.

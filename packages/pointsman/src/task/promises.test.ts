@@ -5,7 +5,14 @@
  */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import { KeyedMutex, KeyedSemaphore, Mutex, type Permit, Semaphore } from './index.js';
+import {
+  type AcquireOptions,
+  KeyedMutex,
+  KeyedSemaphore,
+  Mutex,
+  type Permit,
+  Semaphore,
+} from './index.js';
 
 describe('every operation that waits returns a native promise', () => {
   const semaphore = () => new Semaphore(1);
@@ -52,57 +59,44 @@ describe('every operation that waits returns a native promise', () => {
 });
 
 describe('continuations', () => {
-  type Gate = { enter: () => Promise<unknown>; next: () => void };
+  /** One is in at a time: whoever entered calls `next` with what he was given. */
+  type Gate<Pass> = { enter: () => Promise<Pass>; next: (pass: Pass) => void };
 
   /** What a semaphore of 1 is compared with: bare promises that are resolved in turn. */
-  function bare(): Gate {
+  function bare(): Gate<unknown> {
     const resolves: ((value: unknown) => void)[] = [];
     let started = false;
     return {
       enter() {
-        if (!started) {
-          started = true;
-          return Promise.resolve('first');
-        }
-        return new Promise((resolve) => resolves.push(resolve));
+        if (started) return new Promise((resolve) => resolves.push(resolve));
+        started = true;
+        return Promise.resolve();
       },
-      next: () => resolves.shift()?.('next'),
+      next: () => resolves.shift()?.(undefined),
     };
   }
 
-  function ours(options?: object): Gate {
+  function ours(options?: AcquireOptions): Gate<Permit> {
     const semaphore = new Semaphore(1);
-    let held: Permit;
-    return {
-      enter: () =>
-        options ? keep(semaphore.acquire(options)) : keep(semaphore.acquire()),
-      next: () => held.release(),
-    };
-    /** Looks at the permit without a further promise in between. */
-    function keep(promise: Promise<Permit>): Promise<Permit> {
-      const { then } = promise;
-      promise.then = ((fulfilled: (permit: Permit) => unknown) =>
-        then.call(promise, (permit) => {
-          held = permit;
-          return fulfilled(permit);
-        })) as never;
-      return promise;
-    }
+    return { enter: () => semaphore.acquire(options), next: (permit) => permit.release() };
   }
 
-  const subjects: [string, () => Gate][] = [
+  const subjects: [string, () => Gate<Permit>][] = [
     ['acquire', () => ours()],
     ['acquire with options', () => ours({ timeout: 60_000 })],
   ];
 
-  async function interleavingOf(gate: Gate, release: 'first' | 'last'): Promise<string[]> {
+  async function interleavingOf<Pass>(
+    gate: Gate<Pass>,
+    release: 'first' | 'last',
+  ): Promise<string[]> {
     const log: string[] = [];
     for (const n of [0, 1, 2, 3]) {
-      void gate.enter().then(() => {
+      void gate.enter().then((pass) => {
         log.push(`in ${n}`);
-        if (release === 'first') gate.next();
+        if (release === 'first') gate.next(pass);
         queueMicrotask(() => log.push(`after ${n}`));
-        if (release === 'last') gate.next();
+        if (release === 'last') gate.next(pass);
         log.push(`out ${n}`);
       });
     }

@@ -128,7 +128,10 @@ const rejections: [string, () => { promise: Promise<unknown>; reason: unknown }]
     () => {
       const mutex = new Mutex();
       mutex.tryLock({ owner: 'me' });
-      return { promise: mutex.lock({ owner: 'me' }), reason: expect.objectContaining({ owner: 'me' }) };
+      return {
+        promise: mutex.lock({ owner: 'me' }),
+        reason: expect.objectContaining({ owner: 'me' }),
+      };
     },
   ],
   [

@@ -600,6 +600,7 @@ describe('run', () => {
     const semaphore = new Semaphore(1);
     const error = new Error('from then');
     const broken = {
+      // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's
       get then(): never {
         throw error;
       },
