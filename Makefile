@@ -21,7 +21,7 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci --ignore-scripts --no-fund --no-audit
 	@touch $@
 
-setup: node_modules/.package-lock.json
+setup: node_modules/.package-lock.json ## install and build, as every other target does first
 	@npx --no-install tsc -b
 
 # --- the lab ---
@@ -46,6 +46,7 @@ lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
 
 picture: ## take the lab's latest picture into the README
+	mkdir -p docs/pictures
 	cp lab/out/report/semaphore.svg docs/pictures/semaphore.svg
 
 # --- tests ---

@@ -1,10 +1,11 @@
 /**
  * The picture of a table's first row, for the README: each subject's median with its interval, and
- * the floors.
+ * the nearest floor.
  *
  * Invariant: a file of its own that needs nothing from the page, legible on white and on black.
  */
 import * as Plot from '@observablehq/plot';
+import { nearestFloor } from '../harness/floor.js';
 import type { SubjectOutcome, TableOutcome } from '../harness/outcome.js';
 import { draw } from './drawing.js';
 import { counted, describeNumber } from './format.js';
@@ -20,7 +21,11 @@ const characterWidth = 7.4;
 export function drawPicture(outcome: TableOutcome): string {
   const row = outcome.rows[0];
   if (!row) return '';
-  const measured = row.subjects.filter(({ ok, value }) => ok && value);
+  const floor = nearestFloor(row)?.floor;
+  // The others are far away and would make all bars short.
+  const measured = row.subjects.filter(
+    (found) => found.ok && found.value && (found.subject.role !== 'floor' || found === floor),
+  );
   const direction = row.row.better === 'higher' ? -1 : 1;
   const order = { ours: 0, peer: 0, floor: 1 };
   const bars = measured.sort(

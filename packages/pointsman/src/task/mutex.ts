@@ -25,7 +25,7 @@ export interface LockOptions extends WaitOptions, TryLockOptions {
 }
 
 /**
- * @internal The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
+ * The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
  * several permits, so its limit stays 1.
  */
 export class Gate extends Semaphore {
@@ -40,6 +40,7 @@ export class Gate extends Semaphore {
     return this.#holder?.released === false ? this.#owner : undefined;
   }
 
+  /** @internal */
   override _refuse(terms: Terms): void {
     super._refuse(terms);
     const { owner } = terms;
@@ -48,6 +49,7 @@ export class Gate extends Semaphore {
     }
   }
 
+  /** @internal */
   override _grant(terms: Terms): Permit {
     this.#owner = terms.owner;
     this.#holder = super._grant(terms);
@@ -55,6 +57,7 @@ export class Gate extends Semaphore {
     return this.#holder;
   }
 
+  /** @internal */
   override _idled(): void {
     this.#owner = this.#holder = undefined;
     super._idled();

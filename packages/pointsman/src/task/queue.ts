@@ -139,6 +139,8 @@ export class WaitQueue<Grant> implements Waiter {
    */
   #placeFor(priority: number): Waiter {
     let previous: Waiter = this;
+    const last = this.terms.previous as Waiter;
+    if (!(priorityOf(last) < priority)) return last;
     if (priority > 0) {
       while (priorityOf(previous.next) >= priority) previous = previous.next;
     } else {
