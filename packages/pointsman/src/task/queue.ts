@@ -138,16 +138,14 @@ export class WaitQueue<Grant> implements Waiter {
    * priority and from the back for a low one: either way past waiters that somebody gave a priority.
    */
   #placeFor(priority: number): Waiter {
-    let previous: Waiter = this;
-    const last = this.terms.previous as Waiter;
-    if (!(priorityOf(last) < priority)) return last;
-    if (priority > 0) {
-      while (priorityOf(previous.next) >= priority) previous = previous.next;
+    let place = this.terms.previous as Waiter;
+    if (priority > 0 && priorityOf(place) < priority) {
+      place = this;
+      while (priorityOf(place.next) >= priority) place = place.next;
     } else {
-      do previous = previous.terms?.previous as Waiter;
-      while (priorityOf(previous) < priority);
+      while (priorityOf(place) < priority) place = place.terms?.previous as Waiter;
     }
-    return previous;
+    return place;
   }
 
   #limit(waiter: Waiter, terms: Terms, left?: () => void): void {
