@@ -21,7 +21,8 @@ export function headerOf(
   const folder = dirname(module);
   const packages = table.subjects.flatMap((subject) => subject.package ?? []);
   const names = [...new Set([...packages, ...(table.tools ?? [])])].sort();
-  const versions = Object.fromEntries(names.map((name) => [name, installedVersion(name, folder)]));
+  const installed = names.map((name) => [name, installedVersion(name, folder)]);
+  const versions = { ...Object.fromEntries(installed), ...table.otherVersions };
   const { commit: _, ...sameMachine } = machine;
   const key = createHash('sha256')
     .update(JSON.stringify([table.table, sameMachine, versions]))

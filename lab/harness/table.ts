@@ -91,6 +91,8 @@ export interface Table {
   readonly rows: readonly Row[];
   /** Further npm packages that decide the figures (a runtime, a driver); the report names them. */
   readonly tools?: readonly string[];
+  /** What else the figures depend on, by name; another version starts the run anew. */
+  readonly otherVersions?: Readonly<Record<string, string>>;
   /** Brings what the cells need (servers, bundles, drivers) before the first round; prints nothing. */
   prepare?(report: (line: string) => void): Promise<void>;
 }

@@ -15,6 +15,7 @@ import {
   waitingCell,
 } from './cells/node.js';
 import { sharedCell } from './cells/shared.js';
+import { findDriver } from './drivers/driver.js';
 import { subjectNamed, subjects } from './subjects/index.js';
 import { bundleWorker } from './worker/bundle.js';
 
@@ -224,6 +225,10 @@ const table: Table = {
   ],
   rows: [...documentRows, ...nodeRows, sharedRow],
   tools: ['workerd', 'autocannon', 'esbuild', 'events', 'tinybench'],
+  // Looked up only when it is asked for: every cell's process loads this table.
+  get otherVersions() {
+    return { driver: findDriver().name };
+  },
   async prepare() {
     await Promise.all([
       ...documentCell.subjects.map((name) => bundleWorker('document', name)),

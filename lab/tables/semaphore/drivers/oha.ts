@@ -1,4 +1,5 @@
 /** oha, which the document used: from the lab's own tools, or from the path. */
+import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +21,8 @@ export function ohaDriver(): Driver | undefined {
   const folders = [tools, ...(process.env.PATH ?? '').split(delimiter)];
   const program = folders.map((folder) => join(folder, 'oha')).find(isExecutable);
   if (program === undefined) return undefined;
-  return { name: 'oha', send: (url, load, expected) => send(program, url, load, expected) };
+  const name = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
+  return { name, send: (url, load, expected) => send(program, url, load, expected) };
 }
 
 async function send(

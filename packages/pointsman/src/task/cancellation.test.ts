@@ -419,10 +419,10 @@ describe('what a listener of the signal may do while it aborts', () => {
     return { semaphore, held, log };
   }
 
-  test('release: the waiter is first, and keeps what it was granted', async () => {
+  test('release: a waiter whose signal has aborted is passed over', async () => {
     const { semaphore, log } = await create((held) => held.release());
     await nextMacrotask();
-    expect(log).toEqual(['waiter', 'next']);
+    expect(log).toEqual(['next', 'waiter: aborted']);
     expect(semaphore.idle).toBe(true);
   });
 
@@ -454,9 +454,40 @@ describe('what a listener of the signal may do while it aborts', () => {
       semaphore.limit = 2;
     });
     await nextMacrotask();
-    expect(log).toEqual(['waiter', 'next']);
+    expect(log).toEqual(['next', 'waiter: aborted']);
     held.release();
     expect(semaphore.available).toBe(2);
+  });
+
+  test('one signal for all: those behind the first are not let in by its leaving', async () => {
+    const semaphore = new Semaphore(3);
+    const held = await semaphore.acquire();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const waiters = [semaphore.acquire({ permits: 3, signal }), semaphore.acquire({ signal })];
+    const drained = semaphore.drain();
+    controller.abort('aborted');
+    expect(semaphore.available).toBe(2);
+    const results = await Promise.allSettled(waiters);
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected']);
+    held.release();
+    await drained;
+    expect(semaphore.idle).toBe(true);
+  });
+
+  test('one signal for all: a release while it aborts leaves nobody behind', async () => {
+    const locks = new KeyedMutex<string>();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const held = await locks.lock('key');
+    signal.addEventListener('abort', () => held.release());
+    const waiters = [locks.lock('key', { signal }), locks.lock('key', { signal })];
+    const drained = locks.drain();
+    controller.abort('aborted');
+    expect(locks.size).toBe(0);
+    await drained;
+    const results = await Promise.allSettled(waiters);
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected']);
   });
 
   test('abort another signal', async () => {

@@ -144,8 +144,7 @@ describe('Semaphore', () => {
         throw new Error('always');
       }),
     ).toEqualTypeOf<Promise<never>>();
-    // @ts-expect-error: fn is given nothing
-    void semaphore.run((permit: Permit) => permit);
+    expectTypeOf(semaphore.run((permit) => permit)).toEqualTypeOf<Promise<Permit>>();
     // @ts-expect-error: not a function
     void semaphore.run(Promise.resolve());
   });
@@ -224,7 +223,7 @@ describe('the keyed forms', () => {
     expectTypeOf(KeyedSemaphore).constructorParameters.toEqualTypeOf<[limit: number]>();
     type Common = 'close' | 'closed' | 'drain' | 'keys' | 'run' | 'size' | 'waiting';
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
-      Common | 'lock' | 'locked' | 'owner' | 'tryLock'
+      Common | 'assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock'
     >();
     expectTypeOf<keyof KeyedSemaphore<string>>().toEqualTypeOf<
       Common | 'acquire' | 'available' | 'limit' | 'tryAcquire'

@@ -1,7 +1,7 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
 import { Keyed } from './keyed.js';
-import { Gate, type LockOptions, type TryLockOptions } from './mutex.js';
+import { assertHeld, Gate, type LockOptions, type TryLockOptions } from './mutex.js';
 import type { Permit, TryAcquireOptions } from './semaphore.js';
 
 /**
@@ -48,8 +48,13 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
   }
 
   /** Runs `fn` under the lock of this key. As {@link Mutex.run}. */
-  run<T>(key: Key, fn: () => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
+  run<T>(key: Key, fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
     return this._request(key, (entry) => entry.run(fn, options));
+  }
+
+  /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */
+  assertHeldBy(key: Key, lock: Permit): void {
+    assertHeld(this._find(key), lock);
   }
 
   /** @internal */

@@ -58,7 +58,11 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
   }
 
   /** Runs `fn` with a permit of this key. As {@link Semaphore.run}. */
-  run<T>(key: Key, fn: () => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+  run<T>(
+    key: Key,
+    fn: (permit: Permit) => T | PromiseLike<T>,
+    options?: AcquireOptions,
+  ): Promise<T> {
     return this._request(key, (entry) => entry.run(fn, options));
   }
 

@@ -311,6 +311,22 @@ describe('owner', () => {
 });
 
 describe('assertHeldBy', () => {
+  test('takes the lock that run gives to fn', async () => {
+    const mutex = new Mutex();
+    await mutex.run((lock) => mutex.assertHeldBy(lock));
+  });
+
+  test('of a key takes a lock of that key only, while it is held', () => {
+    const locks = new KeyedMutex<string>();
+    const ann = locks.tryLock('ann') as Permit;
+    const bob = locks.tryLock('bob') as Permit;
+    locks.assertHeldBy('ann', ann);
+    expect(() => locks.assertHeldBy('ann', bob)).toThrow(/of another mutex/);
+    expect(() => locks.assertHeldBy('nobody', bob)).toThrow(TypeError);
+    ann.release();
+    expect(() => locks.assertHeldBy('ann', ann)).toThrow(/released/);
+  });
+
   test('accepts the lock that is held, however it was taken', async () => {
     const mutex = new Mutex();
     const waysIn: (() => Promise<Permit>)[] = [

@@ -44,7 +44,7 @@ export class Gate extends Semaphore {
   override _refuse(terms: Terms): void {
     super._refuse(terms);
     const { owner } = terms;
-    if (owner !== undefined && owner === this.owner) {
+    if (owner !== undefined && Object.is(owner, this.owner)) {
       throw new ReentrancyError(`owner ${describe(owner)} holds the lock already`, owner);
     }
   }
@@ -62,6 +62,15 @@ export class Gate extends Semaphore {
     this.#owner = this.#holder = undefined;
     super._idled();
   }
+}
+
+/** @internal Throws unless `lock` is the lock that this gate has given and not got back. */
+export function assertHeld(gate: Gate | undefined, lock: Permit): void {
+  if (gate !== undefined && lock?._issuer === gate) return;
+  let state = describe(lock);
+  if (lock?.released === true) state = 'a lock that was released';
+  if (lock?.released === false) state = 'a lock of another mutex';
+  throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
 }
 
 /**
@@ -143,8 +152,8 @@ export class Mutex {
   }
 
   /**
-   * Runs `fn` under the lock and unlocks when `fn` has returned, thrown or settled. The result, value or
-   * error, is that of `fn`.
+   * Runs `fn` under the lock, and unlocks when the result of `fn` has settled. The result, value or
+   * error, is that of `fn`; `fn` is given the lock.
    *
    * @example
    * ```ts
@@ -155,7 +164,7 @@ export class Mutex {
    * console.log(mutex.locked); // false
    * ```
    */
-  run<T>(fn: () => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
+  run<T>(fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
     return this.#gate.run(fn, options);
   }
 
@@ -177,10 +186,7 @@ export class Mutex {
    * ```
    */
   assertHeldBy(lock: Permit): void {
-    if (lock?._issuer !== this.#gate) {
-      const state = lock?.released ? 'a lock that was released' : 'something else';
-      throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
-    }
+    assertHeld(this.#gate, lock);
   }
 
   /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */

@@ -59,7 +59,12 @@ export function readTerms(options: unknown = {}, limit: number): Terms {
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (timeout !== undefined) checkInteger('timeout', timeout, 0, 2 ** 31 - 1);
   if (signal !== undefined) {
-    if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
+    const { aborted, addEventListener, removeEventListener } = Object(signal) as AbortSignal;
+    if (
+      typeof aborted !== 'boolean' ||
+      typeof addEventListener !== 'function' ||
+      typeof removeEventListener !== 'function'
+    ) {
       throw invalid('signal', signal, 'an AbortSignal');
     }
     if (signal.aborted) throw signal.reason;
@@ -69,6 +74,15 @@ export function readTerms(options: unknown = {}, limit: number): Terms {
 
 /** @internal */
 export const priorityOf = ({ terms }: Waiter): number => (terms === undefined ? 0 : terms.priority);
+
+/**
+ * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as
+ * well, but nobody would have handled it yet, and some runtimes report that at once.
+ */
+export const rejection = (reason: unknown): PromiseLike<never> => ({
+  // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
+  then: (_: unknown, reject?: ((reason: unknown) => unknown) | null) => reject?.(reason) as never,
+});
 
 const timedOut = (timeout: number) => new TimeoutError(`timed out after ${timeout} ms`);
 
@@ -105,13 +119,13 @@ export class WaitQueue<Grant> implements Waiter {
     return new Promise((resolve) => {
       if (terms.timeout === 0) throw timedOut(0);
       const waiter: Waiter = { resolve, next: this, terms };
-      this.#link(waiter, this.#placeFor(terms.priority));
       this.#limit(waiter, terms, left);
+      this.#link(waiter, this.#placeFor(terms.priority));
     });
   }
 
   /** Takes the waiter behind `previous` out of the queue and settles its promise. */
-  settle(grant: Grant | Promise<never>, waiter = this.next, previous: Waiter = this): void {
+  settle(grant: Grant | PromiseLike<never>, waiter = this.next, previous: Waiter = this): void {
     previous.next = waiter.next;
     setPrevious(waiter.next, previous);
     this.length--;
@@ -120,7 +134,7 @@ export class WaitQueue<Grant> implements Waiter {
   }
 
   /** Settles all promises, the first first. */
-  settleAll(grant: Grant | Promise<never>): void {
+  settleAll(grant: Grant | PromiseLike<never>): void {
     while (this.length > 0) this.settle(grant);
   }
 
@@ -155,11 +169,11 @@ export class WaitQueue<Grant> implements Waiter {
       // A timer or a listener may come late: it has been ended, but was on its way already.
       if (terms.end === undefined) return;
       const reason = event ? signal?.reason : timedOut(timeout as number);
-      this.settle(Promise.reject(reason), waiter, terms.previous);
+      this.settle(rejection(reason), waiter, terms.previous);
       left?.();
     };
-    const timer = timeout === undefined ? undefined : setTimeout(giveUp, timeout);
     signal?.addEventListener('abort', giveUp);
+    const timer = timeout === undefined ? undefined : setTimeout(giveUp, timeout);
     terms.end = () => {
       terms.end = undefined;
       clearTimeout(timer);

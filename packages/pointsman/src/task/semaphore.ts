@@ -18,7 +18,14 @@
  */
 
 import { ClosedError, checkInteger, invalid } from './errors.js';
-import { priorityOf, readTerms, type Terms, type WaitOptions, WaitQueue } from './queue.js';
+import {
+  priorityOf,
+  readTerms,
+  rejection,
+  type Terms,
+  type WaitOptions,
+  WaitQueue,
+} from './queue.js';
 
 /** What {@link Semaphore.acquire} may be told. */
 export interface AcquireOptions extends WaitOptions {
@@ -239,8 +246,8 @@ export class Semaphore {
   }
 
   /**
-   * Runs `fn` with a permit and gives the permit back when `fn` has returned, thrown or settled. The
-   * result, value or error, is that of `fn`.
+   * Runs `fn` with a permit, and gives the permit back when the result of `fn` has settled, before
+   * whoever awaits it goes on. The result, value or error, is that of `fn`; `fn` is given the permit.
    *
    * With a permit free, `fn` starts before `run` returns; otherwise it starts when its turn comes.
    * Options are those of {@link acquire}; once `fn` has started they have no effect.
@@ -255,7 +262,7 @@ export class Semaphore {
    * console.log(semaphore.available); // 1
    * ```
    */
-  run<T>(fn: () => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
+  run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     if (typeof fn !== 'function') return Promise.reject(invalid('fn', fn, 'a function'));
     const granted = this.#request(options);
     if (granted instanceof Permit) return runWith(granted, fn);
@@ -303,7 +310,7 @@ export class Semaphore {
   close(reason: unknown = new ClosedError('the primitive is closed')): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
-    if (this.#queue.length > 0) this.#queue.settleAll(Promise.reject(reason));
+    this.#queue.settleAll(rejection(reason));
   }
 
   /** @internal Called whenever the last permit of a watched semaphore has come back. */
@@ -357,9 +364,12 @@ export class Semaphore {
     while (queue.length > 0) {
       const { terms } = queue.next;
       const permits = terms === undefined ? 1 : terms.permits;
-      if (permits > this.#limit) {
+      if (terms?.signal?.aborted) {
+        // Its listener has not run yet; it must not be let in by one that has.
+        queue.settle(rejection(terms.signal.reason));
+      } else if (permits > this.#limit) {
         const expected = `at most the limit of ${this.#limit}`;
-        queue.settle(Promise.reject(invalid('permits', permits, expected, 'number')));
+        queue.settle(rejection(invalid('permits', permits, expected, 'number')));
       } else if (permits > this.#free) {
         return;
       } else {
@@ -367,6 +377,7 @@ export class Semaphore {
         queue.settle(terms === undefined ? new HandedPermit(this, 1) : this._grant(terms));
       }
     }
+    if (this._watched && this.idle) this._idled();
   }
 
   static {
@@ -390,9 +401,9 @@ export class Semaphore {
 
 // Not an async function: its frame would wait in the queue as well, which costs a fifth more time when
 // nobody waits and twice the memory when many do.
-function runWith<T>(permit: Permit, fn: () => T | PromiseLike<T>): Promise<T> {
+function runWith<T>(permit: Permit, fn: (permit: Permit) => T | PromiseLike<T>): Promise<T> {
   try {
-    return Promise.resolve(fn()).then(
+    return Promise.resolve(fn(permit)).then(
       (value) => {
         permit.release();
         return value;
