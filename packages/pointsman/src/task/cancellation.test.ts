@@ -381,6 +381,25 @@ describe('a signal', () => {
     expect(semaphore.waiting).toBe(0);
   });
 
+  test('that fails when it is listened to refuses, and nobody is left in the queue', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const error = new Error('from the signal');
+    const signal = {
+      aborted: false,
+      addEventListener() {
+        throw error;
+      },
+      removeEventListener() {},
+    } as unknown as AbortSignal;
+    await expect(semaphore.acquire({ signal, timeout: 1_000 })).rejects.toBe(error);
+    expect(semaphore.waiting).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+    held.release();
+    expect(semaphore.available).toBe(1);
+    expect((await semaphore.acquire({ signal })).released).toBe(false);
+  });
+
   test('of a timeout of the platform is a TimeoutError by name', async () => {
     const semaphore = new Semaphore(1);
     void semaphore.acquire();

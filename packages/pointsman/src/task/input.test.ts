@@ -55,6 +55,8 @@ const signal: Argument = {
     new AbortController(),
     new EventTarget(),
     { aborted: false },
+    { aborted: false, addEventListener() {} },
+    { aborted: false, removeEventListener() {} },
     { aborted: 'no', addEventListener() {} },
   ],
 };

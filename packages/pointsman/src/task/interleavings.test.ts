@@ -20,7 +20,11 @@ interface Wish {
   readonly permits: number;
   readonly priority: number;
   readonly timeout: number | undefined;
+  /** Those who name the same one share a signal. */
+  readonly group?: number | undefined;
 }
+
+const nothingSpecial: Wish = { permits: 1, priority: 0, timeout: undefined };
 
 interface Request extends Wish {
   readonly id: number;
@@ -54,7 +58,7 @@ class Model {
     const place = this.queue.findIndex((other) => other.priority < priority);
     this.queue.splice(place < 0 ? this.queue.length : place, 0, request);
     this.serve();
-    if (timeout === 0) this.leave(id, 'timeout');
+    if (timeout === 0) this.leave([id], 'timeout');
   }
 
   /** Whether it is granted. */
@@ -67,10 +71,13 @@ class Model {
     return true;
   }
 
-  leave(id: number, outcome: Outcome): void {
-    if (!this.queue.some((request) => request.id === id)) return;
-    this.queue = this.queue.filter((request) => request.id !== id);
-    this.decide(id, outcome);
+  /** Together: none of them is let in by the leaving of another. */
+  leave(ids: readonly number[], outcome: Outcome): void {
+    const [leaving, staying] = [true, false].map((leaves) =>
+      this.queue.filter(({ id }) => ids.includes(id) === leaves),
+    ) as [Request[], Request[]];
+    this.queue = staying;
+    for (const { id } of leaving) this.decide(id, outcome);
     this.serve();
   }
 
@@ -90,7 +97,7 @@ class Model {
       const due = this.queue.filter(({ deadline }) => deadline <= this.now);
       const [next] = due.sort((one, other) => one.deadline - other.deadline || one.id - other.id);
       if (next === undefined) return;
-      this.leave(next.id, 'timeout');
+      this.leave([next.id], 'timeout');
     }
   }
 
@@ -129,6 +136,7 @@ class Pair {
   /** Who was told before the call returned, and so before others who were granted earlier. */
   readonly #toldAtOnce = new Set<number>();
   readonly #controllers = new Map<number, AbortController>();
+  readonly #groups = new Map<number, AbortController>();
   #count = 0;
 
   constructor(limit: number) {
@@ -139,14 +147,15 @@ class Pair {
   /** The id of the permit, when it has been granted; `undefined`, when it has been refused. */
   async ask(wish: Wish): Promise<number | undefined> {
     const id = this.#count++;
-    const { permits, priority, timeout } = wish;
-    // Who wishes for nothing special passes no options, and cannot be aborted.
-    const special = permits !== 1 || priority !== 0 || timeout !== undefined || id % 3 === 0;
     const options: AcquireOptions[] = [];
-    if (special) {
-      const controller = new AbortController();
+    // Who wishes for nothing special passes no options, and cannot be aborted.
+    if (wish !== nothingSpecial || id % 3 === 0) {
+      const { group, ...others } = wish;
+      const shared = group === undefined ? undefined : this.#groups.get(group);
+      const controller = shared ?? new AbortController();
+      if (group !== undefined) this.#groups.set(group, controller);
       this.#controllers.set(id, controller);
-      options.push({ ...wish, signal: controller.signal });
+      options.push({ ...others, signal: controller.signal });
     }
     this.model.ask(id, wish);
     return this.#check(this.semaphore.acquire(...options)).then(
@@ -192,7 +201,12 @@ class Pair {
   abort(id: number): void {
     const controller = this.#controllers.get(id);
     if (controller === undefined) return;
-    this.model.leave(id, 'aborted');
+    const all = [...this.#controllers].filter(([, other]) => other === controller);
+    this.model.leave(
+      all.map(([id]) => id),
+      'aborted',
+    );
+    for (const [group, other] of this.#groups) if (other === controller) this.#groups.delete(group);
     controller.abort('aborted');
     this.#check();
   }
@@ -259,10 +273,10 @@ const wish: fc.Arbitrary<Wish> = fc.record({
   permits: fc.constantFrom(1, 1, 1, 1, 2, 3, 5),
   priority: fc.constantFrom(0, 0, 0, 0, 1, -1, 0.5, -2),
   timeout: fc.constantFrom(undefined, undefined, undefined, 0, 10, 20),
+  group: fc.constantFrom(undefined, undefined, 0, 1),
 });
 
-const plain: fc.Arbitrary<Wish> = fc.constant({ permits: 1, priority: 0, timeout: undefined });
-const anyWish = fc.oneof(plain, wish);
+const anyWish = fc.oneof(fc.constant(nothingSpecial), wish);
 const limits = fc.integer({ min: 1, max: 5 });
 const number = fc.nat({ max: 99 });
 

@@ -162,7 +162,20 @@ describe('owner', () => {
 
   test('may be of any kind, and is compared by identity', async () => {
     const bare = Object.create(null);
-    for (const owner of ['', 'text', 0, 1n, null, false, Symbol('me'), {}, [], () => {}, bare]) {
+    for (const owner of [
+      '',
+      'text',
+      0,
+      Number.NaN,
+      1n,
+      null,
+      false,
+      Symbol('me'),
+      {},
+      [],
+      () => {},
+      bare,
+    ]) {
       const mutex = new Mutex();
       const lock = await mutex.lock({ owner });
       expect(mutex.owner).toBe(owner);
