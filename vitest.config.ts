@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// Tests of types (`*.test-d.ts`) are found by vitest's own default and run with `--typecheck`.
+// Tests of types (`*.test-d.ts`) are compiled by `tsc -b`, with everything else.
 // Files for one runtime other than Node (`*.workerd.test.ts`) are run by packages/pointsman/tests/runtimes.
 const project = (name: string, include: string[]) => ({
   extends: true as const,

@@ -79,7 +79,8 @@ export class Measuring {
       const runs = index === 0 && this.#startedAt > 0 ? this.#waiting : this.#asked(group);
       return this.#pace.expect(group.cell, runs);
     });
-    return sum(whole) * this.#pace.repeating;
+    // No more than `mostRepeating` of the run goes into repeats, however bad it began.
+    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
   }
 
   async measure(onProgress: (progress: Progress) => void): Promise<void> {

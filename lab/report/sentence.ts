@@ -32,7 +32,11 @@ export function sentencePartsOf({ table, rows }: TableOutcome): Sentence {
     const before = `No verdict yet on ${ours}${where}: ${lack(row)}`;
     return { before, figure: '', after: '', interval: '' };
   }
-  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}`;
+  const disturbed =
+    row.disturbedRounds === 0
+      ? ''
+      : `; others kept the machine busy in ${row.disturbedRounds} of ${counted(row.rounds, 'round')}, so measure again`;
+  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}${disturbed}`;
   if (row.verdict === 'faster') {
     return {
       before: `${ours} is `,
