@@ -128,7 +128,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
       };
     });
 
-  const bestPeer = bestOf(subjects, 'peer', row);
+  const bestPeer = bestPeerOf(subjects, row);
   return {
     row,
     cell,
@@ -150,14 +150,10 @@ export function noteOf({ ok, note, subject }: SubjectOutcome): string {
   return [note, ok ? subject.note : ''].filter(Boolean).join('; ');
 }
 
-/** The best of the subjects of this role that did the same work as the others. */
-export function bestOf(
-  subjects: readonly SubjectOutcome[],
-  role: Subject['role'],
-  row: Row,
-): SubjectOutcome | null {
+/** The best of the peers that did the same work as the others. */
+function bestPeerOf(subjects: readonly SubjectOutcome[], row: Row): SubjectOutcome | null {
   const candidates = subjects.filter(
-    ({ subject, value, unequal }) => subject.role === role && value && !unequal,
+    ({ subject, value, unequal }) => subject.role === 'peer' && value && !unequal,
   );
   if (candidates.length === 0) return null;
   const medians = candidates.map(({ value }) => value?.median ?? Number.NaN);
