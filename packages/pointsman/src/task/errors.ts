@@ -36,8 +36,6 @@ export class ReentrancyError extends Error {
 /**
  * The error for an argument that cannot be used: a `RangeError` where `type` is what was expected and
  * only the value is wrong, otherwise a `TypeError`.
- *
- * @internal
  */
 export function invalid(name: string, value: unknown, expected: string, type?: 'number'): Error {
   return new (typeof value === type ? RangeError : TypeError)(
@@ -45,14 +43,14 @@ export function invalid(name: string, value: unknown, expected: string, type?: '
   );
 }
 
-/** @internal A value as an error message shows it. Never throws, whatever the value is. */
+/** A value as an error message shows it. Never throws, whatever the value is. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
   return Object(value) === value ? typeof value : String(value);
 }
 
-/** @internal */
+/** Throws unless the value is an integer in the range. */
 export function checkInteger(name: string, value: unknown, min: number, max: number): void {
   if (!(Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) {
     throw invalid(name, value, `an integer from ${min} to ${max}`, 'number');

@@ -31,7 +31,7 @@ export interface WaitOptions {
   readonly timeout?: number | undefined;
 }
 
-/** @internal What a waiter wants and what it needs to leave early. */
+/** What a waiter wants and what it needs to leave early. */
 export interface Terms extends WaitOptions {
   readonly permits: number;
   readonly priority: number;
@@ -42,7 +42,7 @@ export interface Terms extends WaitOptions {
   end?: (() => void) | undefined;
 }
 
-/** @internal A place in the queue. Without terms: one permit, priority 0, as long as it takes. */
+/** A place in the queue. Without terms: one permit, priority 0, as long as it takes. */
 export interface Waiter {
   // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
   readonly resolve: (grant: any) => void;
@@ -50,7 +50,7 @@ export interface Waiter {
   readonly terms: Terms | undefined;
 }
 
-/** @internal Reads options once and refuses those that cannot be used. */
+/** Reads options once and refuses those that cannot be used. */
 export function readTerms(options: unknown = {}, limit: number): Terms {
   if (typeof options !== 'object' || options === null)
     throw invalid('options', options, 'an object');

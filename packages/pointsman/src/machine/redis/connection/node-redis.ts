@@ -1,0 +1,115 @@
+/**
+ * Connections like those of a node-redis client. Each line is a duplicate that may neither keep a
+ * command for later nor connect a second time.
+ */
+
+import type { ConnectionFactory } from './connection.js';
+import { connectionsOver, type Line, type LineEvents } from './line.js';
+import { slotOf, withinASecond } from './slot.js';
+
+interface Client {
+  readonly isReady: boolean;
+  readonly isPubSubActive: boolean;
+  readonly options?: {
+    readonly keyPrefix?: unknown;
+    readonly RESP?: unknown;
+    readonly socket?: object;
+  };
+  duplicate(options: object): Client;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  on(event: string, listener: (...values: never[]) => void): unknown;
+  sendCommand(command: string[], options: object): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  sSubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  sUnsubscribe(channel: string): Promise<unknown>;
+}
+
+interface Cluster {
+  readonly slots: readonly ({ readonly master: object } | undefined)[];
+  readonly _options?: { readonly keyPrefix?: unknown };
+  nodeClient(node: object): Promise<Client>;
+  sendCommand(key: string, readonly: boolean, command: string[]): Promise<unknown>;
+}
+
+const has = (client: unknown, ...methods: string[]): boolean =>
+  methods.every(
+    (method) => typeof (Object(client) as Record<string, unknown>)[method] === 'function',
+  );
+
+const isCluster = (client: unknown): client is Cluster =>
+  has(client, 'sendCommand', 'sSubscribe', 'nodeClient');
+
+export const isNodeRedis = (client: unknown): client is Client | Cluster =>
+  isCluster(client) ||
+  // The clients for sentinels and for pools have no such property.
+  (has(client, 'sendCommand', 'sSubscribe', 'duplicate', 'destroy') &&
+    'isPubSubActive' in (client as object));
+
+export function fromNodeRedis(client: Client | Cluster): ConnectionFactory {
+  if (!isCluster(client)) {
+    return connectionsOver({
+      keyPrefix: String(client.options?.keyPrefix ?? ''),
+      open: async (purpose, events) => open(client, purpose, events, false),
+    });
+  }
+  return connectionsOver({
+    keyPrefix: String(client._options?.keyPrefix ?? ''),
+    slotOf,
+    open: async (purpose, events, key) => open(await masterOf(client, key), purpose, events, true),
+  });
+}
+
+async function masterOf(client: Cluster, key: string): Promise<Client> {
+  // The client finds out where its slots are when it is sent elsewhere by the server.
+  await withinASecond(client.sendCommand(key, false, ['EXISTS', key]));
+  const master = client.slots[slotOf(key)]?.master;
+  if (!master) throw new Error(`the cluster has no node for the slot of ${key}`);
+  return client.nodeClient(master);
+}
+
+/** The library starts a timer for each command where its default is not taken away. */
+const untimed = { timeout: undefined };
+
+function open(
+  client: Client,
+  purpose: 'commands' | 'subscriptions',
+  events: LineEvents,
+  sharded: boolean,
+): Line {
+  const redis = client.duplicate({
+    clientSideCache: undefined,
+    commandOptions: untimed,
+    commandsQueueMaxLength: undefined,
+    disableOfflineQueue: true,
+    emitInvalidate: undefined,
+    keyPrefix: undefined,
+    maintNotifications: 'disabled',
+    readonly: false,
+    // A message is the same in all versions, and new credentials need the newer one.
+    RESP: purpose === 'commands' ? 2 : client.options?.RESP,
+    socket: { ...client.options?.socket, reconnectStrategy: false, socketTimeout: undefined },
+  });
+  let destroyed = false;
+  redis.on('error', (error: unknown) => {
+    if (!redis.isReady) events.lost(error);
+  });
+  redis.on('ready', events.ready);
+  // The library makes no end of a client that is destroyed while its socket connects.
+  redis.on('connect', () => {
+    if (destroyed) redis.destroy();
+  });
+  redis.on('sharded-channel-moved', () => events.lost(new Error('the slot has moved')));
+  redis.connect().catch(events.lost);
+  return {
+    send: (command) => redis.sendCommand(command, untimed),
+    subscribe: (channel, listener) =>
+      redis[sharded ? 'sSubscribe' : 'subscribe'](channel, listener),
+    unsubscribe: (channel) => redis[sharded ? 'sUnsubscribe' : 'unsubscribe'](channel),
+    destroy() {
+      destroyed = true;
+      redis.destroy();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/**
+ * The errors of the machine distance. Those of the task distance (`TimeoutError`, `ClosedError`,
+ * `ReentrancyError`) are used here too.
+ */
+
+/**
+ * A lock is lost, or may be: its lease ran out before it could be renewed, or the server has lost it or
+ * given it to somebody else. What it protected may be in other hands.
+ */
+export class LockLostError extends Error {
+  override readonly name = 'LockLostError';
+}
+
+/**
+ * The server cannot do what the lock needs: it refuses to write, it is too old, or it could not be
+ * reached for as long as a lease lasts. Nothing is held. `cause` is the error of the client library.
+ */
+export class RedisLockError extends Error {
+  override readonly name = 'RedisLockError';
+}

@@ -1,0 +1,56 @@
+/**
+ * The handler `script`: one round trip for a batch, applied by a Lua script.
+ *
+ * Invariant: the script is loaded whenever a connection is new, before anything is sent on it. Should
+ * the server forget it later, that counts as a lost connection: everything without an answer is sent
+ * again, in order, once the script is back. So a batch never overtakes another.
+ */
+
+import {
+  type CommandConnection,
+  type ConnectionFactory,
+  ConnectionLostError,
+} from '../connection/connection.js';
+import { luaFile } from '../lua-files.js';
+import type { Batch, Reply } from '../protocol/protocol.js';
+import { decodeReply, encodeBatch } from '../protocol/wire.js';
+import { channelOf, type Handler, keysOf } from './handler.js';
+
+export class ScriptHandler implements Handler {
+  readonly #connection: CommandConnection;
+  readonly #head: readonly string[];
+  readonly #key: string;
+  #digest = '';
+
+  constructor(
+    connection: CommandConnection,
+    base: string,
+    channels: ConnectionFactory['channels'],
+  ) {
+    const keys = keysOf(base);
+    this.#connection = connection;
+    this.#key = keys[0];
+    this.#head = [
+      `${keys.length}`,
+      ...keys,
+      channelOf(base),
+      channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+      channels === 'uncounted' ? '0' : '1',
+    ];
+  }
+
+  async prepare(): Promise<void> {
+    const script = ['1-state', '2-queue', '3-operations'].map(luaFile).join('\n');
+    this.#digest = String(await this.#connection.call(this.#key, 'SCRIPT', 'LOAD', script));
+  }
+
+  async exchange(batch: Batch): Promise<Reply> {
+    const words = ['EVALSHA', this.#digest, ...this.#head, ...encodeBatch(batch)];
+    try {
+      return decodeReply(await this.#connection.call(this.#key, ...words));
+    } catch (error) {
+      if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
+      throw new ConnectionLostError('the server has forgotten the script', { cause: error });
+    }
+  }
+}

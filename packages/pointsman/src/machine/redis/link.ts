@@ -1,0 +1,131 @@
+/**
+ * The two connections of a mutex, one for commands and one for messages, and what stands on them.
+ *
+ * Invariant: nothing is sent before the server has been found fit and prepared, and every loss of a
+ * connection is followed, for each session, by one `suspend` and then by one `resume`.
+ */
+
+import {
+  type CommandConnection,
+  type ConnectionFactory,
+  ConnectionLostError,
+  type SubscriberConnection,
+} from './connection/connection.js';
+import { RedisLockError } from './errors.js';
+import type { Handler } from './handlers/handler.js';
+
+/** What needs to know how the connections stand. */
+export interface Linked {
+  /** A key of its own, which says where it is in a cluster. */
+  readonly key: string;
+  readonly handler: Handler;
+  /** The server cannot be spoken to; what has no answer yet may or may not have been done. */
+  suspend(reason: unknown): void;
+  /** The server can be spoken to again. */
+  resume(): void;
+  /** Messages may have been missed. */
+  recheck(): void;
+}
+
+const oldest = [6, 2] as const;
+
+/** Refuses a server that is too old. One that does not tell its version gets the benefit of the doubt. */
+async function checkVersion(connection: CommandConnection, key: string): Promise<void> {
+  const info = await connection.call(key, 'INFO', 'server').catch((error) => {
+    if (error instanceof ConnectionLostError) throw error;
+    return '';
+  });
+  const found = /^(?:valkey|redis)_version:((\d+)\.(\d+)\S*)/m.exec(String(info));
+  if (found === null) return;
+  const [, version, major, minor] = found;
+  if (Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1])) {
+    throw new RedisLockError(
+      `the server must be Redis ${oldest.join('.')} or later, or Valkey, got ${version}`,
+    );
+  }
+}
+
+export class Link {
+  readonly factory: ConnectionFactory;
+  readonly #linked = new Set<Linked>();
+  #commands: CommandConnection | undefined;
+  #subscriber: SubscriberConnection | undefined;
+  #ready = false;
+  /** Counts connections, so that what was begun for an older one is not finished on a newer. */
+  #generation = 0;
+  #reason: unknown = new ConnectionLostError('not connected yet');
+
+  constructor(factory: ConnectionFactory) {
+    this.factory = factory;
+  }
+
+  get commands(): CommandConnection {
+    this.#commands ??= this.factory.commands({
+      up: () => void this.#up(),
+      down: (reason) => this.#down(reason),
+    });
+    return this.#commands;
+  }
+
+  get subscriber(): SubscriberConnection {
+    this.#subscriber ??= this.factory.subscriptions({
+      up: () => {
+        for (const linked of this.#linked) linked.recheck();
+      },
+      down: () => {},
+    });
+    return this.#subscriber;
+  }
+
+  add(linked: Linked): void {
+    this.#linked.add(linked);
+    if (this.#ready) void this.#prepare([linked], this.#generation);
+    else linked.suspend(this.#reason);
+  }
+
+  delete(linked: Linked): void {
+    this.#linked.delete(linked);
+  }
+
+  /** Half-open connections: nothing has been heard for too long. */
+  reconnect(): void {
+    this.#commands?.reconnect();
+    this.#subscriber?.reconnect();
+  }
+
+  /** The server has lost what a handler had prepared. */
+  async renew(): Promise<void> {
+    if (!this.#ready) return;
+    this.#down(new ConnectionLostError('the server has to be prepared again'));
+    await this.#up();
+  }
+
+  async close(): Promise<void> {
+    this.#down(new ConnectionLostError('closed'));
+    await Promise.all([this.#commands?.close(), this.#subscriber?.close()]);
+  }
+
+  async #up(): Promise<void> {
+    this.#ready = true;
+    await this.#prepare([...this.#linked], ++this.#generation);
+  }
+
+  async #prepare(added: readonly Linked[], generation: number): Promise<void> {
+    for (const linked of added) {
+      try {
+        await checkVersion(this.commands, linked.key);
+        await linked.handler.prepare();
+        if (generation === this.#generation && this.#linked.has(linked)) linked.resume();
+      } catch (error) {
+        if (generation === this.#generation) linked.suspend(error);
+      }
+    }
+  }
+
+  #down(reason: unknown): void {
+    this.#generation++;
+    this.#ready = false;
+    this.#reason = reason;
+    for (const linked of this.#linked) linked.suspend(reason);
+  }
+}

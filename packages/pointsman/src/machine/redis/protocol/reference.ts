@@ -1,0 +1,395 @@
+/**
+ * The protocol, written to be obviously right: what one batch does to the state of a namespace.
+ *
+ * The handler `pure` runs it inside a transaction, the model search explores it, and the Lua script is
+ * tested against it. Invariants, after each batch:
+ * - a key is held by at most one request, and only by one of a session that exists;
+ * - the first in the queue for a key cannot be granted all of its keys;
+ * - every token handed out is higher than all before it;
+ * - time in here never runs backwards, and never faster than half a lease per batch, so that a jump of
+ *   the server's clock cannot end the leases of those who are alive.
+ */
+
+import {
+  type Batch,
+  type Grant,
+  type Message,
+  type Operation,
+  processOf,
+  REVOCABLE,
+  type Reply,
+  type Request,
+  type Result,
+  sessionOf,
+} from './protocol.js';
+
+export interface Clock {
+  /** The last token handed out; also the last place in the queue. */
+  token: number;
+  /** The namespace's own time in milliseconds. */
+  time: number;
+  /** The server's clock when the last batch came, in milliseconds. */
+  seen: number;
+}
+
+export interface Session {
+  /** When its lease runs out, in the namespace's time. */
+  expires: number;
+  incarnation: number;
+}
+
+/** All that the server keeps of a namespace. */
+export interface State {
+  clock: Clock | undefined;
+  /** From key to the request that holds it and the token that it was given. */
+  locks: Map<string, { id: string; token: number }>;
+  sessions: Map<string, Session>;
+  requests: Map<string, Request>;
+  /** Until then nothing is granted, in the namespace's time: locks from before may still be in use. */
+  guard: number | undefined;
+}
+
+/** What a batch can see of the world around the state. */
+export interface World {
+  /** The server's clock in microseconds. */
+  readonly now: number;
+  /** How long the server has been running, in milliseconds. */
+  readonly uptime: number;
+  /** Tells all processes of the namespace; how many were listening. */
+  announce(message: Message): number;
+  /** Tells one process; how many were listening, or undefined if that cannot be known. */
+  tell(process: string, message: Message): number | undefined;
+}
+
+export const emptyState = (): State => ({
+  clock: undefined,
+  locks: new Map(),
+  sessions: new Map(),
+  requests: new Map(),
+  guard: undefined,
+});
+
+/** Applies a batch to the state, which is changed in place. */
+export function apply(state: State, batch: Batch, world: World): Reply {
+  return new Application(state, batch, world).reply();
+}
+
+class Application {
+  readonly #state: State;
+  readonly #batch: Batch;
+  readonly #world: World;
+  readonly #clock: Clock;
+  /** Keys whose queue may have somebody to serve. */
+  readonly #freed: string[] = [];
+  readonly #grants: Grant[] = [];
+  readonly #revoked = new Set<string>();
+  readonly #gone = new Set<string>();
+
+  constructor(state: State, batch: Batch, world: World) {
+    this.#state = state;
+    this.#batch = batch;
+    this.#world = world;
+    const now = Math.floor(world.now / 1000);
+    if (state.clock === undefined) {
+      Object.assign(state, emptyState());
+      this.#clock = { token: 0, time: now, seen: now };
+    } else {
+      const { token, time, seen } = state.clock;
+      const step = Math.min(Math.max(now - seen, 0), Math.floor(batch.ttl / 2));
+      this.#clock = { token, time: time + step, seen: now };
+    }
+  }
+
+  reply(): Reply {
+    const { session, incarnation, join, ttl, operations } = this.#batch;
+    const known = this.#state.sessions.get(session);
+    if (known !== undefined && incarnation < known.incarnation) return { name: 'stale' };
+    if (join === 'must' && !this.#isLive(session)) return { name: 'lost' };
+    if (this.#state.clock === undefined) this.#begin();
+    if (known !== undefined && !this.#isLive(session)) this.#end(session);
+    this.#state.clock = this.#clock;
+    const current = this.#state.sessions.get(session);
+    if (
+      current === undefined ||
+      incarnation > current.incarnation ||
+      current.expires - this.#clock.time < (ttl * 2) / 3 ||
+      operations.some(({ name }) => name === 'renew')
+    ) {
+      this.#state.sessions.set(session, { expires: this.#clock.time + ttl, incarnation });
+    }
+    const results = operations.map((operation) => this.#perform(operation));
+    this.#settle();
+    const { sessions, guard } = this.#state;
+    const left = (sessions.get(session)?.expires ?? this.#clock.time) - this.#clock.time;
+    if (sessions.size === 0 && guard === undefined && this.#clock.token <= this.#world.now) {
+      Object.assign(this.#state, emptyState());
+    }
+    return {
+      name: 'done',
+      left,
+      now: this.#clock.seen,
+      results,
+      grants: this.#grants,
+    };
+  }
+
+  /** A namespace without state: is it new, or has the server lost it? */
+  #begin(): void {
+    const { join, ttl } = this.#batch;
+    const others = this.#world.announce({ name: 'lost' }) - 1;
+    if (join === 'again' || others > 0 || this.#world.uptime < ttl) {
+      this.#state.guard = this.#clock.time + ttl;
+    }
+  }
+
+  #isLive(session: string): boolean {
+    const known = this.#state.sessions.get(session);
+    return known !== undefined && known.expires > this.#clock.time;
+  }
+
+  #guarded(): boolean {
+    return this.#state.guard !== undefined && this.#state.guard > this.#clock.time;
+  }
+
+  #tokens(count: number): number {
+    const token = Math.max(this.#clock.token + 1, this.#world.now);
+    this.#clock.token = token + count - 1;
+    return token;
+  }
+
+  /** The first in the queue of a key or of a condition. */
+  #first(name: string, kind: 'key' | 'condition' = 'key'): string | undefined {
+    let first: string | undefined;
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const [id, { order, keys, condition }] of this.#state.requests) {
+      const there =
+        kind === 'condition' ? condition === name : condition === undefined && keys.includes(name);
+      if (there && Number(order) < lowest) {
+        lowest = Number(order);
+        first = id;
+      }
+    }
+    return first;
+  }
+
+  #contended(keys: readonly string[]): boolean {
+    return keys.some((key) => this.#first(key) !== undefined);
+  }
+
+  /** Ends the sessions whose lease has run out. */
+  #sweep(): void {
+    for (const [session, { expires }] of [...this.#state.sessions]) {
+      if (expires <= this.#clock.time) this.#end(session);
+    }
+    if (this.#state.guard !== undefined && !this.#guarded()) {
+      this.#state.guard = undefined;
+      for (const { keys, condition } of this.#state.requests.values()) {
+        if (condition === undefined) this.#freed.push(...keys);
+      }
+    }
+  }
+
+  #end(session: string): void {
+    this.#state.sessions.delete(session);
+    for (const [key, { id }] of [...this.#state.locks]) {
+      if (sessionOf(id) === session) {
+        this.#state.locks.delete(key);
+        this.#freed.push(key);
+      }
+    }
+    for (const id of [...this.#state.requests.keys()]) {
+      if (sessionOf(id) === session) this.#remove(id);
+    }
+  }
+
+  #remove(id: string): void {
+    const request = this.#state.requests.get(id);
+    if (request === undefined) return;
+    this.#state.requests.delete(id);
+    if (request.condition === undefined) this.#freed.push(...request.keys);
+    if (request.notified !== undefined) this.#notify(request.notified, 1);
+  }
+
+  #notify(condition: string, count: number): number {
+    let moved = 0;
+    while (moved < count) {
+      const id = this.#first(condition, 'condition');
+      if (id === undefined) break;
+      if (this.#isLive(sessionOf(id))) {
+        this.#unpark(id, condition);
+        moved++;
+      } else {
+        this.#remove(id);
+      }
+    }
+    return moved;
+  }
+
+  #unpark(id: string, notified?: string): void {
+    const { tokens, keys } = this.#state.requests.get(id) as Request;
+    this.#state.requests.delete(id);
+    const order = `${this.#tokens(1)}`;
+    this.#state.requests.set(id, {
+      order,
+      tokens,
+      keys,
+      ...(notified === undefined ? {} : { notified }),
+    });
+    this.#freed.push(...keys);
+    this.#revoke(keys);
+  }
+
+  /** Asks those for the keys back who hand them over among their own tasks. */
+  #revoke(keys: readonly string[]): void {
+    for (const key of keys) {
+      const id = this.#state.locks.get(key)?.id;
+      if (id?.endsWith(REVOCABLE) && !this.#revoked.has(id)) {
+        this.#revoked.add(id);
+        this.#world.tell(processOf(sessionOf(id)), { name: 'revoke', id });
+      }
+    }
+  }
+
+  /** Serves the queues of freed keys. */
+  #settle(): void {
+    // Serving may free further keys, which join the end of the list.
+    for (const key of this.#freed) {
+      while (!this.#guarded()) {
+        const id = this.#first(key);
+        if (id === undefined) break;
+        const request = this.#state.requests.get(id) as Request;
+        if (!this.#isLive(sessionOf(id)) || this.#gone.has(sessionOf(id))) {
+          this.#remove(id);
+          continue;
+        }
+        if (
+          this.#holdersOf(request.keys).length > 0 ||
+          request.keys.some((wanted) => this.#first(wanted) !== id)
+        )
+          break;
+        this.#state.requests.delete(id);
+        const grant = this.#plan(id, request);
+        if (sessionOf(id) === this.#batch.session) {
+          this.#grants.push(grant);
+        } else if (this.#world.tell(processOf(sessionOf(id)), { name: 'held', grant }) === 0) {
+          // Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
+          this.#gone.add(sessionOf(id));
+          this.#state.requests.set(id, request);
+          this.#remove(id);
+          continue;
+        }
+        this.#take(grant, request.keys);
+        break;
+      }
+    }
+  }
+
+  /** The sessions that hold one of the keys; ends those whose lease has run out. */
+  #holdersOf(keys: readonly string[]): string[] {
+    const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
+    for (const session of held) if (!this.#isLive(session)) this.#end(session);
+    return held.filter((session) => this.#isLive(session));
+  }
+
+  /** What a request is granted; it must not be in the queue any more. */
+  #plan(
+    id: string,
+    { tokens, keys, optional = [] }: Pick<Request, 'tokens' | 'keys' | 'optional'>,
+  ): Grant {
+    const extra = optional.filter(
+      (key) => !this.#state.locks.has(key) && this.#first(key) === undefined,
+    );
+    const contended = this.#contended(keys);
+    return { id, token: this.#tokens(tokens), contended, extra };
+  }
+
+  #take({ id, token, extra }: Grant, keys: readonly string[]): void {
+    for (const key of [...keys, ...extra]) this.#state.locks.set(key, { id, token });
+  }
+
+  #lock({ id, tokens, wait, keys, optional }: Operation & { name: 'lock' }): Result {
+    const { locks, requests, guard } = this.#state;
+    const held = locks.get(keys[0] as string);
+    if (held?.id === id) {
+      const extra = optional.filter((key) => locks.get(key)?.id === id);
+      const grant = { id, token: held.token, contended: this.#contended(keys), extra };
+      return { name: 'held', grant };
+    }
+    const holders = this.#holdersOf(keys);
+    if (!requests.has(id)) {
+      if (holders.length === 0 && !this.#guarded() && !this.#contended(keys)) {
+        const grant = this.#plan(id, { tokens, keys, optional });
+        this.#take(grant, keys);
+        return { name: 'held', grant };
+      }
+      if (!wait) return { name: 'busy' };
+      const request = { order: `${this.#tokens(1)}`, tokens, keys };
+      requests.set(id, optional.length === 0 ? request : { ...request, optional });
+      // Those in front may be gone.
+      this.#freed.push(...keys.filter((key) => !locks.has(key)));
+      this.#revoke(keys);
+    }
+    const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
+    if (guard !== undefined && this.#guarded()) ends.push(guard);
+    return { name: 'queued', left: Math.min(...ends) - this.#clock.time };
+  }
+
+  #perform(operation: Operation): Result {
+    switch (operation.name) {
+      case 'lock':
+        return this.#lock(operation);
+      case 'unlock': {
+        const { id, keys } = operation;
+        let freed = 0;
+        for (const key of keys) {
+          if (this.#state.locks.get(key)?.id === id) {
+            this.#state.locks.delete(key);
+            this.#freed.push(key);
+            freed++;
+          }
+        }
+        this.#remove(id);
+        return { name: 'number', value: freed };
+      }
+      case 'check': {
+        const { id, keys } = operation;
+        const held = keys.every((key) => this.#state.locks.get(key)?.id === id);
+        return { name: 'check', held, contended: held && this.#contended(keys) };
+      }
+      case 'wait': {
+        const { id, condition, keys } = operation;
+        if (this.#state.requests.has(id) || this.#state.locks.get(keys[0] as string)?.id === id) {
+          return { name: 'number', value: 0 };
+        }
+        const order = `${this.#tokens(1)}`;
+        this.#state.requests.set(id, { order, tokens: 1, keys, condition });
+        return { name: 'number', value: 1 };
+      }
+      case 'wake': {
+        const parked = this.#state.requests.get(operation.id)?.condition !== undefined;
+        if (parked) this.#unpark(operation.id);
+        return { name: 'number', value: parked ? 1 : 0 };
+      }
+      case 'notify':
+        return { name: 'number', value: this.#notify(operation.condition, operation.count) };
+      case 'reserve':
+        return { name: 'number', value: this.#tokens(operation.tokens) };
+      case 'renew': {
+        this.#sweep();
+        let next = this.#state.guard;
+        for (const [session, { expires }] of this.#state.sessions) {
+          if (session !== this.#batch.session) next = Math.min(next ?? expires, expires);
+        }
+        return { name: 'renewed', next: next === undefined ? undefined : next - this.#clock.time };
+      }
+      case 'leave':
+        this.#end(operation.session);
+        return { name: 'number', value: 0 };
+      case 'query': {
+        const locks = new Map<string, string>();
+        for (const [key, { id, token }] of this.#state.locks) locks.set(key, `${id} ${token}`);
+        return { name: 'query', state: { locks, requests: new Map(this.#state.requests) } };
+      }
+    }
+  }
+}

@@ -1,0 +1,577 @@
+/**
+ * What one process is to the server: a lease, the requests that it holds or waits with, and the stream
+ * of batches that keeps both sides in step.
+ *
+ * Invariants:
+ * - A request is granted to its owner only while the session's lease is valid here. A grant that comes
+ *   with less is confirmed by the server first.
+ * - Operations reach the server in the order in which they were asked for. One without an answer is
+ *   sent again after a loss, under a higher incarnation, so that its first copy is refused if it comes
+ *   late.
+ * - When the lease has run out, or the server no longer knows the session, everything held is lost at
+ *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
+ *
+ * Operations asked for in one tick travel in one batch. While nothing is held or waited for there is no
+ * heartbeat, and the server forgets the session by itself.
+ */
+
+import { ConnectionLostError } from './connection/connection.js';
+import { LockLostError, RedisLockError } from './errors.js';
+import { channelOf, type Handler, keysOf } from './handlers/handler.js';
+import { Lease, type Moment, now } from './lease.js';
+import type { Link, Linked } from './link.js';
+import type { Metrics } from './metrics.js';
+import type { Grant, Join, Operation, Reply, Result } from './protocol/protocol.js';
+import { decodeMessage } from './protocol/wire.js';
+
+/** A request to the server for a set of keys. Its owner is told what becomes of it. */
+export interface Claim {
+  readonly keys: readonly string[];
+  /** How many fencing tokens to reserve. */
+  readonly tokens: number;
+  /** Whether its owner gives the keys back when somebody else waits for them. */
+  readonly revocable: boolean;
+  /** Whether to queue if the keys are not free. */
+  readonly wait: boolean;
+  /** Keys to take along if nobody holds or wants them; asked when the batch is put together. */
+  optional?(): readonly string[];
+  granted(grant: Grant): void;
+  /** The keys are not free, and it was not to wait. */
+  busy?(): void;
+  /** Somebody else waits for one of the keys that it holds. */
+  revoked?(): void;
+  /** Held, it is lost. Waiting, it has been forgotten and may be asked for again. */
+  lost(error: LockLostError): void;
+  /** The server refuses it. It is neither held nor waiting. */
+  refused(error: RedisLockError): void;
+}
+
+/** Operations that travel together. */
+interface Sent {
+  readonly sendings: readonly Sending[];
+  readonly at: Moment;
+}
+
+/** An operation on its way. */
+interface Sending {
+  /** Undefined if there is nothing left to ask for. */
+  operation(): Operation | undefined;
+  done(result: Result): void;
+  /** The server has refused the batch. */
+  failed(error: RedisLockError): void;
+  /** The session has ended before there was an answer. */
+  lost(): void;
+}
+
+type Waiting = { readonly claim: Claim; readonly id: string };
+
+const BATCH = 256;
+
+export class Session implements Linked {
+  readonly handler: Handler;
+  readonly ttl: number;
+  readonly lease = new Lease();
+  readonly #link: Link;
+  readonly #base: string;
+  readonly #process: string;
+  readonly #metrics: Metrics;
+  readonly #held = new Map<string, Claim>();
+  readonly #asked = new Map<string, Claim>();
+  readonly #ids = new Map<Claim, string>();
+  #epoch = 0;
+  #incarnation = 0;
+  #requests = 0;
+  /** Whether the server must know the session: only if something of it could be lost. */
+  #join: Join = 'new';
+  #outbox: Sending[] = [];
+  /** Sent and not answered, in order. */
+  #sent: Sent[] = [];
+  #scheduled = false;
+  #suspended: unknown = new ConnectionLostError('not connected yet');
+  /** Whether this process hears what is said in the namespace; it does while anything is going on. */
+  #listening: 'no' | 'soon' | 'yes' = 'no';
+  #giveUpTimer: NodeJS.Timeout | undefined;
+  #beatTimer: NodeJS.Timeout | undefined;
+  #lapseTimer: NodeJS.Timeout | undefined;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweepAt = Number.POSITIVE_INFINITY;
+  #closed = false;
+
+  constructor(
+    link: Link,
+    handler: Handler,
+    base: string,
+    process: string,
+    ttl: number,
+    metrics: Metrics,
+  ) {
+    this.#link = link;
+    this.handler = handler;
+    this.#base = base;
+    this.#process = process;
+    this.ttl = ttl;
+    this.#metrics = metrics;
+    link.add(this);
+  }
+
+  get key(): string {
+    return keysOf(this.#base)[0];
+  }
+
+  get id(): string {
+    return `${this.#process}.${this.#epoch}`;
+  }
+
+  /** Asks the server for a claim's keys. */
+  ask(claim: Claim): void {
+    const id = `${this.id}/${++this.#requests}${claim.revocable ? '~' : ''}`;
+    this.#asked.set(id, claim);
+    this.#ids.set(claim, id);
+    this.#send(this.#lockOf({ claim, id }));
+    this.#wake();
+  }
+
+  /**
+   * Gives back keys of a claim, or takes it out of the queue. Resolves when the server has done so, or
+   * when the session has ended, which comes to the same.
+   */
+  giveBack(claim: Claim, keys: readonly string[], all: boolean): Promise<void> {
+    const id = this.#ids.get(claim);
+    if (id === undefined) return Promise.resolve();
+    if (all) this.#forget(id, claim);
+    return this.#unlock(id, keys);
+  }
+
+  /** Whether nothing is held and nobody waits. */
+  get idle(): boolean {
+    return this.#held.size + this.#asked.size === 0;
+  }
+
+  idOf(claim: Claim): string | undefined {
+    return this.#ids.get(claim);
+  }
+
+  /** Parks a claim at a condition. Resolves when it is parked; then it will be granted like another. */
+  park(claim: Claim, condition: string): Promise<void> {
+    const id = `${this.id}/${++this.#requests}`;
+    this.#asked.set(id, claim);
+    this.#ids.set(claim, id);
+    const { keys } = claim;
+    return this.#request({ name: 'wait', id, condition, keys }).then(
+      () => {},
+      (error) => {
+        this.#forget(id, claim);
+        throw error;
+      },
+    );
+  }
+
+  /** One operation with a number for an answer. */
+  async number(operation: Operation): Promise<number> {
+    const result = await this.#request(operation);
+    return (result as Result & { name: 'number' }).value;
+  }
+
+  async query() {
+    const result = await this.#request({ name: 'query' });
+    return (result as Result & { name: 'query' }).state;
+  }
+
+  /** Renews the lease. Rejects if the session has ended by then. */
+  async renew(): Promise<void> {
+    await this.#request({ name: 'renew' });
+  }
+
+  /** Ends the session on the server too. Its owner has dealt with all claims. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#listening === 'yes' && this.#suspended === undefined) {
+      await this.#request({ name: 'leave', session: this.id }).catch(() => {});
+    }
+    this.#link.delete(this);
+    for (const timer of [this.#giveUpTimer, this.#beatTimer, this.#lapseTimer, this.#sweepTimer]) {
+      clearTimeout(timer);
+    }
+  }
+
+  suspend(reason: unknown): void {
+    this.#suspended = reason;
+    // What has no answer goes first when it is sent again.
+    this.#outbox = [...this.#sent.flatMap(({ sendings }) => sendings), ...this.#outbox];
+    this.#sent = [];
+    if (reason instanceof ConnectionLostError) this.#giveUpInTime();
+    else this.#refuse(reason);
+  }
+
+  resume(): void {
+    clearTimeout(this.#giveUpTimer);
+    this.#giveUpTimer = undefined;
+    this.#suspended = undefined;
+    this.#incarnation++;
+    this.recheck();
+    this.#flush();
+  }
+
+  recheck(): void {
+    if (this.#suspended !== undefined) return;
+    for (const [id, claim] of this.#asked) this.#send(this.#lockOf({ claim, id }));
+    for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
+  }
+
+  /** Whoever waits is not left alone with a server that cannot be reached. */
+  #giveUpInTime(): void {
+    this.#giveUpTimer ??= setTimeout(() => {
+      this.#giveUpTimer = undefined;
+      this.#refuse(this.#suspended);
+    }, this.ttl).unref();
+  }
+
+  #channels(): string[] {
+    return [channelOf(this.#base), channelOf(this.#base, this.#process)];
+  }
+
+  /** Subscribes, and sends only then: a process that does not listen loses its turn. */
+  #listen(): void {
+    this.#listening = 'soon';
+    this.#wake();
+    const listener = (text: string) => this.#hear(text);
+    const { subscriber } = this.#link;
+    Promise.all(this.#channels().map((channel) => subscriber.subscribe(channel, listener))).then(
+      () => {
+        this.#listening = 'yes';
+        this.#flush();
+      },
+      (error) => {
+        this.#listening = 'no';
+        if (!this.#closed) this.#refuse(error);
+      },
+    );
+  }
+
+  #stopListening(): void {
+    this.#listening = 'no';
+    for (const channel of this.#channels()) {
+      this.#link.subscriber.unsubscribe(channel).catch(() => {});
+    }
+  }
+
+  #hear(text: string): void {
+    const message = decodeMessage(text);
+    if (message.name === 'held') {
+      this.#grant(message.grant);
+    } else if (message.name === 'revoke') {
+      // It may come before the answer that tells of the grant: then the claim is not held yet, and
+      // whoever waits is found by the check that follows.
+      const claim = this.#held.get(message.id);
+      if (claim !== undefined) claim.revoked?.();
+      else if (this.#asked.has(message.id)) this.#early.add(message.id);
+    } else if (this.#join === 'must') {
+      this.#send(this.#renewal());
+    }
+  }
+
+  /** Requests that were asked to come back before they were known to be granted. */
+  readonly #early = new Set<string>();
+
+  #grant(grant: Grant): void {
+    const { id } = grant;
+    const claim = this.#asked.get(id);
+    if (claim === undefined) return;
+    if (!this.lease.valid) {
+      // The grant, or the news of it, took longer than the lease. Does the server still agree?
+      this.#send(this.#confirmation({ claim, id }, grant));
+      return;
+    }
+    this.#asked.delete(id);
+    this.#held.set(id, claim);
+    this.#metrics.grants++;
+    const contended = this.#early.delete(id) || grant.contended;
+    claim.granted({ ...grant, contended });
+  }
+
+  #forget(id: string, claim: Claim): void {
+    this.#asked.delete(id);
+    this.#held.delete(id);
+    this.#early.delete(id);
+    this.#ids.delete(claim);
+    if (this.#join === 'must' && this.idle) this.#join = 'new';
+  }
+
+  #lockOf({ claim, id }: Waiting): Sending {
+    const { tokens, wait, keys } = claim;
+    return {
+      operation: () =>
+        this.#asked.has(id)
+          ? { name: 'lock', id, tokens, wait, keys, optional: claim.optional?.() ?? [] }
+          : undefined,
+      done: (result) => {
+        if (result.name === 'held') {
+          this.#grant(result.grant);
+        } else if (result.name === 'queued') {
+          this.#sweepIn(result.left);
+        } else if (this.#asked.has(id)) {
+          this.#forget(id, claim);
+          claim.busy?.();
+        }
+      },
+      failed: (error) => {
+        if (!this.#asked.has(id)) return;
+        this.#forget(id, claim);
+        // It may have been granted before the server refused what came after it in the batch.
+        void this.#unlock(id, keys);
+        claim.refused(error);
+      },
+      lost: () => {},
+    };
+  }
+
+  #checkOf({ claim, id }: Waiting): Sending {
+    return {
+      operation: () => (this.#held.has(id) ? { name: 'check', id, keys: claim.keys } : undefined),
+      done: (result) => {
+        if (result.name !== 'check' || !this.#held.has(id)) return;
+        if (!result.held) {
+          this.#forget(id, claim);
+          this.#metrics.losses++;
+          claim.lost(new LockLostError('the server no longer has the lock'));
+        } else if (result.contended) {
+          claim.revoked?.();
+        }
+      },
+      failed: () => {},
+      lost: () => {},
+    };
+  }
+
+  #confirmation({ claim, id }: Waiting, grant: Grant): Sending {
+    this.#send(this.#renewal());
+    return {
+      operation: () => (this.#asked.has(id) ? { name: 'check', id, keys: claim.keys } : undefined),
+      done: (result) => {
+        if (result.name !== 'check' || !this.#asked.has(id)) return;
+        if (result.held) this.#grant({ ...grant, contended: grant.contended || result.contended });
+        else this.#send(this.#lockOf({ claim, id }));
+      },
+      failed: () => {},
+      lost: () => {},
+    };
+  }
+
+  #renewal(): Sending {
+    return {
+      operation: () => ({ name: 'renew' }),
+      done: (result) => {
+        if (result.name === 'renewed' && result.next !== undefined) this.#sweepIn(result.next);
+      },
+      failed: () => {},
+      lost: () => {},
+    };
+  }
+
+  #unlock(id: string, keys: readonly string[]): Promise<void> {
+    return new Promise((resolve) => {
+      const sending: Sending = {
+        operation: () => ({ name: 'unlock', id, keys }),
+        done: () => resolve(),
+        // Refused: it has to go some day, or it would stay for as long as the session does.
+        failed: () => {
+          setTimeout(() => this.#send(sending), this.ttl / 3).unref();
+        },
+        lost: resolve,
+      };
+      this.#send(sending);
+    });
+  }
+
+  #request(operation: Operation): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#send({
+        operation: () => operation,
+        done: resolve,
+        failed: reject,
+        lost: () => reject(new LockLostError('the session has ended')),
+      });
+    });
+  }
+
+  #send(sending: Sending): void {
+    this.#outbox.push(sending);
+    if (this.#suspended === undefined) {
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      queueMicrotask(() => {
+        this.#scheduled = false;
+        this.#flush();
+      });
+    } else if (this.#suspended instanceof ConnectionLostError) {
+      this.#giveUpInTime();
+    } else {
+      // The server has refused to be used; it may think differently by now.
+      this.#suspended = new ConnectionLostError('trying again', { cause: this.#suspended });
+      void this.#link.renew();
+    }
+  }
+
+  #flush(): void {
+    if (this.#listening === 'no' && this.#suspended === undefined) this.#listen();
+    if (this.#listening !== 'yes') return;
+    while (this.#suspended === undefined && this.#outbox.length > 0) {
+      const sendings: Sending[] = [];
+      const operations: Operation[] = [];
+      for (const sending of this.#outbox.splice(0, BATCH)) {
+        const operation = sending.operation();
+        if (operation === undefined) continue;
+        sendings.push(sending);
+        operations.push(operation);
+      }
+      if (operations.length > 0) this.#exchange(sendings, operations);
+    }
+  }
+
+  #exchange(sendings: readonly Sending[], operations: readonly Operation[]): void {
+    const sent = { sendings, at: now() };
+    const batch = {
+      session: this.id,
+      ttl: this.ttl,
+      incarnation: this.#incarnation,
+      join: this.#join,
+      operations,
+    };
+    this.#sent.push(sent);
+    this.#metrics.batches++;
+    this.handler.exchange(batch).then(
+      (reply) => {
+        if (this.#answered(sent)) this.#receive(reply, sent);
+      },
+      (error) => {
+        if (!this.#sent.includes(sent)) return;
+        if (error instanceof ConnectionLostError) {
+          // Not the connection itself: the server has forgotten what was prepared.
+          if (error.cause !== undefined) void this.#link.renew();
+          return;
+        }
+        this.#answered(sent);
+        const refusal = refusalOf(error);
+        for (const sending of sendings) sending.failed(refusal);
+      },
+    );
+  }
+
+  #answered(sent: Sent): boolean {
+    const index = this.#sent.indexOf(sent);
+    if (index >= 0) this.#sent.splice(index, 1);
+    return index >= 0;
+  }
+
+  #receive(reply: Reply, { sendings, at }: Sent): void {
+    if (reply.name === 'stale') return;
+    if (reply.name === 'lost') {
+      for (const sending of sendings) sending.lost();
+      this.#lose('the server no longer knows this session');
+      return;
+    }
+    this.lease.renew(at, reply.left);
+    reply.results.forEach((result, i) => {
+      sendings[i]?.done(result);
+    });
+    for (const grant of reply.grants) this.#grant(grant);
+    if (!this.idle) {
+      this.#join = 'must';
+      this.#watchLapse();
+    }
+  }
+
+  #lose(reason: string): void {
+    const error = new LockLostError(reason);
+    const before = this.id;
+    const sendings = [...this.#sent.flatMap((sent) => sent.sendings), ...this.#outbox];
+    const held = [...this.#held.values()];
+    const asked = [...this.#asked.values()];
+    this.#sent = [];
+    this.#outbox = [];
+    this.#held.clear();
+    this.#asked.clear();
+    this.#ids.clear();
+    this.#early.clear();
+    this.#epoch++;
+    this.#join = 'again';
+    this.lease.end();
+    void this.#request({ name: 'leave', session: before }).catch(() => {});
+    this.#metrics.losses += held.length;
+    for (const sending of sendings) sending.lost();
+    for (const claim of held) claim.lost(error);
+    for (const claim of asked) claim.lost(error);
+  }
+
+  /** The server cannot be used: nobody is left to wait for it. */
+  #refuse(reason: unknown): void {
+    const refusal = refusalOf(reason);
+    const asked = [...this.#asked.values()];
+    const sendings = this.#outbox;
+    this.#outbox = [];
+    for (const claim of asked) {
+      const id = this.#ids.get(claim) as string;
+      this.#forget(id, claim);
+      void this.#unlock(id, claim.keys);
+      claim.refused(refusal);
+    }
+    for (const sending of sendings) sending.failed(refusal);
+  }
+
+  /** Sees to it that there is a heartbeat while anything is held or waited for. */
+  #wake(): void {
+    if (this.#beatTimer !== undefined || this.#closed) return;
+    this.#beatTimer = setTimeout(() => {
+      this.#beatTimer = undefined;
+      if (this.idle) {
+        this.#stopListening();
+        return;
+      }
+      const unanswered = this.#sent[0];
+      if (unanswered !== undefined && now().monotonic - unanswered.at.monotonic > this.ttl) {
+        this.#link.reconnect();
+      }
+      if (this.#suspended === undefined) {
+        this.#send(this.#renewal());
+        for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
+      }
+      this.#wake();
+    }, this.ttl / 3).unref();
+  }
+
+  /** Loses what is held when its lease runs out. */
+  #watchLapse(): void {
+    this.#lapseTimer ??= setTimeout(() => {
+      this.#lapseTimer = undefined;
+      if (this.checkLease() || this.lease.left > 0) this.#watchLapse();
+    }, Math.max(this.lease.left, 0) + 1).unref();
+  }
+
+  /** Whether the lease is valid. If it has run out, what is held is lost now; if in doubt, it asks. */
+  checkLease(): boolean {
+    if (this.lease.valid) return true;
+    if (this.#held.size > 0) {
+      if (this.lease.left > 0) this.#send(this.#renewal());
+      else this.#lose('its lease ran out before it could be renewed');
+    }
+    return false;
+  }
+
+  /** Ends dead sessions when the next one's lease runs out. */
+  #sweepIn(left: number): void {
+    const at = performance.now() + left + 1;
+    if (at >= this.#sweepAt || left === Number.POSITIVE_INFINITY) return;
+    clearTimeout(this.#sweepTimer);
+    this.#sweepAt = at;
+    this.#sweepTimer = setTimeout(() => {
+      this.#sweepAt = Number.POSITIVE_INFINITY;
+      if (this.#asked.size > 0 && this.#suspended === undefined) this.#send(this.#renewal());
+    }, left + 1).unref();
+  }
+}
+
+function refusalOf(error: unknown): RedisLockError {
+  if (error instanceof RedisLockError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new RedisLockError(`the server cannot be used: ${message}`, { cause: error });
+}
