@@ -1,9 +1,10 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all check format oha picture clean setup browser
+.PHONY: help lab test test-all faults check format oha picture clean setup browser redis
 
 SHELL := /bin/bash
+include packages/pointsman/tests/servers/servers.mk
 RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 
 help: ## this list
@@ -34,6 +35,11 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
+# The tables that need a server.
+ifneq ($(filter lock,$(or $(TABLE),lock)),)
+lab: redis
+endif
+
 lab: setup ## measure every table against every peer, and build the report
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") \
@@ -51,21 +57,30 @@ picture: ## take the lab's latest picture into the README
 
 # --- tests ---
 
-# The one thing that is installed outside this folder, and only if it is missing.
-browser:
-	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null || { \
-	  echo "The tests in a browser need Debian's package chromium: installing it."; \
+# The only things that are installed outside this folder, and only if they are missing: $(1) is one of
+# these commands, $(2) says what for, $(3) is Debian's package.
+install = @command -v $(1) >/dev/null || { \
+	  echo "$(2) Debian's package $(3): installing it."; \
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -q && \
-	  $$as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 chromium; }
+	  $$as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 $(3); }
 
-test: setup browser check ## all tests, in Node, workerd and headless Chromium
+browser:
+	$(call install,chromium chromium-browser google-chrome google-chrome-stable,The tests in a browser need,chromium)
+
+redis:
+	$(call install,redis-server valkey-server,Locks on Redis are tried out on,redis-server)
+
+test: setup browser redis check ## all tests, in Node, workerd and headless Chromium
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser check ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+
+faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour
+	node packages/pointsman/tests/faults/dist/run.js
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .
@@ -74,6 +89,6 @@ format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules lab/.tools packages/pointsman/tests/runtimes/all/node_modules
+	rm -rf node_modules lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

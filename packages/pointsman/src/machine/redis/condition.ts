@@ -46,10 +46,10 @@ export class RedisCondition {
    *
    * @example
    * ```ts
-   * import Redis from 'ioredis';
+   * import { Redis } from 'ioredis';
    * import { RedisMutex } from 'pointsman/redis';
    *
-   * const client = new Redis(process.env.REDIS_URL);
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
    * const mutex = new RedisMutex(client);
    * const jobs: string[] = [];
    * const notEmpty = mutex.condition('not-empty');

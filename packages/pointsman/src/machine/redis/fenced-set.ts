@@ -21,10 +21,10 @@ const fenceOf = (key: string): string =>
  *
  * @example
  * ```ts
- * import Redis from 'ioredis';
+ * import { Redis } from 'ioredis';
  * import { fencedSet, RedisMutex } from 'pointsman/redis';
  *
- * const client = new Redis(process.env.REDIS_URL);
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
  * const mutex = new RedisMutex(client);
  * const token = await mutex.run('report', async (guard) => {
  *   console.log(await fencedSet(client, 'report', 'new', guard)); // true

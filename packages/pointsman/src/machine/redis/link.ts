@@ -45,11 +45,19 @@ async function checkVersion(connection: CommandConnection, key: string): Promise
   }
 }
 
+interface Channel {
+  readonly listeners: Set<(message: string) => void>;
+  readonly subscribed: Promise<void>;
+  confirmed: boolean;
+}
+
 export class Link {
   readonly factory: ConnectionFactory;
   readonly #linked = new Set<Linked>();
   #commands: CommandConnection | undefined;
   #subscriber: SubscriberConnection | undefined;
+  /** Sessions of different lease lengths listen in the same channels. */
+  readonly #channels = new Map<string, Channel>();
   #ready = false;
   /** Counts connections, so that what was begun for an older one is not finished on a newer. */
   #generation = 0;
@@ -75,6 +83,42 @@ export class Link {
       down: () => {},
     });
     return this.#subscriber;
+  }
+
+  /** Resolves when the server has confirmed it. */
+  listen(name: string, listener: (message: string) => void): Promise<void> {
+    let channel = this.#channels.get(name);
+    if (channel === undefined) {
+      const listeners = new Set<(message: string) => void>();
+      const subscribed = this.subscriber.subscribe(name, (message) => {
+        for (const each of listeners) each(message);
+      });
+      const made: Channel = { listeners, subscribed, confirmed: false };
+      subscribed.then(
+        () => {
+          made.confirmed = true;
+        },
+        () => {
+          if (this.#channels.get(name) === made) this.#channels.delete(name);
+        },
+      );
+      this.#channels.set(name, made);
+      channel = made;
+    }
+    channel.listeners.add(listener);
+    return channel.subscribed;
+  }
+
+  unlisten(name: string, listener: (message: string) => void): void {
+    const channel = this.#channels.get(name);
+    if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return;
+    this.#channels.delete(name);
+    this.subscriber.unsubscribe(name).catch(() => {});
+  }
+
+  /** Whether this process certainly listens there. */
+  listensIn(name: string): boolean {
+    return this.#channels.get(name)?.confirmed === true;
   }
 
   add(linked: Linked): void {

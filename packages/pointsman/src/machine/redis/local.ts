@@ -80,6 +80,10 @@ class LocalClaim implements Claim {
     return this.turn.keys;
   }
 
+  get owned(): readonly string[] {
+    return [...this.lines].map(({ key }) => key);
+  }
+
   get wait(): boolean {
     return this.turn.wait;
   }

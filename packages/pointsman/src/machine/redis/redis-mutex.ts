@@ -102,13 +102,18 @@ interface Queues {
 
 const MOST_KEYS = 1_000;
 
+/** Half a surrogate pair, which on its way to the server would become another character. */
+const torn = /\p{Surrogate}/u;
+
 function readKeys(keys: unknown): readonly string[] {
   const list = typeof keys === 'string' ? [keys] : keys;
   if (!Array.isArray(list)) throw invalid('keys', keys, 'a string or an array of strings');
   for (const key of list) {
-    if (typeof key !== 'string' || key === '') throw invalid('keys', key, 'non-empty strings');
+    if (typeof key !== 'string' || key === '' || torn.test(key)) {
+      throw invalid('keys', key, 'non-empty, well-formed strings');
+    }
   }
-  const unique = list.length > 1 ? [...new Set<string>(list)].sort() : (list as string[]);
+  const unique = list.length > 1 ? [...new Set<string>(list)].sort() : [...list];
   checkInteger('keys.length', unique.length, 1, MOST_KEYS);
   return unique;
 }
@@ -153,10 +158,10 @@ const readName = (name: string, value: unknown, pattern: RegExp, expected: strin
  *
  * @example
  * ```ts
- * import Redis from 'ioredis';
+ * import { Redis } from 'ioredis';
  * import { RedisMutex } from 'pointsman/redis';
  *
- * const client = new Redis(process.env.REDIS_URL);
+ * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
  * const mutex = new RedisMutex(client);
  * {
  *   await using guard = await mutex.lock(['account:1', 'account:2'], { timeout: 1_000 });
@@ -195,8 +200,8 @@ export class RedisMutex {
     this.namespace = readName(
       'namespace',
       namespace,
-      /^[^{}]+$/,
-      'a non-empty string without braces',
+      /^[^{}\p{Surrogate}]+$/u,
+      'a non-empty, well-formed string without braces',
     );
     this.ttl = readTtl(ttl);
     this.#handler = readChoice('handler', handler, ['script', 'pure']);
@@ -204,8 +209,8 @@ export class RedisMutex {
     const called = readName(
       'name',
       name,
-      /^[^\s/]+$/,
-      'a non-empty string without spaces and slashes',
+      /^[^\s/\p{Surrogate}]+$/u,
+      'a non-empty, well-formed string without spaces and slashes',
     );
     this.#process = `${called}-${randomUUID().slice(0, 8)}`;
     this.#options = options;
@@ -215,7 +220,7 @@ export class RedisMutex {
 
   /**
    * Locks all of `keys`, waiting until it is this request's turn. Up to 1,000 keys; a key may be any
-   * non-empty string.
+   * non-empty, well-formed string.
    *
    * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with a
    * `ClosedError` after {@link close}, with a {@link RedisLockError} if the server refuses or cannot be
@@ -268,7 +273,7 @@ export class RedisMutex {
    * import { createClient } from 'redis';
    * import { RedisMutex } from 'pointsman/redis';
    *
-   * const client = await createClient({ url: process.env.REDIS_URL }).connect();
+   * const client = await createClient({ url: process.env.REDIS_URL ?? 'redis://localhost' }).connect();
    * const mutex = new RedisMutex(client);
    * const greet = mutex.wrap((name: string) => `user:${name}`, async (name) => `hello ${name}`);
    * console.log(await greet('ann')); // hello ann
@@ -290,7 +295,7 @@ export class RedisMutex {
   /** The condition variable of this name in this namespace. */
   condition(name: string): RedisCondition {
     return new RedisCondition(
-      readName('name', name, /./s, 'a non-empty string'),
+      readName('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string'),
       () => this.#queuesFor(this.ttl).session,
       (session) => this.#queuesFor(session.ttl).strict,
       this.#metrics,

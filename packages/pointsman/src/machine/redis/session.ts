@@ -27,13 +27,15 @@ import { decodeMessage } from './protocol/wire.js';
 /** A request to the server for a set of keys. Its owner is told what becomes of it. */
 export interface Claim {
   readonly keys: readonly string[];
+  /** Those that it holds: fewer than `keys` when some have gone back, more when it took others along. */
+  readonly owned: readonly string[];
   /** How many fencing tokens to reserve. */
   readonly tokens: number;
   /** Whether its owner gives the keys back when somebody else waits for them. */
   readonly revocable: boolean;
   /** Whether to queue if the keys are not free. */
   readonly wait: boolean;
-  /** Keys to take along if nobody holds or wants them; asked when the batch is put together. */
+  /** Keys to take along if nobody holds or wants them; asked once, when the batch is put together. */
   optional?(): readonly string[];
   granted(grant: Grant): void;
   /** The keys are not free, and it was not to wait. */
@@ -65,7 +67,10 @@ interface Sending {
 
 type Waiting = { readonly claim: Claim; readonly id: string };
 
+/** Operations in a batch: the server does nothing else meanwhile. */
 const BATCH = 256;
+/** Milliseconds that a connection may take to be made, however short the leases are. */
+const PATIENCE = 1_000;
 
 export class Session implements Linked {
   readonly handler: Handler;
@@ -88,8 +93,10 @@ export class Session implements Linked {
   #sent: Sent[] = [];
   #scheduled = false;
   #suspended: unknown = new ConnectionLostError('not connected yet');
-  /** Whether this process hears what is said in the namespace; it does while anything is going on. */
+  /** Whether it hears what is said to it. */
   #listening: 'no' | 'soon' | 'yes' = 'no';
+  /** Whether it hears that the server has lost its data; so does whoever holds something, nobody else. */
+  #alarmed = false;
   #giveUpTimer: NodeJS.Timeout | undefined;
   #beatTimer: NodeJS.Timeout | undefined;
   #lapseTimer: NodeJS.Timeout | undefined;
@@ -138,8 +145,10 @@ export class Session implements Linked {
   giveBack(claim: Claim, keys: readonly string[], all: boolean): Promise<void> {
     const id = this.#ids.get(claim);
     if (id === undefined) return Promise.resolve();
+    // What is still asked for may have been granted by now, with all that it takes along.
+    const freed = this.#asked.has(id) ? this.#wantedBy({ claim, id }) : keys;
     if (all) this.#forget(id, claim);
-    return this.#unlock(id, keys);
+    return this.#unlock(id, freed);
   }
 
   /** Whether nothing is held and nobody waits. */
@@ -184,10 +193,20 @@ export class Session implements Linked {
 
   /** Ends the session on the server too. Its owner has dealt with all claims. */
   async close(): Promise<void> {
-    this.#closed = true;
     if (this.#listening === 'yes' && this.#suspended === undefined) {
-      await this.#request({ name: 'leave', session: this.id }).catch(() => {});
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([
+        this.#request({ name: 'leave', session: this.id }).catch(() => {}),
+        // A server that does not answer ends the session by itself.
+        new Promise((resolve) => {
+          timer = setTimeout(resolve, this.ttl);
+        }),
+      ]);
+      clearTimeout(timer);
     }
+    this.#closed = true;
+    this.#link.unlisten(channelOf(this.#base), this.#listener);
+    this.#link.unlisten(channelOf(this.#base, this.#process), this.#listener);
     this.#link.delete(this);
     for (const timer of [this.#giveUpTimer, this.#beatTimer, this.#lapseTimer, this.#sweepTimer]) {
       clearTimeout(timer);
@@ -220,23 +239,19 @@ export class Session implements Linked {
 
   /** Whoever waits is not left alone with a server that cannot be reached. */
   #giveUpInTime(): void {
-    this.#giveUpTimer ??= setTimeout(() => {
-      this.#giveUpTimer = undefined;
-      this.#refuse(this.#suspended);
-    }, this.ttl).unref();
-  }
-
-  #channels(): string[] {
-    return [channelOf(this.#base), channelOf(this.#base, this.#process)];
+    this.#giveUpTimer ??= setTimeout(
+      () => {
+        this.#giveUpTimer = undefined;
+        this.#refuse(this.#suspended);
+      },
+      Math.max(this.ttl, PATIENCE),
+    ).unref();
   }
 
   /** Subscribes, and sends only then: a process that does not listen loses its turn. */
   #listen(): void {
     this.#listening = 'soon';
-    this.#wake();
-    const listener = (text: string) => this.#hear(text);
-    const { subscriber } = this.#link;
-    Promise.all(this.#channels().map((channel) => subscriber.subscribe(channel, listener))).then(
+    this.#link.listen(channelOf(this.#base, this.#process), this.#listener).then(
       () => {
         this.#listening = 'yes';
         this.#flush();
@@ -248,14 +263,7 @@ export class Session implements Linked {
     );
   }
 
-  #stopListening(): void {
-    this.#listening = 'no';
-    for (const channel of this.#channels()) {
-      this.#link.subscriber.unsubscribe(channel).catch(() => {});
-    }
-  }
-
-  #hear(text: string): void {
+  readonly #listener = (text: string): void => {
     const message = decodeMessage(text);
     if (message.name === 'held') {
       this.#grant(message.grant);
@@ -268,8 +276,10 @@ export class Session implements Linked {
     } else if (this.#join === 'must') {
       this.#send(this.#renewal());
     }
-  }
+  };
 
+  /** The optional keys that each request was sent with. */
+  readonly #along = new Map<string, readonly string[]>();
   /** Requests that were asked to come back before they were known to be granted. */
   readonly #early = new Set<string>();
 
@@ -280,6 +290,16 @@ export class Session implements Linked {
     if (!this.lease.valid) {
       // The grant, or the news of it, took longer than the lease. Does the server still agree?
       this.#send(this.#confirmation({ claim, id }, grant));
+      return;
+    }
+    if (!this.#alarmed) {
+      this.#link.listen(channelOf(this.#base), this.#listener).then(
+        () => {
+          this.#alarmed = true;
+          this.#grant(grant);
+        },
+        (error) => this.#refuse(error),
+      );
       return;
     }
     this.#asked.delete(id);
@@ -293,8 +313,19 @@ export class Session implements Linked {
     this.#asked.delete(id);
     this.#held.delete(id);
     this.#early.delete(id);
+    this.#along.delete(id);
     this.#ids.delete(claim);
     if (this.#join === 'must' && this.idle) this.#join = 'new';
+  }
+
+  #alongWith({ claim, id }: Waiting): readonly string[] {
+    const keys = this.#along.get(id) ?? claim.optional?.() ?? [];
+    if (keys.length > 0) this.#along.set(id, keys);
+    return keys;
+  }
+
+  #wantedBy({ claim, id }: Waiting): readonly string[] {
+    return [...claim.keys, ...(this.#along.get(id) ?? [])];
   }
 
   #lockOf({ claim, id }: Waiting): Sending {
@@ -302,7 +333,7 @@ export class Session implements Linked {
     return {
       operation: () =>
         this.#asked.has(id)
-          ? { name: 'lock', id, tokens, wait, keys, optional: claim.optional?.() ?? [] }
+          ? { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) }
           : undefined,
       done: (result) => {
         if (result.name === 'held') {
@@ -316,9 +347,9 @@ export class Session implements Linked {
       },
       failed: (error) => {
         if (!this.#asked.has(id)) return;
-        this.#forget(id, claim);
         // It may have been granted before the server refused what came after it in the batch.
-        void this.#unlock(id, keys);
+        void this.#unlock(id, this.#wantedBy({ claim, id }));
+        this.#forget(id, claim);
         claim.refused(error);
       },
       lost: () => {},
@@ -327,7 +358,7 @@ export class Session implements Linked {
 
   #checkOf({ claim, id }: Waiting): Sending {
     return {
-      operation: () => (this.#held.has(id) ? { name: 'check', id, keys: claim.keys } : undefined),
+      operation: () => (this.#held.has(id) ? { name: 'check', id, keys: claim.owned } : undefined),
       done: (result) => {
         if (result.name !== 'check' || !this.#held.has(id)) return;
         if (!result.held) {
@@ -435,6 +466,7 @@ export class Session implements Linked {
       ttl: this.ttl,
       incarnation: this.#incarnation,
       join: this.#join,
+      listening: this.#link.listensIn(channelOf(this.#base)),
       operations,
     };
     this.#sent.push(sent);
@@ -493,6 +525,7 @@ export class Session implements Linked {
     this.#asked.clear();
     this.#ids.clear();
     this.#early.clear();
+    this.#along.clear();
     this.#epoch++;
     this.#join = 'again';
     this.lease.end();
@@ -511,8 +544,8 @@ export class Session implements Linked {
     this.#outbox = [];
     for (const claim of asked) {
       const id = this.#ids.get(claim) as string;
+      void this.#unlock(id, this.#wantedBy({ claim, id }));
       this.#forget(id, claim);
-      void this.#unlock(id, claim.keys);
       claim.refused(refusal);
     }
     for (const sending of sendings) sending.failed(refusal);
@@ -524,7 +557,8 @@ export class Session implements Linked {
     this.#beatTimer = setTimeout(() => {
       this.#beatTimer = undefined;
       if (this.idle) {
-        this.#stopListening();
+        this.#alarmed = false;
+        this.#link.unlisten(channelOf(this.#base), this.#listener);
         return;
       }
       const unanswered = this.#sent[0];

@@ -54,6 +54,7 @@ export class StrictQueue implements Queue {
   #claimOf(turn: Turn): Claim {
     const claim: Claim = {
       keys: turn.keys,
+      owned: turn.keys,
       tokens: 1,
       revocable: false,
       wait: turn.wait,

@@ -211,11 +211,14 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
   test('a half-open connection is given up by reconnect()', async () => {
     const { connection, call, events } = await commands();
     proxy.blackhole(true);
-    const lost = call('PING').catch((error) => error);
+    const lost = call('PING').catch((error) => {
+      events.push('lost');
+      return error;
+    });
     proxy.blackhole(false);
     connection.reconnect();
     expect(await lost).toBeInstanceOf(ConnectionLostError);
-    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'up']), 5_000);
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'lost', 'up']), 5_000);
     expect(await call('PING')).toBe('PONG');
   });
 
@@ -260,11 +263,10 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
   test('a call made at once waits for the connection', async () => {
     const connection = (await factory()).commands({ up: ignore, down: ignore });
     onTestFinished(() => connection.close());
-    const replies = [
-      connection.call('{a}key', 'ECHO', '1'),
-      connection.call('{a}key', 'ECHO', '2'),
-    ];
-    expect(await Promise.all(replies)).toEqual(['1', '2']);
+    const push = (value: string): Promise<unknown> =>
+      connection.call('{a}key', 'RPUSH', '{a}list', value);
+    await server.command('DEL', '{a}list');
+    expect(await Promise.all([push('first'), push('second')])).toEqual([1, 2]);
   });
 
   test('a server that is killed and started again is found again', async () => {
@@ -288,6 +290,24 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await publish('{a}one', 'again')).toBe(1);
     await vi.waitFor(() => expect(heard).toEqual(['again']));
   }, 20_000);
+
+  test('what is closed while it connects stays closed', async () => {
+    const own = await factory();
+    const warm = own.commands({ up: ignore, down: ignore });
+    await warm.call('{a}key', 'PING');
+    onTestFinished(() => warm.close());
+    const connected = proxy.connections;
+    for (const purpose of ['commands', 'subscriptions'] as const) {
+      const reached = vi.fn();
+      const early = own[purpose]({ up: reached, down: reached });
+      await early.close();
+      const later = own.commands({ up: ignore, down: ignore });
+      await later.call('{a}key', 'PING');
+      await later.close();
+      await vi.waitFor(() => expect(proxy.connections).toBe(connected));
+      if (!cluster) expect(reached).not.toHaveBeenCalled();
+    }
+  });
 
   test('close() rejects what has no reply, and leaves nothing connected but the client', async () => {
     const own = await factory();
@@ -439,6 +459,35 @@ describe.each([
     await vi.waitFor(() => expect(heard).toEqual(['here']));
   }, 30_000);
 });
+
+test.each([
+  { name: 'ioredis', connect: ioredis() },
+  { name: 'node-redis', connect: nodeRedis() },
+])(
+  '$name: an attempt to connect that nobody answers is given up',
+  async ({ connect }) => {
+    const server = await startServer();
+    onTestFinished(() => server.stop());
+    const proxy = await startProxy(server.port);
+    onTestFinished(() => proxy.stop());
+    const { client, close } = await connect(proxy.port);
+    onTestFinished(close);
+    proxy.blackhole(true);
+    const events: string[] = [];
+    const connection = connectionsOf(client).commands({
+      up: () => events.push('up'),
+      down: () => events.push('down'),
+    });
+    onTestFinished(() => connection.close());
+    const refused = connection.call('', 'PING').catch((error) => error);
+    await vi.waitFor(() => expect(proxy.connections).toBeGreaterThan(1));
+    proxy.blackhole(false);
+    await vi.waitFor(() => expect(events).toEqual(['down', 'up']), 8_000);
+    expect(await refused).toBeInstanceOf(ConnectionLostError);
+    expect(await connection.call('', 'PING')).toBe('PONG');
+  },
+  15_000,
+);
 
 test('whatever is no client of these libraries is refused', () => {
   const sentinel = createSentinel({

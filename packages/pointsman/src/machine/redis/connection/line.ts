@@ -198,7 +198,7 @@ abstract class Links {
     if (!isReply(error)) return lost(error);
     if (!this.#lines.slotOf || !moved.test(error.message)) return error;
     const slot = this.#lines.slotOf(key);
-    // Subscribers are not told in every case that their channels have moved.
+    // Not every version of the libraries tells a subscriber that its channel has moved.
     for (const links of this.#all) links.#links.get(slot)?.drop(error, firstRetry);
     return lost(error);
   }
@@ -224,15 +224,24 @@ class Commands extends Links implements CommandConnection {
 
   async call(key: string, ...command: string[]): Promise<unknown> {
     const link = this.linkOf(key);
-    const send = (): Promise<unknown> =>
-      link.line ? link.line.send(command) : Promise.reject(lost(link.reason));
-    const held = link.held;
+    const { held } = link;
     try {
-      return await (held ? new Promise((resolve) => held.push(() => resolve(send()))) : send());
+      return await (held
+        ? new Promise((resolve) => held.push(() => resolve(send(link, command))))
+        : send(link, command));
     } catch (error) {
       throw this.explain(key, error);
     }
   }
+}
+
+async function send(link: Link, command: string[]): Promise<unknown> {
+  const { line } = link;
+  if (!line) throw lost(link.reason);
+  const reply = await line.send(command);
+  // A socket that is being closed may still bring it, when the loss has been reported.
+  if (link.line !== line) throw lost(link.reason);
+  return reply;
 }
 
 interface Subscription {

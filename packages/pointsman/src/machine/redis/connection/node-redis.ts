@@ -1,6 +1,6 @@
 /**
- * Connections like those of a node-redis client. Each line is a duplicate that may neither keep a
- * command for later nor connect a second time.
+ * Connections like those of a node-redis client. Each line is a duplicate that may not connect a
+ * second time, and so sends nothing again.
  */
 
 import type { ConnectionFactory } from './connection.js';
@@ -82,7 +82,6 @@ function open(
     clientSideCache: undefined,
     commandOptions: untimed,
     commandsQueueMaxLength: undefined,
-    disableOfflineQueue: true,
     emitInvalidate: undefined,
     keyPrefix: undefined,
     maintNotifications: 'disabled',

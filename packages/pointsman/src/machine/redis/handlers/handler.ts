@@ -27,5 +27,5 @@ export const keysOf = (base: string): readonly [string, string, string, string] 
   `${base}requests`,
 ];
 
-/** Where a process is spoken to; without a name, where all of them are. */
+/** Where a process is spoken to; without a name, where all who hold something are. */
 export const channelOf = (base: string, process = ''): string => base + process;

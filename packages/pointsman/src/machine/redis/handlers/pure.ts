@@ -155,7 +155,7 @@ export class PureHandler implements Handler {
         ...world,
         announce: (message) => {
           messages.push(['', message]);
-          return others.get('') ?? 1;
+          return others.get('') ?? 0;
         },
         tell: (process, message) => {
           if (message.name === 'held' && !listeners.has(process)) unknown.push(process);

@@ -61,6 +61,8 @@ function space.members_of(id, request)
 end
 
 function space.enqueue(id, request)
+  -- Keys that come into being have no time to live yet.
+  space.lasting = space.lasting or space.waiting == 0
   redis.call('HSET', space.requests, id, cjson.encode(request))
   local scored = {}
   for i, member in ipairs(space.members_of(id, request)) do

@@ -3,7 +3,7 @@
 -- Invariant: each may be sent again after a lost answer. A request is known by its id, and the second
 -- time finds what the first has done.
 
-local position = 9
+local position = 10
 
 local function argument()
   position = position + 1
@@ -174,7 +174,7 @@ end
 
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
-  local others = redis.call(ARGV[2], ARGV[1], cjson.encode({ 'lost' })) - 1
+  local others = redis.call(ARGV[2], ARGV[1], cjson.encode({ 'lost' })) - ARGV[9]
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') * 1000
   if join == 'again' or others > 0 or uptime < ttl then
     space.guard = space.time + ttl
@@ -192,7 +192,6 @@ if renewing then
   redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. ARGV[6])
 end
 
-local queued = space.waiting > 0
 local results = {}
 while position <= #ARGV do
   results[#results + 1] = operations[argument()]()
@@ -205,7 +204,7 @@ if space.ended and ahead == 0 and space.guard == 0 and redis.call('EXISTS', spac
 else
   local times = space.time .. ' ' .. space.seen .. ' ' .. space.guard
   redis.call('HSET', space.locks, '', space.token_text(space.token) .. ' ' .. times)
-  if renewing or space.waiting > 0 ~= queued then
+  if renewing or space.lasting then
     -- Not before the server's clock has come after the last token.
     local life = math.ceil(3 * ttl + ahead)
     for _, key in ipairs(KEYS) do

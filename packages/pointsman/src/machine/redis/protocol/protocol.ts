@@ -51,6 +51,8 @@ export interface Batch {
   /** Grows with each connection: what an older one delivers late is refused as stale. */
   readonly incarnation: number;
   readonly join: Join;
+  /** Whether this process listens where the loss of the state is announced, as those who hold do. */
+  readonly listening?: boolean;
   readonly operations: readonly Operation[];
 }
 

@@ -55,7 +55,7 @@ export interface World {
   readonly now: number;
   /** How long the server has been running, in milliseconds. */
   readonly uptime: number;
-  /** Tells all processes of the namespace; how many were listening. */
+  /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
   /** Tells one process; how many were listening, or undefined if that cannot be known. */
   tell(process: string, message: Message): number | undefined;
@@ -135,8 +135,8 @@ class Application {
 
   /** A namespace without state: is it new, or has the server lost it? */
   #begin(): void {
-    const { join, ttl } = this.#batch;
-    const others = this.#world.announce({ name: 'lost' }) - 1;
+    const { join, ttl, listening } = this.#batch;
+    const others = this.#world.announce({ name: 'lost' }) - (listening ? 1 : 0);
     if (join === 'again' || others > 0 || this.#world.uptime < ttl) {
       this.#state.guard = this.#clock.time + ttl;
     }

@@ -44,9 +44,11 @@ function wordsOf(operation: Operation): string[] {
   }
 }
 
-export function encodeBatch({ session, ttl, incarnation, join, operations }: Batch): string[] {
-  const renew = operations.some(({ name }) => name === 'renew') ? '1' : '0';
-  return [session, `${ttl}`, `${incarnation}`, join, renew, ...operations.flatMap(wordsOf)];
+export function encodeBatch(batch: Batch): string[] {
+  const { session, ttl, incarnation, join, listening = false, operations } = batch;
+  const renew = operations.some(({ name }) => name === 'renew');
+  const flags = [renew, listening].map((flag) => (flag ? '1' : '0'));
+  return [session, `${ttl}`, `${incarnation}`, join, ...flags, ...operations.flatMap(wordsOf)];
 }
 
 const number = (text: unknown): number | undefined => (text === '' ? undefined : Number(text));

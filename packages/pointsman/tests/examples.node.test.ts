@@ -3,18 +3,31 @@
  * is what the comments behind its `console.log` calls say, line by line.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { transform } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Server, startServer } from './servers/server.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const root = join(here, '../../../..');
-const entry = join(here, 'index.ts');
+const root = join(here, '../../..');
+const source = join(here, '../src');
+const entries = {
+  pointsman: join(source, 'task/index.ts'),
+  'pointsman/redis': join(source, 'machine/redis/index.ts'),
+};
 
 interface Example {
   /** Where it is: the file and the line. */
@@ -31,22 +44,24 @@ function filesIn(folder: string, ending: string): string[] {
 
 /** The blocks that are fenced as `ts`, out of comments or out of text, and that use this package. */
 function examplesOf(file: string): Example[] {
-  const source = readFileSync(file, 'utf8');
-  return [...source.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
+  const content = readFileSync(file, 'utf8');
+  return [...content.matchAll(/^([ \t]*(?:\* )?)```ts\n([\s\S]*?)^[ \t]*(?:\* )?```$/gm)]
     .map(({ 1: margin = '', 2: block = '', index }) => ({
-      name: `${relative(root, file)}:${source.slice(0, index).split('\n').length}`,
+      name: `${relative(root, file)}:${content.slice(0, index).split('\n').length}`,
       code: block
         .split('\n')
         .map((line) => (line.startsWith(margin.trimEnd()) ? line.slice(margin.length) : line))
         .join('\n'),
     }))
-    .filter(({ code }) => /from 'pointsman'/.test(code));
+    .filter(({ code }) => /from 'pointsman(\/\w+)?'/.test(code));
 }
 
-const sources = filesIn(here, '.ts').flatMap(examplesOf);
+const sources = Object.values(entries)
+  .flatMap((entry) => filesIn(dirname(entry), '.ts'))
+  .flatMap(examplesOf);
 const guides = [
   join(root, 'README.md'),
-  join(here, '../../README.md'),
+  join(here, '../README.md'),
   ...filesIn(join(root, 'docs'), '.md'),
 ]
   .filter(existsSync)
@@ -61,18 +76,30 @@ function promises(code: string): string[] {
     .map((line) => /[;}] \/\/ (.*)$/.exec(line)?.[1] ?? `a comment is missing: ${line.trim()}`);
 }
 
+let server: Server;
+
+beforeAll(async () => {
+  server = await startServer();
+  // In its first seconds a server grants no locks: they could be held from before a restart.
+  const uptime = async () =>
+    Number(/uptime_in_seconds:(\d+)/.exec(String(await server.command('INFO', 'server')))?.[1]);
+  await vi.waitFor(async () => expect(await uptime()).toBeGreaterThanOrEqual(6), 20_000);
+}, 30_000);
+
+afterAll(() => server.stop());
+
+/** Runs it beside the package, so that it finds what is published and the client libraries. */
 async function outputOf({ name, code }: Example): Promise<string[]> {
-  const { outputFiles } = await build({
-    stdin: { contents: code, loader: 'ts', sourcefile: name, resolveDir: here },
-    alias: { pointsman: entry },
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
+  const { code: script } = await transform(code, {
+    loader: 'ts',
+    sourcefile: name,
     target: 'es2022',
-    write: false,
   });
-  const program = spawn(process.execPath, ['--input-type=module'], { env: { NO_COLOR: '1' } });
-  program.stdin.end(outputFiles[0]?.text);
+  const program = spawn(process.execPath, ['--input-type=module'], {
+    cwd: join(here, '..'),
+    env: { NO_COLOR: '1', REDIS_URL: server.url },
+  });
+  program.stdin.end(script);
   const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr)]);
   expect(errors).toBe('');
   return output.split('\n').slice(0, -1);
@@ -85,6 +112,7 @@ test('there are examples in the sources', () => {
 describe('prints what it says', () => {
   test.concurrent.each(examples.map((example) => [example.name, example] as const))(
     '%s',
+    { timeout: 30_000 },
     async (_, example) => {
       expect(await outputOf(example)).toEqual(promises(example.code));
     },
@@ -94,6 +122,7 @@ describe('prints what it says', () => {
 test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-examples-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   for (const [index, { name, code }] of examples.entries()) {
     writeFileSync(join(folder, `${index}.mts`), `// ${name}\n${code}`);
   }
@@ -107,7 +136,7 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
       allowImportingTsExtensions: true,
       types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],
-      paths: { pointsman: [entry] },
+      paths: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, [entry]])),
     },
     include: [join(folder, '*.mts')],
   };

@@ -1,0 +1,226 @@
+/**
+ * A client process: locks what it is told, and writes into its history what it did.
+ *
+ * Invariant: between the hand-out of a lock and its line in the history nothing else runs.
+ */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { HistoryWriter, now } from '../history.js';
+import { keysOf } from '../keys.js';
+import { between } from '../random.js';
+import type { Guard, Open } from '../subjects/subject.js';
+import type { Answer, Calls, Request, Start, Work } from './calls.js';
+import { setDate } from './date.js';
+
+/** What a lock() may reject with while something is wrong; anything else is a mistake. */
+const expected = new Set([
+  'TimeoutError',
+  'AbortError',
+  'ClosedError',
+  'LockLostError',
+  'RedisLockError',
+]);
+/** How long a lost lock's signal may be silent after its guard has become invalid. */
+const silence = 500;
+/** This share of the holders compares what the server says with what it holds. */
+const askingShare = 0.01;
+/** A holder asks its guard so often whether it is valid. */
+const step = 5;
+
+const start: Start = JSON.parse(process.argv[2] ?? '');
+const history = new HistoryWriter(start.history);
+process.on('uncaughtException', (error) => {
+  history.odd(`uncaught ${error.stack}`);
+  process.exit(1);
+});
+process.on('unhandledRejection', (reason) => {
+  history.odd(`unhandled rejection ${reason instanceof Error ? reason.stack : reason}`);
+});
+process.on('disconnect', () => process.exit());
+
+const { default: open }: { default: Open } = await import(start.subject);
+const lock = await open(start.setting);
+
+const rejected: Record<string, number> = {};
+const pending = new Map<number, { keys: readonly string[]; since: number }>();
+const running = new Set<Promise<unknown>>();
+let lastId = 0;
+let entered = 0;
+let stopping = false;
+let holding = false;
+let holders: Promise<unknown>[] = [];
+
+function note(error: unknown): void {
+  const { name, message, stack } = error as Error;
+  const cause = (error as Error).cause as Error | undefined;
+  const kind = cause ? `${name} (${/^[A-Z]+\b/.exec(cause.message)?.[0] ?? cause.name})` : name;
+  rejected[kind] = (rejected[kind] ?? 0) + 1;
+  if (!expected.has(name)) history.odd(`${name}: ${message} ${stack}`);
+}
+
+function run(work: Promise<unknown>): void {
+  const noted = work.catch((error) => history.odd(`a task ended with ${error.stack}`));
+  running.add(noted);
+  void noted.finally(() => running.delete(noted));
+}
+
+/** One request from lock() to release(). Answers whether the lock was handed out. */
+async function once(
+  keys: readonly string[],
+  stay: (guard: Guard, id: number) => Promise<void>,
+  terms?: { timeout?: number; signal?: AbortSignal },
+): Promise<boolean> {
+  lastId += 1;
+  const id = lastId;
+  const requested = now();
+  pending.set(id, { keys, since: requested });
+  let guard: Guard;
+  try {
+    guard = await lock.lock(keys, terms);
+  } catch (error) {
+    note(error);
+    return false;
+  } finally {
+    pending.delete(id);
+  }
+  const validAtEntry = guard.valid;
+  const enteredAt = now();
+  history.entered({ id, keys, token: guard.token, requested, entered: enteredAt, validAtEntry });
+  entered += 1;
+  const lost = () => history.lost(id, now());
+  if (guard.signal.aborted) lost();
+  else guard.signal.addEventListener('abort', lost, { once: true });
+  await stay(guard, id);
+  const valid = guard.valid;
+  history.left(id, now(), valid);
+  if (!valid && !guard.signal.aborted) {
+    // Timers that came due while the process was stopped run in any order, and a guard that is in
+    // doubt may prove valid.
+    const silentUntil = performance.now() + silence;
+    const untold = () => !guard.valid && !guard.signal.aborted;
+    while (untold() && performance.now() < silentUntil) await sleep(1);
+    if (untold()) history.silent(id, now());
+  }
+  guard.signal.removeEventListener('abort', lost);
+  await guard.release().catch(note);
+  return true;
+}
+
+async function stayFor(guard: Guard, id: number, milliseconds: number): Promise<void> {
+  if (milliseconds < 1) return nextTurn();
+  const until = performance.now() + milliseconds;
+  // Half of the holders go on when they are told that the lock is lost: fencing is for them.
+  const careful = Math.random() < 0.5;
+  while (performance.now() < until && !(careful && guard.signal.aborted)) {
+    await sleep(Math.min(step, until - performance.now()));
+    history.seen(id, now(), guard.valid);
+  }
+}
+
+/** A guard that is still valid afterwards was valid when the server made its answer. */
+async function compare(guard: Guard, id: number, keys: readonly string[]): Promise<void> {
+  const answer = await lock.query().catch(() => undefined);
+  if (!answer || !guard.valid) return;
+  for (const key of keys) {
+    const entry = answer.held.find((held) => held.keys.includes(key));
+    if (!entry) {
+      const text = `the server knows no holder of ${key}`;
+      history.contradicted(id, { kind: 'forgotten', at: now(), text });
+    } else if (entry.token > guard.token) {
+      const text = `the server gave ${key} away with token ${entry.token}`;
+      history.contradicted(id, { kind: 'usurped', at: now(), text });
+    }
+  }
+}
+
+async function task(work: Work, group: number): Promise<void> {
+  while (!stopping) {
+    const think = between(work.think);
+    if (think >= 1) await sleep(think);
+    const keys = keysOf(group);
+    const { long, giveUp } = work;
+    const hold = between(long && Math.random() < long.share ? long.hold : work.hold);
+    const terms = giveUp && Math.random() < giveUp.share ? termsOf(giveUp.within) : {};
+    const stay = async (guard: Guard, id: number) => {
+      if (hold > 1 && Math.random() < askingShare) await compare(guard, id, keys);
+      if (hold > 0) await stayFor(guard, id, hold);
+    };
+    // A server that refuses is not asked again at once.
+    if (!(await once(keys, stay, terms))) await sleep(between([0, 20]));
+  }
+}
+
+function termsOf(within: number): { timeout: number } | { signal: AbortSignal } {
+  const after = Math.floor(Math.random() * within);
+  return Math.random() < 0.5 ? { timeout: after } : { signal: AbortSignal.timeout(after) };
+}
+
+const calls: Calls = {
+  work(work) {
+    stopping = false;
+    for (let index = 0; index < work.tasks; index += 1) run(task(work, index % work.groups));
+  },
+  async drain(milliseconds) {
+    stopping = true;
+    const until = performance.now() + milliseconds;
+    while (running.size > 0 && performance.now() < until) {
+      await Promise.race([...running, sleep(50)]);
+    }
+    return [...pending.values()].map(({ keys, since }) => ({
+      keys,
+      milliseconds: (now() - since) / 1e6,
+    }));
+  },
+  async hold(keySets) {
+    holding = true;
+    let inside = 0;
+    holders = keySets.map((keys) =>
+      once(keys, async (guard, id) => {
+        inside += 1;
+        while (holding) {
+          await sleep(step);
+          history.seen(id, now(), guard.valid);
+        }
+      }),
+    );
+    holders.forEach(run);
+    let ended = 0;
+    for (const holder of holders) void holder.finally(() => (ended += 1));
+    while (inside + ended < keySets.length) await sleep(1);
+    return inside;
+  },
+  async letGo() {
+    holding = false;
+    await Promise.all(holders);
+  },
+  queue(keySets, stay) {
+    for (const keys of keySets) run(once(keys, (guard, id) => stayFor(guard, id, stay)));
+  },
+  async storm(keys, requests, within) {
+    const all = Array.from({ length: requests }, () => once(keys, async () => {}, termsOf(within)));
+    await Promise.all(all);
+  },
+  query: () => lock.query(),
+  block(milliseconds) {
+    // From a timer: all promises that are settled have been taken up before.
+    setTimeout(() => {
+      const until = performance.now() + milliseconds;
+      while (performance.now() < until);
+    }, 0);
+  },
+  setDate,
+  figures() {
+    return { entered, rejected, heap: process.memoryUsage().heapUsed };
+  },
+  close: () => lock.close(),
+};
+
+process.on('message', async ({ number, name, values }: Request) => {
+  const answer: Answer = await Promise.resolve()
+    .then(() => (calls[name] as (...values: unknown[]) => unknown)(...values))
+    .then(
+      (value) => ({ number, value }),
+      (error) => ({ number, error: String(error?.stack ?? error) }),
+    );
+  process.send?.(answer);
+});
+process.send?.({ number: 0 } satisfies Answer);

@@ -1,0 +1,149 @@
+/**
+ * What a client process did with its locks, as lines of a file.
+ *
+ * Invariant: a line is in the file before the step after it is taken, so a killed process leaves
+ * everything that it did. Times are nanoseconds of the machine's monotonic clock, which all
+ * processes share and which no fault changes.
+ */
+import { openSync, readFileSync, writeSync } from 'node:fs';
+
+/** One lock, from its hand-out to its end, as far as it is known. */
+export interface Hold {
+  readonly client: string;
+  readonly id: number;
+  readonly keys: readonly string[];
+  readonly token: number;
+  readonly requested: number;
+  readonly entered: number;
+  readonly validAtEntry: boolean;
+  /** The last time the guard said it was valid; absent when it never did. */
+  lastValid?: number;
+  /** When its signal aborted. */
+  lost?: number;
+  /** The guard called itself valid after its signal had aborted. */
+  revived?: number;
+  left?: number;
+  /** It left invalid, and its signal stayed silent. */
+  silent?: boolean;
+  /** What the server's state had instead of this lock, while the guard was valid. */
+  contradiction?: Contradiction;
+}
+
+export interface Contradiction {
+  readonly kind: 'usurped' | 'forgotten';
+  readonly at: number;
+  readonly text: string;
+}
+
+/** Something that no fault excuses, said by the client process itself. */
+export interface Oddity {
+  readonly client: string;
+  readonly at: number;
+  readonly text: string;
+}
+
+export interface History {
+  readonly holds: Hold[];
+  readonly oddities: Oddity[];
+}
+
+export function now(): number {
+  return Number(process.hrtime.bigint());
+}
+
+export class HistoryWriter {
+  readonly #file: number;
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'a');
+  }
+
+  entered(
+    hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'validAtEntry'>,
+  ): void {
+    const { id, requested, entered, token, validAtEntry, keys } = hold;
+    this.#write(`enter ${id} ${entered} ${requested} ${token} ${flag(validAtEntry)} ${keys.join()}`);
+  }
+
+  seen(id: number, at: number, valid: boolean): void {
+    this.#write(`seen ${id} ${at} ${flag(valid)}`);
+  }
+
+  lost(id: number, at: number): void {
+    this.#write(`lost ${id} ${at}`);
+  }
+
+  left(id: number, at: number, valid: boolean): void {
+    this.#write(`leave ${id} ${at} ${flag(valid)}`);
+  }
+
+  silent(id: number, at: number): void {
+    this.#write(`silent ${id} ${at}`);
+  }
+
+  contradicted(id: number, { kind, at, text }: Contradiction): void {
+    this.#write(`${kind} ${id} ${at} ${text}`);
+  }
+
+  odd(text: string): void {
+    this.#write(`odd 0 ${now()} ${text.replaceAll('\n', ' | ')}`);
+  }
+
+  #write(line: string): void {
+    writeSync(this.#file, `${line}\n`);
+  }
+}
+
+const flag = (value: boolean) => (value ? 1 : 0);
+
+export function readHistory(client: string, path: string): History {
+  return parseHistory(client, readFileSync(path, 'utf8'));
+}
+
+export function parseHistory(client: string, text: string): History {
+  const holds = new Map<number, Hold>();
+  const oddities: Oddity[] = [];
+  const keySets = new Map<string, readonly string[]>();
+  const keySet = (names: string) => {
+    const known = keySets.get(names) ?? names.split(',');
+    keySets.set(names, known);
+    return known;
+  };
+  // What follows the last line break is a line that a killed process did not finish.
+  for (const line of text.split('\n').slice(0, -1)) {
+    const [kind = '', id = '', time = '', ...rest] = line.split(' ');
+    const at = Number(time);
+    if (kind === 'odd') {
+      oddities.push({ client, at, text: rest.join(' ') });
+      continue;
+    }
+    if (kind === 'enter') {
+      const [requested, token, valid, names = ''] = rest;
+      holds.set(Number(id), {
+        client,
+        id: Number(id),
+        keys: keySet(names),
+        token: Number(token),
+        requested: Number(requested),
+        entered: at,
+        validAtEntry: valid === '1',
+        ...(valid === '1' ? { lastValid: at } : {}),
+      });
+      continue;
+    }
+    const hold = holds.get(Number(id));
+    if (!hold) throw new Error(`a line of ${client} speaks of a lock that was not entered: ${line}`);
+    if (kind === 'seen' || kind === 'leave') {
+      if (rest[0] === '1') {
+        if (hold.lost === undefined) hold.lastValid = at;
+        else hold.revived ??= at;
+      }
+      if (kind === 'leave') hold.left = at;
+    } else if (kind === 'lost') hold.lost = at;
+    else if (kind === 'silent') hold.silent = true;
+    else if (kind === 'usurped' || kind === 'forgotten') {
+      hold.contradiction ??= { kind, at, text: rest.join(' ') };
+    } else throw new Error(`a line of ${client} that means nothing: ${line}`);
+  }
+  return { holds: [...holds.values()], oddities };
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../fault.js';
+import { between, oneOf } from '../random.js';
+import { Trial } from '../trial.js';
+
+const hour = 3_600_000;
+
+export const clientClock: Fault = {
+  number: '11a',
+  name: "client's clock jumps",
+  how: "one of 4 processes has its Date set forward or back by 10 s or an hour",
+  holds: 'nobody notices',
+  full: { ttl: 1_000, count: 60, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 8, trials: ['script'] },
+  run: (terms) =>
+    Trial.run(terms, async (trial) => {
+      await trial.addClients(4);
+      await trial.work({ tasks: 8, groups: 8, think: [0, 5], hold: [0, 30] });
+      for (let jump = 0; jump < terms.count; jump += 1) {
+        await sleep(between([0.1, 0.5]) * terms.ttl);
+        const client = oneOf(trial.clients);
+        const shift = oneOf([10_000, -10_000, hour, -hour, 0]);
+        trial.note(`clock of ${client.name} off by ${shift} ms`);
+        await client.call('setDate', shift);
+        trial.count('jumps');
+      }
+      const holds = await trial.finish();
+      for (const hold of holds) {
+        if (hold.lost !== undefined) {
+          trial.violation('odd', 'a lock was lost because a clock was set', hold);
+        }
+      }
+      return trial.outcome();
+    }),
+};

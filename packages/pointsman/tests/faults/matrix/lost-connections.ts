@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../fault.js';
+import { between, oneOf } from '../random.js';
+import { Trial } from '../trial.js';
+
+export const lostConnections: Fault = {
+  number: '7',
+  name: 'connections lost',
+  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on',
+  holds: 'requests are found again, nobody is granted twice, nothing stays behind',
+  full: { ttl: 1_000, count: 150, trials: ['script', 'script', 'pure'] },
+  short: { ttl: 300, count: 15, trials: ['script', 'pure'] },
+  run: (terms) =>
+    Trial.run(terms, async (trial) => {
+      const { ttl } = terms;
+      const clients = await trial.addClients(4, { proxied: true });
+      await trial.work({
+        tasks: 12,
+        groups: 6,
+        think: [0, 5],
+        hold: [0, 20],
+        long: { share: 0.05, hold: [0.5 * ttl, 2 * ttl] },
+      });
+      for (let loss = 0; loss < terms.count; loss += 1) {
+        await sleep(between([0.02, 0.4]) * ttl);
+        const client = oneOf(clients);
+        const proxy = trial.proxyOf(client);
+        if (Math.random() < 0.7) {
+          trial.note(`${client.name} reset`);
+          proxy.cut();
+          trial.count('resets');
+          continue;
+        }
+        const hole = Math.random() < 0.1 ? 5_000 : between([0.1, 1.5]) * ttl;
+        trial.note(`${client.name} swallowed for ${hole.toFixed()} ms`);
+        proxy.blackhole(true);
+        await sleep(hole);
+        proxy.blackhole(false);
+        // Half of the time what was swallowed stays swallowed, and nobody tells.
+        const told = Math.random() < 0.5;
+        if (told) proxy.cut();
+        trial.note(`${client.name} no longer swallowed${told ? ', reset' : ''}`);
+        trial.count(told ? 'swallowed, then reset' : 'swallowed, then half-open');
+      }
+      await trial.finish();
+      return trial.outcome();
+    }),
+};

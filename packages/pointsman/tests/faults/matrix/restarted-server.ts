@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../fault.js';
+import { together } from '../outcome.js';
+import { between } from '../random.js';
+import { type Terms, Trial } from '../trial.js';
+
+const kinds = [
+  { name: 'empty', args: [], keepData: false },
+  { name: 'AOF everysec', args: ['--appendonly', 'yes', '--appendfsync', 'everysec'], keepData: true },
+  { name: 'AOF always', args: ['--appendonly', 'yes', '--appendfsync', 'always'], keepData: true },
+];
+
+export const restartedServer: Fault = {
+  number: '9',
+  name: 'server restarted',
+  how: 'kill -9 of the server and a restart without its data, with AOF everysec, with AOF always (one server each)',
+  holds: 'tokens grow over restarts, also over those without data',
+  full: { ttl: 1_000, count: 12, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 2, trials: ['script'] },
+  run: async (terms) => together(await Promise.all(kinds.map((kind) => restarts(terms, kind)))),
+};
+
+function restarts(terms: Terms, { name, args, keepData }: (typeof kinds)[number]) {
+  return Trial.run(
+    terms,
+    async (trial) => {
+      await trial.addClients(3);
+      await trial.work({
+        tasks: 6,
+        groups: 6,
+        think: [0, 5],
+        hold: [0, 30],
+        long: { share: 0.1, hold: [terms.ttl / 2, 1.5 * terms.ttl] },
+      });
+      for (let restart = 0; restart < terms.count; restart += 1) {
+        await sleep(between([0.5, 1.5]) * terms.ttl);
+        trial.note('kill -9 of the server');
+        await trial.server.kill();
+        await sleep(between([0, 0.5]) * terms.ttl);
+        await trial.server.restart({ keepData });
+        trial.note(`server restarted, ${name}`);
+        trial.count(`restarts, ${name}`);
+      }
+      await sleep(1.5 * terms.ttl);
+      await trial.finish();
+      // A guard that has not been renewed yet cannot know that the server has forgotten it.
+      return trial.outcome(keepData ? [] : ['forgotten']);
+    },
+    { args },
+  );
+}

@@ -1,0 +1,102 @@
+/** The result as a page of the documentation. Nothing in it tells whose machine it was. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem, type } from 'node:os';
+import type { Fault } from './fault.js';
+import type { Outcome } from './outcome.js';
+
+export interface Row {
+  readonly fault: Fault;
+  /** What came of it, or why it was not tried. */
+  readonly result: Outcome | string;
+}
+
+export function page(rows: readonly Row[], server: string, minutes: number): string {
+  const violations = rows.flatMap(({ result }) =>
+    typeof result === 'string' ? [] : result.violations,
+  );
+  const lines = rows.map(({ fault, result }) => {
+    const skipped = typeof result === 'string';
+    return `| ${[
+      fault.number,
+      fault.name,
+      fault.how,
+      skipped ? '' : counted(result.counts),
+      fault.holds,
+      skipped ? `not tried: ${result}` : measured(result),
+      skipped ? '' : String(result.violations.length),
+    ].join(' | ')} |`;
+  });
+  const verdict =
+    violations.length === 0 ? 'No promise was broken.' : `${violations.length} violations.`;
+  return `# The Redis mutex under faults
+
+\`make faults\` wrote this page. ${verdict}
+
+Client processes lock on a real server and are judged by a process that does not ask the server: it reads when each of them was handed a lock, how long its guard called itself valid, and when it left, all by the machine's monotonic clock. In every row it must hold that
+
+- no two holders of a key are valid at the same time;
+- no lock is handed out invalid, and the server's state never contradicts a valid holder;
+- tokens grow with every holder of a key, so a fenced store takes no write of an earlier holder after one of a later one;
+- who loses a lock is told by its signal, and a lost lock stays lost;
+- every request is answered in bounded time once the fault is over;
+- after the last \`close()\` the server is as empty as before, within 3 ttl where processes were killed;
+- no error comes up that the fault does not explain.
+
+The processes take turns in client library (ioredis, node-redis) and mode (local, strict), the trials in handler (script, pure). Critical sections are counted in thousands where many; times are milliseconds.
+
+| # | fault | how | count | must hold besides | measured | violations |
+| - | ----- | --- | ----- | ----------------- | -------- | ---------- |
+${lines.join('\n')}
+
+${new Date().toISOString().slice(0, 10)}, ${minutes.toFixed()} minutes, ttl ${ttls(rows)} ms. ${machine()}, Node ${process.versions.node}, Redis ${server}.
+`;
+}
+
+export function counted(counts: Outcome['counts']): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${count.toLocaleString('en')} ${name}`)
+    .join(', ');
+}
+
+export function measured(outcome: Outcome): string {
+  const { entered, longestWait, staleWritesRefused, samples, excused, rejected } = outcome;
+  const facts = [`${entered.toLocaleString('en')} critical sections`];
+  for (const [name, list] of Object.entries(samples)) {
+    const sorted = list.toSorted((one, other) => one - other);
+    const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1]?.toFixed(1);
+    facts.push(
+      sorted.length > 2
+        ? `${name} ${at(0.5)} (median), ${at(0.99)} (p99), ${at(1)} (most)`
+        : `${name} ${at(1)}`,
+    );
+  }
+  facts.push(`longest wait ${longestWait.toFixed()}`);
+  if (staleWritesRefused > 0) facts.push(`${staleWritesRefused} stale writes refused`);
+  const kinds = new Map<string, number>();
+  for (const { kind } of excused) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  for (const [kind, count] of kinds) facts.push(`${count} ${kind} (excused)`);
+  const errors = Object.entries(rejected);
+  if (errors.length > 0) {
+    facts.push(`rejected: ${errors.map(([name, count]) => `${count} ${name}`).join(', ')}`);
+  }
+  return facts.join('; ');
+}
+
+function ttls(rows: readonly Row[]): string {
+  return [...new Set(rows.map(({ fault }) => fault.full.ttl))].join(' or ');
+}
+
+function machine(): string {
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const cpu = cpus()[0]?.model.trim() ?? 'unknown processor';
+  return `${availableParallelism()} cores of ${cpu}, ${memory} GiB, ${system()}`;
+}
+
+function system(): string {
+  try {
+    const described = readFileSync('/etc/os-release', 'utf8').match(/^PRETTY_NAME="?([^"\n]+)/m);
+    return described?.[1] ?? type();
+  } catch {
+    return type();
+  }
+}

@@ -1,0 +1,38 @@
+/** What the client processes ask of a lock: the part of `RedisMutex` that the faults use. */
+
+export interface Setting {
+  readonly port: number;
+  readonly library: 'ioredis' | 'node-redis';
+  readonly ttl: number;
+  readonly handler: 'script' | 'pure';
+  readonly mode: 'local' | 'strict';
+  readonly name: string;
+}
+
+export interface Guard {
+  readonly token: number;
+  readonly valid: boolean;
+  readonly signal: AbortSignal;
+  release(): Promise<void>;
+}
+
+export interface Waiting {
+  readonly keys: readonly string[];
+  readonly session: string;
+}
+
+export interface Held extends Waiting {
+  readonly token: number;
+}
+
+export interface Lock {
+  lock(
+    keys: readonly string[],
+    options?: { timeout?: number; signal?: AbortSignal },
+  ): Promise<Guard>;
+  query(): Promise<{ held: readonly Held[]; waiting: readonly Waiting[] }>;
+  close(): Promise<void>;
+}
+
+/** The default export of every module in this folder but this one. */
+export type Open = (setting: Setting) => Promise<Lock>;

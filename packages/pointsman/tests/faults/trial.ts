@@ -1,0 +1,274 @@
+/**
+ * One server, client processes that lock on it, and what is done to them.
+ *
+ * Invariant: `end` waits for all that was asked of the lock, and has the judge look at all that the
+ * processes did, those that were killed included.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Proxy, startProxy } from '../servers/proxy.js';
+import { type Server, type ServerOptions, startServer } from '../servers/server.js';
+import type { Work } from './client/calls.js';
+import { ClientProcess } from './client/process.js';
+import { type History, type Hold, now } from './history.js';
+import { judge, type Kind, type Violation } from './judge.js';
+import { type Outcome, summed } from './outcome.js';
+import type { Setting, Waiting } from './subjects/subject.js';
+
+/** The terms on which a fault is tried. */
+export interface Terms {
+  /** The module of the lock that is judged. */
+  readonly subject: string;
+  readonly handler: Setting['handler'];
+  readonly ttl: number;
+  /** How often the fault happens. */
+  readonly count: number;
+}
+
+interface Event {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** So many violations of a trial are told in full. */
+const mostTraces = 5;
+/** On a busy machine processes and timers are late, but not by more than this. */
+export const lateness = 1_000;
+
+export class Trial {
+  readonly terms: Terms;
+  /** Those that live. */
+  readonly clients: ClientProcess[] = [];
+  readonly #all: ClientProcess[] = [];
+  readonly #proxies = new Map<ClientProcess, Proxy>();
+  readonly #folder: string;
+  readonly #startedAt = now();
+  readonly #events: Event[] = [];
+  readonly #violations: Violation[] = [];
+  readonly #counts: Record<string, number> = {};
+  readonly #samples: Record<string, number[]> = {};
+  readonly #servers: Server[];
+  #lastIndex = -1;
+  #rejected: Record<string, number> = {};
+  #histories: readonly History[] = [];
+
+  private constructor(terms: Terms, server: Server, folder: string) {
+    this.terms = terms;
+    this.#servers = [server];
+    this.#folder = folder;
+  }
+
+  static async run(
+    terms: Terms,
+    body: (trial: Trial) => Promise<Outcome>,
+    options?: ServerOptions,
+  ): Promise<Outcome> {
+    const folder = await mkdtemp(join(tmpdir(), 'pointsman-faults-'));
+    const trial = new Trial(terms, await startServer(options), folder);
+    try {
+      return await body(trial);
+    } finally {
+      await trial.#stop();
+    }
+  }
+
+  /** The one that the clients are connected to. */
+  get server(): Server {
+    return this.#servers.at(-1) as Server;
+  }
+
+  /** All clients are connected to another server from now on. */
+  moveTo(server: Server): void {
+    this.#servers.push(server);
+    for (const proxy of this.#proxies.values()) {
+      proxy.pointAt(server.port);
+      proxy.cut();
+    }
+  }
+
+  /** Client processes take turns in client library and mode. */
+  async addClient({ proxied = false } = {}): Promise<ClientProcess> {
+    this.#lastIndex += 1;
+    const index = this.#lastIndex;
+    const name = `client-${index}`;
+    const proxy = proxied ? await startProxy(this.server.port) : undefined;
+    const { subject, handler, ttl } = this.terms;
+    const setting: Setting = {
+      port: proxy?.port ?? this.server.port,
+      library: index % 4 < 2 ? 'ioredis' : 'node-redis',
+      mode: index % 2 === 0 ? 'local' : 'strict',
+      ttl,
+      handler,
+      name,
+    };
+    const history = join(this.#folder, name);
+    const client = await ClientProcess.start({ subject, setting, history });
+    if (proxy) this.#proxies.set(client, proxy);
+    this.#all.push(client);
+    this.clients.push(client);
+    return client;
+  }
+
+  addClients(count: number, options?: { proxied?: boolean }): Promise<ClientProcess[]> {
+    return Promise.all(Array.from({ length: count }, () => this.addClient(options)));
+  }
+
+  /** Has all clients do the same work. */
+  async work(work: Work): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.call('work', work)));
+  }
+
+  proxyOf(client: ClientProcess): Proxy {
+    const proxy = this.#proxies.get(client);
+    if (!proxy) throw new Error(`${client.name} is connected directly`);
+    return proxy;
+  }
+
+  async kill(client: ClientProcess): Promise<void> {
+    this.note(`kill -9 ${client.name}`);
+    this.clients.splice(this.clients.indexOf(client), 1);
+    await client.kill();
+  }
+
+  /** For the trace of a violation. */
+  note(text: string): void {
+    this.#events.push({ at: now(), text });
+  }
+
+  count(name: string, times = 1): void {
+    this.#counts[name] = (this.#counts[name] ?? 0) + times;
+  }
+
+  sample(name: string, milliseconds: number): void {
+    this.#samples[name] ??= [];
+    this.#samples[name].push(milliseconds);
+  }
+
+  violation(kind: Kind, text: string, ...holds: Hold[]): void {
+    this.#violations.push({ kind, text, at: holds[0]?.entered ?? now(), holds });
+  }
+
+  /** Ends the work of a client; whatever it asked for has to be answered within a bounded time. */
+  async settle(client: ClientProcess): Promise<void> {
+    const limit = 4 * this.terms.ttl + 4 * lateness;
+    try {
+      const pending = await client.call('drain', limit);
+      if (pending.length === 0) return;
+      const { held, waiting } = await client.call('query');
+      for (const { keys, milliseconds } of pending) {
+        const text = `${client.name} has waited ${milliseconds.toFixed()} ms for ${named(keys)}`;
+        const entries = ([kind, list]: [string, readonly Waiting[]]) =>
+          list
+            .filter((entry) => entry.keys.some((key) => keys.includes(key)))
+            .map((entry) => `${entry.session} ${kind} ${named(entry.keys)}`);
+        const known = [...entries(['holds', held]), ...entries(['waits for', waiting])];
+        this.violation('stranded', `${text}; the server says: ${known.join('; ') || 'nothing'}`);
+      }
+    } catch (error) {
+      this.violation('odd', `${client.name} did not drain: ${error}`);
+    }
+  }
+
+  /**
+   * When everything is well again: nobody may be left waiting, and nothing may be left behind.
+   * Answers with all that was held, by the processes that were killed too.
+   */
+  async finish(): Promise<Hold[]> {
+    this.note('no more faults');
+    await Promise.all(this.clients.map((client) => this.settle(client)));
+    const figures = await Promise.all(this.clients.map((client) => client.call('figures')));
+    this.#rejected = summed(figures.map(({ rejected }) => rejected));
+    await Promise.all(this.clients.map((client) => this.#close(client)));
+    await Promise.all(this.clients.map((client) => client.kill()));
+    await this.#expectNothingLeft();
+    this.#histories = this.#all.map((client) => client.history());
+    return this.#histories.flatMap(({ holds }) => holds);
+  }
+
+  /** Some faults excuse what would else be a violation. */
+  outcome(excused: readonly Kind[] = []): Outcome {
+    const { violations, staleWritesRefused } = judge(this.#histories);
+    const found = [...this.#violations, ...violations].map((violation, index) => ({
+      kind: violation.kind,
+      trace: index < mostTraces ? this.#trace(violation) : violation.text,
+    }));
+    const holds = this.#histories.flatMap((history) => history.holds);
+    const longest = holds.reduce(
+      (most, { entered, requested }) => Math.max(most, entered - requested),
+      0,
+    );
+    return {
+      violations: found.filter(({ kind }) => !excused.includes(kind)),
+      excused: found.filter(({ kind }) => excused.includes(kind)),
+      entered: holds.length,
+      staleWritesRefused,
+      longestWait: longest / 1e6,
+      rejected: this.#rejected,
+      counts: this.#counts,
+      samples: this.#samples,
+    };
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.kill()));
+    await Promise.all([...this.#proxies.values()].map((proxy) => proxy.stop()));
+    await Promise.all(this.#servers.map((server) => server.stop()));
+    await rm(this.#folder, { recursive: true });
+  }
+
+  async #close(client: ClientProcess): Promise<void> {
+    const limit = this.terms.ttl + 2 * lateness;
+    const closed = client.call('close').then(
+      () => undefined,
+      (error) => this.violation('odd', `${client.name} did not close: ${error}`),
+    );
+    const late = await Promise.race([closed, sleep(limit, 'late', { ref: false })]);
+    if (late) this.violation('slow', `close() of ${client.name} took more than ${limit} ms`);
+  }
+
+  async #expectNothingLeft(): Promise<void> {
+    const until = performance.now() + 3 * this.terms.ttl + lateness;
+    while ((await this.server.command('DBSIZE')) !== 0) {
+      if (performance.now() > until) {
+        const names = await this.server.command('KEYS', '*');
+        this.violation('leak', `3 ttl after the last close the server still has ${names}`);
+        return;
+      }
+      await sleep(20);
+    }
+  }
+
+  #trace({ kind, text, at = now(), holds = [] }: Violation): string {
+    const from = Math.min(at, ...holds.map(({ requested }) => requested)) - 2e6 * this.terms.ttl;
+    const until = Math.max(at, ...holds.map((hold) => hold.lastValid ?? hold.entered));
+    const around = this.#events.filter((event) => event.at >= from && event.at <= until);
+    return [
+      `${kind}: ${text} (at ${this.#time(at)})`,
+      ...holds.map((hold) => `  ${this.#describe(hold)}`),
+      ...around.map((event) => `  ${this.#time(event.at)} ${event.text}`),
+    ].join('\n');
+  }
+
+  #describe(hold: Hold): string {
+    const client = this.#all.find(({ name }) => name === hold.client);
+    return [
+      `${hold.client} (${client?.setting.library}, ${client?.setting.mode}) hold ${hold.id} of ${named(hold.keys)}`,
+      `token ${hold.token}`,
+      `requested ${this.#time(hold.requested)}`,
+      `entered ${this.#time(hold.entered)} ${hold.validAtEntry ? 'valid' : 'invalid'}`,
+      `last seen valid ${this.#time(hold.lastValid)}`,
+      `signal ${this.#time(hold.lost)}`,
+      `left ${this.#time(hold.left)}`,
+    ].join(', ');
+  }
+
+  #time(at: number | undefined): string {
+    return at === undefined ? 'never' : `+${((at - this.#startedAt) / 1e6).toFixed(3)} ms`;
+  }
+}
+
+function named(keys: readonly string[]): string {
+  return keys.length > 20 ? `${keys.length} keys` : keys.join();
+}

@@ -1,0 +1,23 @@
+/** Tries a fault in one of its forms: all its trials at once, one judgement. */
+import type { Fault, Form } from './fault.js';
+import { type Outcome, together } from './outcome.js';
+import type { Terms } from './trial.js';
+
+export const ours = new URL('./subjects/pointsman.js', import.meta.url).href;
+/** A lock that breaks its promises, and must be found out. */
+export const unchecked = new URL('./subjects/unchecked.js', import.meta.url).href;
+
+export async function tryFault(fault: Fault, form: Form, subject = ours): Promise<Outcome> {
+  const { ttl, count, trials } = form;
+  const all = trials.map((handler) => fault.run({ subject, handler, ttl, count } satisfies Terms));
+  // Whatever fails, the others come to their end first and clean up behind them.
+  const settled = await Promise.allSettled(all);
+  return together(
+    settled.map((one) => (one.status === 'fulfilled' ? one.value : brokenOff(one.reason))),
+  );
+}
+
+function brokenOff(reason: unknown): Outcome {
+  const trace = `odd: the trial broke off: ${reason instanceof Error ? reason.stack : reason}`;
+  return { ...together([]), violations: [{ kind: 'odd', trace }] };
+}

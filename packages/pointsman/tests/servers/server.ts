@@ -1,0 +1,207 @@
+/**
+ * Real servers for tests: each on a free port of the loopback interface, with a folder of its own.
+ *
+ * Invariant: a server does not outlive the process that started it. A guard beside it waits for the
+ * end of a pipe whose other end only that process holds, so it does not matter how the process ends.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+
+export interface Kind {
+  readonly name: 'redis' | 'valkey';
+  readonly version: string;
+  readonly path: string;
+}
+
+/** The same folder wherever this file is compiled to. */
+const brought = fileURLToPath(import.meta.url).replace(
+  /(?<=\/pointsman\/tests\/).*/,
+  'servers/.servers',
+);
+
+export interface ServerOptions {
+  /** Put behind the server's usual arguments, and so before them in rank. */
+  readonly args?: readonly string[];
+  /** One of `availableServers()`; the first of them if not given. */
+  readonly kind?: Kind;
+  /** Makes a cluster of this one node, which has all slots. */
+  readonly cluster?: boolean;
+}
+
+/**
+ * Every server to be had: the one named by POINTSMAN_REDIS_SERVER, those on the PATH, and those that
+ * `make servers` has brought.
+ */
+export function availableServers(): Kind[] {
+  const named = process.env.POINTSMAN_REDIS_SERVER;
+  const paths = [...(named ? [named] : []), 'redis-server', 'valkey-server'];
+  if (statSync(brought, { throwIfNoEntry: false })?.isDirectory()) {
+    paths.push(...readdirSync(brought).map((name) => join(brought, name)));
+  }
+  const kinds = new Map<string, Kind>();
+  for (const path of paths) {
+    const { stdout, error } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+    const version = error ? undefined : /v=(\S+)/.exec(stdout)?.[1];
+    if (!version) {
+      if (path === named) throw new Error(`POINTSMAN_REDIS_SERVER=${named} is no server: ${error}`);
+      continue;
+    }
+    const name = stdout.startsWith('Valkey') ? 'valkey' : 'redis';
+    const id = `${name} ${version}`;
+    if (!kinds.has(id)) kinds.set(id, { name, version, path });
+  }
+  return [...kinds.values()];
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
+  const kind = options.kind ?? availableServers()[0];
+  if (!kind) {
+    throw new Error(
+      'These tests need redis-server or valkey-server; Debian has it in redis-server',
+    );
+  }
+  for (let attempt = 1; ; attempt++) {
+    const server = new Server(kind, await freePort(), options);
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      // Somebody else may have taken the port in between.
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+export class Server {
+  readonly kind: Kind;
+  readonly port: number;
+  readonly url: string;
+  /** Where it runs, and where its files are. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'pointsman-server-'));
+  readonly args: readonly string[];
+  readonly #cluster: boolean;
+  #process: ChildProcess | undefined;
+  #guard: ChildProcess | undefined;
+  #client: Redis | undefined;
+
+  constructor(kind: Kind, port: number, { args = [], cluster = false }: ServerOptions) {
+    this.kind = kind;
+    this.port = port;
+    this.url = `redis://127.0.0.1:${port}`;
+    this.#cluster = cluster;
+    this.args = [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', this.folder],
+      ...['--save', '', '--appendonly', 'no'],
+      // A node alone does not know its address, and clients pass over one without.
+      ...(cluster ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'] : []),
+      ...args,
+    ];
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Asks the server, by a connection that belongs to nobody else. */
+  command(name: string, ...parameters: (string | number)[]): Promise<unknown> {
+    if (!this.#client) throw new Error('The server does not run');
+    return this.#client.call(name, ...parameters);
+  }
+
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** Ends the process as `kill -9` does; `restart` may follow. */
+  async kill(): Promise<void> {
+    this.#client?.disconnect();
+    this.#client = undefined;
+    const server = this.#process;
+    this.#process = undefined;
+    if (server && server.exitCode === null && server.signalCode === null) {
+      server.kill('SIGKILL');
+      await once(server, 'exit');
+    }
+    this.#guard?.kill('SIGKILL');
+    this.#guard = undefined;
+  }
+
+  /** Starts it again on the same port, with what its files hold or, by default, with nothing. */
+  async restart({ keepData = false } = {}): Promise<void> {
+    await this.kill();
+    if (!keepData) rmSync(this.folder, { recursive: true, force: true });
+    mkdirSync(this.folder, { recursive: true });
+    const server = spawn(this.kind.path, this.args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = server;
+    if (server.pid === undefined) throw (await once(server, 'error'))[0];
+    this.#guard = spawn(
+      '/bin/sh',
+      ['-c', 'read -r _; kill -9 "$0"; rm -rf "$1"', String(server.pid), this.folder],
+      // Signals for the terminal's processes are not for the guard.
+      { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+    );
+    await started(server);
+    this.#client = new Redis(this.port, '127.0.0.1', {
+      maxRetriesPerRequest: null,
+      password: this.#option('--requirepass'),
+      retryStrategy: () => 20,
+    });
+    this.#client.on('error', () => {});
+    if (this.#cluster) await this.#takeSlots();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #option(name: string): string | undefined {
+    return this.args[this.args.indexOf(name) + 1 || this.args.length];
+  }
+
+  async #takeSlots(): Promise<void> {
+    if (/cluster_slots_assigned:0\b/.test(String(await this.command('CLUSTER', 'INFO')))) {
+      await this.command('CLUSTER', 'ADDSLOTS', ...Array(16_384).keys());
+    }
+    while (!/cluster_state:ok/.test(String(await this.command('CLUSTER', 'INFO')))) await delay(10);
+  }
+}
+
+/** Resolves when the server accepts commands; rejects with what it has said if it ends before. */
+async function started(server: ChildProcess): Promise<void> {
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const read = (text: Buffer): void => {
+      output += text;
+      if (output.includes('Ready to accept connections')) resolve();
+    };
+    server.stdout?.on('data', read);
+    server.stderr?.on('data', read);
+    server.once('exit', () => reject(new Error(`The server has not started:\n${output}`)));
+  });
+  for (const stream of [server.stdout, server.stderr]) stream?.removeAllListeners('data').resume();
+}
+
+/** Low enough that the port of a cluster's bus, 10,000 above, is one too. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    listener.close();
+    await once(listener, 'close');
+    if (port <= 55_535) return port;
+  }
+}

