@@ -236,7 +236,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     let entered = 0;
     const attempt = async (n: number) => {
       const controller = new AbortController();
-      setTimeout(() => controller.abort(reason), n % 61);
+      if (n % 10 > 0) setTimeout(() => controller.abort(reason), n % 61);
       const mutex = mutexes[n % 2] as RedisMutex;
       const { signal } = controller;
       const guard = await mutex.lock(n % 5 ? 'k' : ['k', 'l'], { signal }).catch((error) => {
@@ -251,7 +251,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       await guard.release();
     };
     await Promise.all(Array.from({ length: 150 }, (_, n) => attempt(n)));
-    expect(entered).toBeGreaterThan(0);
+    expect(entered).toBeGreaterThanOrEqual(15);
     await expectNoTrace(undefined, ...mutexes);
   });
 });

@@ -81,22 +81,18 @@ export class RedisCondition {
     await strict.park(turn, this.name);
     void before.release();
 
-    let timedOut = false;
     const wake = async () => {
       const id = strict.idOf(turn);
       return id !== undefined && (await session.number({ name: 'wake', id })) > 0;
     };
     const abort = () => void wake().catch(() => {});
+    // Known after the lock is held again: the answer that wakes may grant it too.
+    let timedOut: Promise<boolean> | undefined;
     const timer =
       timeout === undefined
         ? undefined
         : setTimeout(() => {
-            wake().then(
-              (parked) => {
-                timedOut = parked;
-              },
-              () => {},
-            );
+            timedOut = wake().catch(() => false);
           }, timeout);
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
@@ -107,7 +103,7 @@ export class RedisCondition {
       signal?.removeEventListener('abort', abort);
     }
     if (signal?.aborted) throw signal.reason;
-    return !timedOut;
+    return !(await timedOut);
   }
 
   /**

@@ -49,6 +49,20 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     await untilHeld(mutex, 'a', 'b', 'c');
   });
 
+  test('a list of keys is taken as it is at the time of the call', async () => {
+    const mutex = await scene.process(way);
+    for (const given of [['a'], ['a', 'b']]) {
+      const keys = [...given];
+      const locked = mutex.lock(given);
+      given.fill('z');
+      const guard = await locked;
+      expect(guard.keys).toEqual(keys);
+      await untilHeld(mutex, ...keys);
+      await guard.release();
+      await untilHeld(mutex);
+    }
+  });
+
   test('one at a time is inside, whichever process it belongs to', async () => {
     const processes = await Promise.all([1, 2, 3].map(() => scene.process(way)));
     await processes[0]?.query();
@@ -94,6 +108,20 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     expect(await elsewhere.tryLock('c')).toMatchObject({ keys: ['c'] });
     await guard.release();
     await expect.poll(() => elsewhere.tryLock(['a', 'b']), soon).toMatchObject({ valid: true });
+  });
+
+  test('a try that was refused is not granted later', async () => {
+    const observer = await scene.process(way);
+    for (let i = 0; i < 5; i++) {
+      const held = await observer.lock('a');
+      // The first request of a process may be sent twice.
+      const mutex = await scene.process(way);
+      expect(await mutex.tryLock(['a', 'b'])).toBeUndefined();
+      await held.release();
+      await untilHeld(observer);
+      await mutex.query();
+      await untilHeld(observer);
+    }
   });
 
   test('run gives the result of the function, and the lock back', async () => {

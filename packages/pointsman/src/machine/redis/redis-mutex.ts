@@ -135,6 +135,14 @@ const readName = (name: string, value: unknown, pattern: RegExp, expected: strin
   return value;
 };
 
+const readNamespace = (namespace: unknown): string =>
+  readName(
+    'namespace',
+    namespace,
+    /^[^{}\p{Surrogate}]+$/u,
+    'a non-empty, well-formed string without braces',
+  );
+
 /**
  * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts, on Redis
  * or Valkey.
@@ -197,12 +205,7 @@ export class RedisMutex {
     }
     const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
     const { name = `${hostname()}:${process.pid}` } = options;
-    this.namespace = readName(
-      'namespace',
-      namespace,
-      /^[^{}\p{Surrogate}]+$/u,
-      'a non-empty, well-formed string without braces',
-    );
+    this.namespace = readNamespace(namespace);
     this.ttl = readTtl(ttl);
     this.#handler = readChoice('handler', handler, ['script', 'pure']);
     this.#mode = readChoice('mode', mode, ['local', 'strict']);
@@ -304,7 +307,10 @@ export class RedisMutex {
 
   /** A mutex of another namespace, with the same options, over the same connections. */
   within(namespace: string): RedisMutex {
-    const mutex = new RedisMutex(this.#link, { ...this.#options, namespace });
+    const mutex = new RedisMutex(this.#link, {
+      ...this.#options,
+      namespace: readNamespace(namespace),
+    });
     this.#children.add(mutex);
     return mutex;
   }
@@ -377,9 +383,10 @@ export class RedisMutex {
       }
       const { signal, timeout, owner } = readTerms(options, 1);
       const { ttl = this.ttl, mode = this.#mode } = options;
-      const queues = this.#queuesFor(readTtl(ttl));
-      const queue: Queue = queues[readChoice('mode', mode, ['local', 'strict'])];
+      const kind = readChoice('mode', mode, ['local', 'strict']);
+      const length = readTtl(ttl);
       if (owner !== undefined) this.#refuseHolder(owner, wanted);
+      const queue: Queue = this.#queuesFor(length)[kind];
       const once = timeout === 0;
       const turn = new Turn(
         queue,

@@ -52,13 +52,15 @@ export interface Claim {
 interface Sent {
   readonly sendings: readonly Sending[];
   readonly at: Moment;
+  /** Whether this process would have heard of a loss of the state since. */
+  readonly alarmed: boolean;
 }
 
 /** An operation on its way. */
 interface Sending {
   /** Undefined if there is nothing left to ask for. */
   operation(): Operation | undefined;
-  done(result: Result): void;
+  done(result: Result, alarmed: boolean): void;
   /** The server has refused the batch. */
   failed(error: RedisLockError): void;
   /** The session has ended before there was an answer. */
@@ -71,6 +73,8 @@ type Waiting = { readonly claim: Claim; readonly id: string };
 const BATCH = 256;
 /** Milliseconds that a connection may take to be made, however short the leases are. */
 const PATIENCE = 1_000;
+/** Operations that do not depend on which session asks. */
+const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve']);
 
 export class Session implements Linked {
   readonly handler: Handler;
@@ -266,7 +270,7 @@ export class Session implements Linked {
   readonly #listener = (text: string): void => {
     const message = decodeMessage(text);
     if (message.name === 'held') {
-      this.#grant(message.grant);
+      this.#grant(message.grant, this.#alarmed);
     } else if (message.name === 'revoke') {
       // It may come before the answer that tells of the grant: then the claim is not held yet, and
       // whoever waits is found by the check that follows.
@@ -283,21 +287,28 @@ export class Session implements Linked {
   /** Requests that were asked to come back before they were known to be granted. */
   readonly #early = new Set<string>();
 
-  #grant(grant: Grant): void {
+  /** Listens where the loss of the state is announced, as everybody does who holds something. */
+  #alarm(): Promise<void> {
+    const channel = channelOf(this.#base);
+    return this.#link.listen(channel, this.#listener).then(() => {
+      this.#alarmed = this.#link.listensIn(channel);
+    });
+  }
+
+  /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
+  #grant(grant: Grant, alarmed: boolean): void {
     const { id } = grant;
     const claim = this.#asked.get(id);
     if (claim === undefined) return;
     if (!this.lease.valid) {
       // The grant, or the news of it, took longer than the lease. Does the server still agree?
-      this.#send(this.#confirmation({ claim, id }, grant));
+      this.#send(this.#renewal());
+      this.#send(this.#lockOf({ claim, id }));
       return;
     }
-    if (!this.#alarmed) {
-      this.#link.listen(channelOf(this.#base), this.#listener).then(
-        () => {
-          this.#alarmed = true;
-          this.#grant(grant);
-        },
+    if (!alarmed) {
+      this.#alarm().then(
+        () => this.#send(this.#lockOf({ claim, id })),
         (error) => this.#refuse(error),
       );
       return;
@@ -335,11 +346,16 @@ export class Session implements Linked {
         this.#asked.has(id)
           ? { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) }
           : undefined,
-      done: (result) => {
+      done: (result, alarmed) => {
         if (result.name === 'held') {
-          this.#grant(result.grant);
+          // What was refused and is sent a second time, as after a reconnection, may be granted then.
+          if (!wait && !this.#asked.has(id) && !this.#held.has(id)) {
+            void this.#unlock(id, [...keys, ...result.grant.extra]);
+          }
+          this.#grant(result.grant, alarmed);
         } else if (result.name === 'queued') {
           this.#sweepIn(result.left);
+          if (!this.#alarmed) this.#alarm().catch(() => {});
         } else if (this.#asked.has(id)) {
           this.#forget(id, claim);
           claim.busy?.();
@@ -374,20 +390,6 @@ export class Session implements Linked {
     };
   }
 
-  #confirmation({ claim, id }: Waiting, grant: Grant): Sending {
-    this.#send(this.#renewal());
-    return {
-      operation: () => (this.#asked.has(id) ? { name: 'check', id, keys: claim.keys } : undefined),
-      done: (result) => {
-        if (result.name !== 'check' || !this.#asked.has(id)) return;
-        if (result.held) this.#grant({ ...grant, contended: grant.contended || result.contended });
-        else this.#send(this.#lockOf({ claim, id }));
-      },
-      failed: () => {},
-      lost: () => {},
-    };
-  }
-
   #renewal(): Sending {
     return {
       operation: () => ({ name: 'renew' }),
@@ -416,12 +418,17 @@ export class Session implements Linked {
 
   #request(operation: Operation): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#send({
+      const sending: Sending = {
         operation: () => operation,
         done: resolve,
         failed: reject,
-        lost: () => reject(new LockLostError('the session has ended')),
-      });
+        // Some can be done by the next session as well.
+        lost: () =>
+          ANYBODYS.has(operation.name)
+            ? this.#send(sending)
+            : reject(new LockLostError('the session has ended')),
+      };
+      this.#send(sending);
     });
   }
 
@@ -460,12 +467,13 @@ export class Session implements Linked {
   }
 
   #exchange(sendings: readonly Sending[], operations: readonly Operation[]): void {
-    const sent = { sendings, at: now() };
+    const sent = { sendings, at: now(), alarmed: this.#alarmed };
     const batch = {
       session: this.id,
       ttl: this.ttl,
       incarnation: this.#incarnation,
-      join: this.#join,
+      // What has no answer yet has begun the session, and may have been granted something by now.
+      join: this.#sent.length > 0 ? ('must' as const) : this.#join,
       listening: this.#link.listensIn(channelOf(this.#base)),
       operations,
     };
@@ -495,7 +503,7 @@ export class Session implements Linked {
     return index >= 0;
   }
 
-  #receive(reply: Reply, { sendings, at }: Sent): void {
+  #receive(reply: Reply, { sendings, at, alarmed }: Sent): void {
     if (reply.name === 'stale') return;
     if (reply.name === 'lost') {
       for (const sending of sendings) sending.lost();
@@ -504,9 +512,9 @@ export class Session implements Linked {
     }
     this.lease.renew(at, reply.left);
     reply.results.forEach((result, i) => {
-      sendings[i]?.done(result);
+      sendings[i]?.done(result, alarmed);
     });
-    for (const grant of reply.grants) this.#grant(grant);
+    for (const grant of reply.grants) this.#grant(grant, alarmed);
     if (!this.idle) {
       this.#join = 'must';
       this.#watchLapse();
@@ -567,7 +575,8 @@ export class Session implements Linked {
       }
       if (this.#suspended === undefined) {
         this.#send(this.#renewal());
-        for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
+        // A message can be lost without the connection: then this is how it is found out.
+        this.recheck();
       }
       this.#wake();
     }, this.ttl / 3).unref();

@@ -34,23 +34,24 @@ export class ScriptHandler implements Handler {
       `${keys.length}`,
       ...keys,
       channelOf(base),
-      channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
-      channels === 'uncounted' ? '0' : '1',
+      `${channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH'} ${channels === 'uncounted' ? '0' : '1'}`,
     ];
   }
 
   async prepare(): Promise<void> {
-    const script = ['1-state', '2-queue', '3-operations'].map(luaFile).join('\n');
+    const script = ['0-quick', '1-state', '2-queue', '3-operations'].map(luaFile).join('\n');
     this.#digest = String(await this.#connection.call(this.#key, 'SCRIPT', 'LOAD', script));
   }
 
-  async exchange(batch: Batch): Promise<Reply> {
-    const words = ['EVALSHA', this.#digest, ...this.#head, ...encodeBatch(batch)];
-    try {
-      return decodeReply(await this.#connection.call(this.#key, ...words));
-    } catch (error) {
-      if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
-      throw new ConnectionLostError('the server has forgotten the script', { cause: error });
-    }
+  exchange(batch: Batch): Promise<Reply> {
+    return this.#connection
+      .call(this.#key, 'EVALSHA', this.#digest, ...this.#head, ...encodeBatch(batch))
+      .then(
+        (reply) => decodeReply(reply as string),
+        (error) => {
+          if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
+          throw new ConnectionLostError('the server has forgotten the script', { cause: error });
+        },
+      );
   }
 }

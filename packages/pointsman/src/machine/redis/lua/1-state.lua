@@ -19,8 +19,6 @@ local space = {
   sessions = KEYS[2],
   queue = KEYS[3],
   requests = KEYS[4],
-  me = ARGV[4],
-  ttl = tonumber(ARGV[5]),
   -- Sessions that this batch has looked at: when their lease ends, or false for one that does not
   -- exist; and the highest incarnation that has spoken.
   leases = {},
@@ -33,6 +31,11 @@ local space = {
   -- Requests of this session that were granted while the batch was applied.
   grants = {},
 }
+
+space.publish, space.counted = string.match(ARGV[2], '^(%S+) (%d)$')
+space.me, space.ttl, space.incarnation, space.join, space.renew, space.listening =
+  string.match(ARGV[3], '^(%S+) (%d+) (%d+) (%a+) (%d) (%d)$')
+space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.
 function space.token_text(token)
@@ -91,6 +94,6 @@ end
 
 -- Tells one process, or all; how many were listening, or nil where the server cannot know.
 function space.tell(process, message)
-  local listeners = redis.call(ARGV[2], ARGV[1] .. process, cjson.encode(message))
-  return ARGV[3] == '1' and listeners or nil
+  local listeners = redis.call(space.publish, ARGV[1] .. process, cjson.encode(message))
+  return space.counted == '1' and listeners or nil
 end

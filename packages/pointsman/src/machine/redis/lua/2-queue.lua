@@ -197,6 +197,10 @@ function space.take(id, token, keys, extra)
   redis.call('HSET', space.locks, unpack(fields))
 end
 
+function space.grant_text(id, token, contended, extra)
+  return id .. ' ' .. token .. ' ' .. contended .. (#extra > 0 and cjson.encode(extra) or '')
+end
+
 -- Serves the first in the queue of a key; whether somebody left, so that it is worth trying again.
 function space.serve(key)
   local id = space.first('k', key)
@@ -229,7 +233,7 @@ function space.serve(key)
   space.dequeue(id, request)
   local token, contended, extra = space.plan(request.tokens, request.keys, request.optional)
   if session == space.me then
-    space.grants[#space.grants + 1] = { id, space.token_text(token), contended, extra }
+    space.grants[#space.grants + 1] = space.grant_text(id, space.token_text(token), contended, extra)
   else
     local message = { 'held', id, space.token_text(token), contended, unpack(extra) }
     if space.tell(string.match(session, '^(.*)%.'), message) == 0 then

@@ -3,16 +3,16 @@
 -- Invariant: each may be sent again after a lost answer. A request is known by its id, and the second
 -- time finds what the first has done.
 
-local position = 10
+local position = 4
 
 local function argument()
   position = position + 1
   return ARGV[position - 1]
 end
 
-local function list()
+local function list(size)
   local items = {}
-  for i = 1, tonumber(argument()) do
+  for i = 1, size + 0 do
     items[i] = argument()
   end
   return items
@@ -24,10 +24,10 @@ end
 
 local operations = {}
 
--- id, tokens, whether to wait, keys, optional keys
-function operations.lock()
-  local id, tokens, wait = argument(), tonumber(argument()), argument() == '1'
-  local keys, optional = list(), list()
+-- id, how many keys, how many optional keys, tokens, whether to wait; keys, optional keys
+function operations.lock(words)
+  local id, size, more, tokens, wait = string.match(words, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
+  local keys, optional = list(size), list(more)
   local held = redis.call('HMGET', space.locks, unpack(keys))
   if holds(id, held[1]) then
     local extra = {}
@@ -37,7 +37,7 @@ function operations.lock()
       end
     end
     local contended = space.is_contended(keys) and 1 or 0
-    return { 'held', id, string.sub(held[1], #id + 2), contended, extra }
+    return 'held ' .. space.grant_text(id, string.sub(held[1], #id + 2), contended, extra)
   end
 
   local blocked, ends = false, nil
@@ -53,14 +53,14 @@ function operations.lock()
 
   if space.waiting == 0 or redis.call('HEXISTS', space.requests, id) == 0 then
     if not blocked and not space.is_guarded() and not space.is_contended(keys) then
-      local token, contended, extra = space.plan(tokens, keys, optional)
+      local token, contended, extra = space.plan(tokens + 0, keys, optional)
       space.take(id, token, keys, extra)
-      return { 'held', id, space.token_text(token), contended, extra }
+      return 'held ' .. space.grant_text(id, space.token_text(token), contended, extra)
     end
-    if not wait then
-      return { 'busy' }
+    if wait == '0' then
+      return 'busy'
     end
-    local request = { order = space.token_text(space.next_token(1)), tokens = tokens, keys = keys }
+    local request = { order = space.token_text(space.next_token(1)), tokens = tokens + 0, keys = keys }
     if #optional > 0 then
       request.optional = optional
     end
@@ -78,12 +78,13 @@ function operations.lock()
   if space.is_guarded() then
     ends = math.min(ends or space.guard, space.guard)
   end
-  return { 'queued', ends and ends - space.time .. '' or '' }
+  return ends and 'queued ' .. ends - space.time or 'queued'
 end
 
--- id, keys
-function operations.unlock()
-  local id, keys = argument(), list()
+-- id, how many keys; keys
+function operations.unlock(words)
+  local id, size = string.match(words, '^(%S+) (%d+)$')
+  local keys = list(size)
   local mine = {}
   for i, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
     if holds(id, held) then
@@ -98,83 +99,84 @@ function operations.unlock()
   if request then
     space.remove(id, request)
   end
-  return { 'number', #mine }
+  return 'number ' .. #mine
 end
 
--- id, keys
-function operations.check()
-  local id, keys = argument(), list()
+-- id, how many keys; keys
+function operations.check(words)
+  local id, size = string.match(words, '^(%S+) (%d+)$')
+  local keys = list(size)
   for _, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
     if not holds(id, held) then
-      return { 'check', 0, 0 }
+      return 'check 0 0'
     end
   end
-  return { 'check', 1, space.is_contended(keys) and 1 or 0 }
+  return space.is_contended(keys) and 'check 1 1' or 'check 1 0'
 end
 
--- id, condition, keys
-function operations.wait()
-  local id, condition, keys = argument(), argument(), list()
+-- id, how many keys; keys, condition
+function operations.wait(words)
+  local id, size = string.match(words, '^(%S+) (%d+)$')
+  local keys, condition = list(size), argument()
   local known = redis.call('HEXISTS', space.requests, id) == 1
   if known or holds(id, redis.call('HGET', space.locks, keys[1])) then
-    return { 'number', 0 }
+    return 'number 0'
   end
   local order = space.token_text(space.next_token(1))
   space.enqueue(id, { order = order, tokens = 1, keys = keys, condition = condition })
-  return { 'number', 1 }
+  return 'number 1'
 end
 
 -- id
-function operations.wake()
-  local id = argument()
+function operations.wake(id)
   local request = space.request_of(id)
   if not request or not request.condition then
-    return { 'number', 0 }
+    return 'number 0'
   end
   space.unpark(id, request)
-  return { 'number', 1 }
+  return 'number 1'
 end
 
--- condition, count
-function operations.notify()
-  local condition, count = argument(), tonumber(argument())
-  return { 'number', space.notify(condition, count) }
+-- how many; condition
+function operations.notify(count)
+  return 'number ' .. space.notify(argument(), count + 0)
 end
 
 -- how many
-function operations.reserve()
-  return { 'number', space.token_text(space.next_token(tonumber(argument()))) }
+function operations.reserve(count)
+  return 'number ' .. space.token_text(space.next_token(count + 0))
 end
 
 function operations.renew()
   local next_end = space.sweep()
-  return { 'renewed', next_end and next_end - space.time .. '' or '' }
+  return next_end and 'renewed ' .. next_end - space.time or 'renewed'
 end
 
 -- session
-function operations.leave()
-  space.finish(argument())
-  return { 'number', 0 }
+function operations.leave(session)
+  space.finish(session)
+  return 'number 0'
 end
 
 function operations.query()
-  return { 'query', redis.call('HGETALL', space.locks), redis.call('HGETALL', space.requests) }
+  local locks, requests = redis.call('HGETALL', space.locks), redis.call('HGETALL', space.requests)
+  return 'query ' .. cjson.encode({ locks, requests })
 end
 
-local me, ttl, incarnation, join, renew = space.me, space.ttl, ARGV[6] + 0, ARGV[7], ARGV[8] == '1'
+local me, ttl, incarnation, join = space.me, space.ttl, space.incarnation, space.join
 
 space.load()
 local lease = space.lease_of(me)
 if lease and incarnation < space.incarnations[me] then
-  return { 'stale' }
+  return 'stale'
 end
 if join == 'must' and not space.is_live(me) then
-  return { 'lost' }
+  return 'lost'
 end
 
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
-  local others = redis.call(ARGV[2], ARGV[1], cjson.encode({ 'lost' })) - ARGV[9]
+  local others = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' })) - space.listening
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') * 1000
   if join == 'again' or others > 0 or uptime < ttl then
     space.guard = space.time + ttl
@@ -183,18 +185,19 @@ elseif lease and lease <= space.time then
   space.finish(me)
   lease = false
 end
-local renewing = renew
+local renewing = space.renew == '1'
   or not lease
   or incarnation > space.incarnations[me]
   or lease - space.time < ttl * 2 / 3
 if renewing then
   space.leases[me] = space.time + ttl
-  redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. ARGV[6])
+  redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. incarnation)
 end
 
 local results = {}
 while position <= #ARGV do
-  results[#results + 1] = operations[argument()]()
+  local name, words = string.match(argument(), '^(%a+) ?(.*)$')
+  results[#results + 1] = operations[name](words)
 end
 space.settle()
 
@@ -216,4 +219,10 @@ else
 end
 
 local left = (space.leases[me] or space.time) - space.time
-return { 'done', left .. '', space.seen .. '', results, space.grants }
+local lines = { 'done ' .. left .. ' ' .. space.seen .. ' ' .. #results }
+for _, part in ipairs({ results, space.grants }) do
+  for _, line in ipairs(part) do
+    lines[#lines + 1] = line
+  end
+end
+return table.concat(lines, '\n')

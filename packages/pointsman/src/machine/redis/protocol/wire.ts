@@ -1,7 +1,12 @@
 /**
  * The protocol as Redis carries it: operations as the arguments of the script, answers as its reply.
  *
- * Invariant: numbers that exceed what JSON or a 32-bit client keeps travel as decimal text.
+ * Invariants: numbers that exceed what JSON or a 32-bit client keeps travel as decimal text; names that
+ * may contain anything are arguments of their own, or JSON.
+ *
+ * Each argument and each item of a reply costs about half a microsecond on the way. So what stands
+ * together in a batch or in an operation is one argument, and a reply is one text: 26 instead of 33
+ * microseconds for the shortest, where a PING takes 22.
  */
 
 import type {
@@ -15,29 +20,31 @@ import type {
   Result,
 } from './protocol.js';
 
-const list = (items: readonly string[]): string[] => [`${items.length}`, ...items];
+const flag = (set: boolean): string => (set ? '1' : '0');
 
-function wordsOf(operation: Operation): string[] {
+/** An operation: its name and its numbers and ids in one word, then its names. */
+function wordsOf(operation: Operation): readonly string[] {
   switch (operation.name) {
     case 'lock': {
-      const { name, id, tokens, wait, keys, optional } = operation;
-      return [name, id, `${tokens}`, wait ? '1' : '0', ...list(keys), ...list(optional)];
+      const { id, tokens, wait, keys, optional } = operation;
+      const sizes = `${keys.length} ${optional.length}`;
+      return [`lock ${id} ${sizes} ${tokens} ${flag(wait)}`, ...keys, ...optional];
     }
     case 'unlock':
     case 'check':
-      return [operation.name, operation.id, ...list(operation.keys)];
+      return [`${operation.name} ${operation.id} ${operation.keys.length}`, ...operation.keys];
     case 'wait': {
-      const { name, id, condition, keys } = operation;
-      return [name, id, condition, ...list(keys)];
+      const { id, condition, keys } = operation;
+      return [`wait ${id} ${keys.length}`, ...keys, condition];
     }
     case 'wake':
-      return [operation.name, operation.id];
+      return [`wake ${operation.id}`];
     case 'notify':
-      return [operation.name, operation.condition, `${operation.count}`];
+      return [`notify ${operation.count}`, operation.condition];
     case 'reserve':
-      return [operation.name, `${operation.tokens}`];
+      return [`reserve ${operation.tokens}`];
     case 'leave':
-      return [operation.name, operation.session];
+      return [`leave ${operation.session}`];
     case 'renew':
     case 'query':
       return [operation.name];
@@ -47,18 +54,24 @@ function wordsOf(operation: Operation): string[] {
 export function encodeBatch(batch: Batch): string[] {
   const { session, ttl, incarnation, join, listening = false, operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const flags = [renew, listening].map((flag) => (flag ? '1' : '0'));
-  return [session, `${ttl}`, `${incarnation}`, join, ...flags, ...operations.flatMap(wordsOf)];
+  const flags = `${flag(renew)} ${flag(listening)}`;
+  const words = [`${session} ${ttl} ${incarnation} ${join} ${flags}`];
+  for (const operation of operations) words.push(...wordsOf(operation));
+  return words;
 }
 
-const number = (text: unknown): number | undefined => (text === '' ? undefined : Number(text));
+const number = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text);
 
-function grantOf([id, token, contended, extra]: unknown[]): Grant {
+/** `<request> <token> <contended>`, and the optional keys in JSON if there are any. */
+function grantOf(line: string): Grant {
+  const json = line.indexOf('[');
+  const [id, token, contended] = (json < 0 ? line : line.slice(0, json)).split(' ');
   return {
     id: id as string,
     token: Number(token),
-    contended: Number(contended) === 1,
-    extra: extra as string[],
+    contended: contended === '1',
+    extra: json < 0 ? [] : (JSON.parse(line.slice(json)) as string[]),
   };
 }
 
@@ -74,37 +87,45 @@ export function requestsOf(flat: readonly string[]): Map<string, Request> {
   return requests;
 }
 
-function resultOf([name, ...rest]: unknown[]): Result {
+/** The maps as JSON: an empty one is an object to Lua. */
+const listIn = (json: unknown): readonly string[] => (Array.isArray(json) ? json : []);
+
+function resultOf(line: string): Result {
+  const [name, ...rest] = line.split(' ') as [Result['name'], ...string[]];
   switch (name) {
     case 'held':
-      return { name, grant: grantOf(rest) };
+      return { name, grant: grantOf(line.slice(name.length + 1)) };
     case 'queued':
       return { name, left: number(rest[0]) ?? Number.POSITIVE_INFINITY };
     case 'number':
       return { name, value: Number(rest[0]) };
     case 'check':
-      return { name, held: Number(rest[0]) === 1, contended: Number(rest[1]) === 1 };
+      return { name, held: rest[0] === '1', contended: rest[1] === '1' };
     case 'renewed':
       return { name, next: number(rest[0]) };
     case 'query': {
-      const locks = mapOf(rest[0] as string[]);
+      const [flatLocks, flatRequests] = JSON.parse(line.slice(name.length + 1)) as unknown[];
+      const locks = mapOf(listIn(flatLocks));
       locks.delete('');
-      return { name, state: { locks, requests: requestsOf(rest[1] as string[]) } satisfies Query };
+      return { name, state: { locks, requests: requestsOf(listIn(flatRequests)) } satisfies Query };
     }
-    default:
-      return { name: 'busy' };
+    case 'busy':
+      return { name };
   }
 }
 
-export function decodeReply(reply: unknown): Reply {
-  const [name, left, now, results, grants] = reply as [Reply['name'], ...unknown[]];
+/** A line for the batch, one for each operation, and one for each request granted meanwhile. */
+export function decodeReply(reply: string): Reply {
+  const lines = reply.split('\n');
+  const [name, left, now, count] = (lines[0] as string).split(' ') as [Reply['name'], ...string[]];
   if (name !== 'done') return { name };
+  const results = 1 + Number(count);
   return {
     name,
     left: Number(left),
     now: Number(now),
-    results: (results as unknown[][]).map(resultOf),
-    grants: (grants as unknown[][]).map(grantOf),
+    results: lines.slice(1, results).map(resultOf),
+    grants: lines.slice(results).map(grantOf),
   };
 }
 
@@ -123,7 +144,10 @@ export function encodeMessage(message: Message): string {
 
 export function decodeMessage(text: string): Message {
   const [name, id, token, contended, ...extra] = JSON.parse(text) as [string, ...unknown[]];
-  if (name === 'held') return { name, grant: grantOf([id, token, contended, extra]) };
   if (name === 'revoke') return { name, id: id as string };
+  if (name === 'held') {
+    const grant = { id: id as string, token: Number(token), contended: contended === 1 };
+    return { name, grant: { ...grant, extra: extra as string[] } };
+  }
   return { name: 'lost' };
 }

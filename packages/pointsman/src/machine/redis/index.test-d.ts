@@ -1,0 +1,195 @@
+/** The types of the entry, as those who import it see them. */
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { describe, expectTypeOf, test } from 'vitest';
+import type * as entry from './index.js';
+import {
+  ClosedError,
+  type Durations,
+  fencedSet,
+  type HeldLock,
+  type LockKeysOptions,
+  LockLostError,
+  type RedisCondition,
+  type RedisGuard,
+  RedisLockError,
+  RedisMutex,
+  type RedisMutexMetrics,
+  type RedisMutexOptions,
+  type ReentrancyError,
+  TimeoutError,
+  type TryLockKeysOptions,
+  type WaitingLock,
+  type WaitOptions,
+} from './index.js';
+
+declare const mutex: RedisMutex;
+declare const guard: RedisGuard;
+declare const condition: RedisCondition;
+
+test('the entry has these values, and no others', () => {
+  expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'ClosedError'
+    | 'LockLostError'
+    | 'ReentrancyError'
+    | 'RedisLockError'
+    | 'RedisMutex'
+    | 'TimeoutError'
+    | 'fencedSet'
+  >();
+});
+
+describe('options', () => {
+  test('of the mutex', () => {
+    expectTypeOf<RedisMutexOptions>().toEqualTypeOf<{
+      readonly namespace?: string | undefined;
+      readonly ttl?: number | undefined;
+      readonly handler?: 'script' | 'pure' | undefined;
+      readonly mode?: 'local' | 'strict' | undefined;
+      readonly name?: string | undefined;
+    }>();
+    expectTypeOf<ConstructorParameters<typeof RedisMutex>>().toEqualTypeOf<
+      [client: unknown, options?: RedisMutexOptions]
+    >();
+    new RedisMutex(new Redis({ lazyConnect: true }));
+    new RedisMutex(createClient(), { ttl: undefined, mode: 'strict' });
+    // @ts-expect-error
+    new RedisMutex(createClient(), { mode: 'fair' });
+    // @ts-expect-error
+    new RedisMutex();
+  });
+
+  test('of each request', () => {
+    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<'mode' | 'owner' | 'ttl'>();
+    expectTypeOf<keyof LockKeysOptions>().toEqualTypeOf<
+      'mode' | 'owner' | 'signal' | 'timeout' | 'ttl'
+    >();
+    expectTypeOf<LockKeysOptions>().toExtend<WaitOptions>();
+    expectTypeOf<LockKeysOptions>().toExtend<TryLockKeysOptions>();
+    expectTypeOf<LockKeysOptions['owner']>().toBeUnknown();
+    void mutex.lock('k', { signal: undefined, timeout: undefined, ttl: undefined });
+    // @ts-expect-error
+    void mutex.tryLock('k', { timeout: 1 });
+    // @ts-expect-error
+    void mutex.lock('k', { priority: 1 });
+  });
+});
+
+describe('locks', () => {
+  test('take one key or a list that may be read-only', () => {
+    expectTypeOf(mutex.lock).parameter(0).toEqualTypeOf<string | readonly string[]>();
+    expectTypeOf(mutex.lock).returns.toEqualTypeOf<Promise<RedisGuard>>();
+    expectTypeOf(mutex.tryLock).returns.toEqualTypeOf<Promise<RedisGuard | undefined>>();
+    void mutex.lock(['a', 'b'] as const);
+    // @ts-expect-error
+    void mutex.lock(1);
+    // @ts-expect-error
+    void mutex.lock(new Set(['a']));
+  });
+
+  test('run gives what the function gives, awaited', () => {
+    expectTypeOf(mutex.run('k', () => 1)).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(mutex.run('k', async ({ token }) => token)).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(mutex.run('k', () => {})).toEqualTypeOf<Promise<void>>();
+  });
+
+  test('wrap keeps the arguments', () => {
+    const wrapped = mutex.wrap(
+      (name: string, _: number) => [name],
+      (name, count) => `${name}${count}`,
+    );
+    expectTypeOf(wrapped).toEqualTypeOf<(name: string, _: number) => Promise<string>>();
+    const fixed = mutex.wrap('k', async (flag: boolean) => flag, { timeout: 1 });
+    expectTypeOf(fixed).toEqualTypeOf<(flag: boolean) => Promise<boolean>>();
+  });
+
+  test('a guard is read-only, and disposable', () => {
+    expectTypeOf<keyof RedisGuard>().toEqualTypeOf<
+      | 'assertValid'
+      | 'extend'
+      | 'keys'
+      | 'release'
+      | 'released'
+      | 'signal'
+      | 'token'
+      | 'valid'
+      | typeof Symbol.asyncDispose
+      | '_lose'
+      | '_resume'
+      | '_turn'
+    >();
+    expectTypeOf(guard.keys).toEqualTypeOf<readonly string[]>();
+    expectTypeOf(guard.token).toBeNumber();
+    expectTypeOf(guard.signal).toEqualTypeOf<AbortSignal>();
+    expectTypeOf(guard.valid).toBeBoolean();
+    expectTypeOf(guard.released).toBeBoolean();
+    expectTypeOf(guard.assertValid()).toBeVoid();
+    expectTypeOf(guard.extend()).toEqualTypeOf<Promise<void>>();
+    expectTypeOf(guard.release()).toEqualTypeOf<Promise<void>>();
+    expectTypeOf(guard).toExtend<AsyncDisposable>();
+    // @ts-expect-error
+    guard.token = 1;
+    // @ts-expect-error
+    guard.valid = true;
+  });
+});
+
+test('a mutex is disposable, and has mutexes within', () => {
+  expectTypeOf(mutex).toExtend<AsyncDisposable>();
+  expectTypeOf(mutex.within('other')).toEqualTypeOf<RedisMutex>();
+  expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(mutex.namespace).toBeString();
+  expectTypeOf(mutex.ttl).toBeNumber();
+});
+
+test('query and metrics', () => {
+  expectTypeOf(mutex.query()).toEqualTypeOf<
+    Promise<{ held: HeldLock[]; waiting: WaitingLock[] }>
+  >();
+  expectTypeOf<HeldLock>().toEqualTypeOf<{
+    readonly keys: readonly string[];
+    readonly session: string;
+    readonly id: string;
+    readonly token: number;
+  }>();
+  expectTypeOf<WaitingLock>().toEqualTypeOf<{
+    readonly keys: readonly string[];
+    readonly session: string;
+    readonly id: string;
+    readonly condition: string | undefined;
+  }>();
+  expectTypeOf(mutex.metrics).toEqualTypeOf<RedisMutexMetrics>();
+  expectTypeOf<RedisMutexMetrics['wait']>().toEqualTypeOf<Durations>();
+});
+
+test('conditions', () => {
+  expectTypeOf(mutex.condition('c')).toEqualTypeOf<RedisCondition>();
+  expectTypeOf(condition.name).toBeString();
+  expectTypeOf(condition.wait).parameters.toEqualTypeOf<
+    [guard: RedisGuard, options?: WaitOptions]
+  >();
+  expectTypeOf(condition.wait(guard)).toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(condition.notify()).toEqualTypeOf<Promise<number>>();
+  expectTypeOf(condition.notifyAll()).toEqualTypeOf<Promise<number>>();
+});
+
+test('fencedSet takes a guard or its token', () => {
+  const client = createClient();
+  expectTypeOf(fencedSet(client, 'key', 'value', guard)).toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(fencedSet(client, 'key', 1, 1)).toEqualTypeOf<Promise<boolean>>();
+  // @ts-expect-error
+  void fencedSet(client, 'key', {}, 1);
+  // @ts-expect-error
+  void fencedSet(client, 'key', 'value');
+});
+
+test('errors are told apart by their names, and by their classes', () => {
+  expectTypeOf<LockLostError['name']>().toEqualTypeOf<'LockLostError'>();
+  expectTypeOf<RedisLockError['name']>().toEqualTypeOf<'RedisLockError'>();
+  expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();
+  expectTypeOf<ClosedError['name']>().toEqualTypeOf<'ClosedError'>();
+  expectTypeOf<ReentrancyError['owner']>().toBeUnknown();
+  for (const kind of [LockLostError, RedisLockError, TimeoutError, ClosedError]) {
+    expectTypeOf(new kind('message')).toExtend<Error>();
+  }
+});

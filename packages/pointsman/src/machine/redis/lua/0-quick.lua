@@ -1,0 +1,51 @@
+-- The common case, before anything else: one request alone in its batch that finds all of its keys
+-- free, or that gives keys back, while nobody waits. It does what the rest of the script would do.
+-- Whatever is not quite so falls through to there, and has changed nothing.
+--
+-- Why it stands here: the rest takes twice the time, a quarter of it to define its functions.
+
+local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?(%d*) ?(%d*)')
+local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
+
+if alone and redis.call('EXISTS', KEYS[3]) == 0 then
+  local me, ttl, mine, renew = string.match(ARGV[3], '^(%S+) (%d+) (%d+) %a+ (%d)')
+  local fields = { '', unpack(ARGV, 5) }
+  local held = redis.call('HMGET', KEYS[1], unpack(fields))
+  local record = redis.call('HGET', KEYS[2], me)
+  local token, time, seen, guard = string.match(held[1] or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local expires, incarnation = string.match(record or '', '^(%d+) (%d+)$')
+  if token and incarnation == mine and renew == '0' then
+    local server = redis.call('TIME')
+    local micros = server[1] * 1000000 + server[2]
+    local now = math.floor(micros / 1000)
+    time = time + math.min(math.max(now - seen, 0), math.floor(ttl / 2))
+    local left = expires - time
+    local owned, foreign = {}, guard + 0 > time
+    for i = 2, #fields do
+      if held[i] and string.sub(held[i], 1, #id + 1) == id .. ' ' then
+        owned[#owned + 1] = fields[i]
+      elseif held[i] then
+        foreign = true
+      end
+    end
+    local times = ' ' .. time .. ' ' .. now .. ' ' .. guard
+    local answer = 'done ' .. left .. ' ' .. now .. ' 1\n'
+    if left >= ttl * 2 / 3 and name == 'unlock' then
+      if #owned > 0 then
+        redis.call('HDEL', KEYS[1], unpack(owned))
+      end
+      redis.call('HSET', KEYS[1], '', token .. times)
+      return answer .. 'number ' .. #owned
+    elseif left >= ttl * 2 / 3 and not foreign and #owned == 0 then
+      local granted = math.max(token + 1, micros)
+      local text = string.format('%.0f', granted)
+      local values = { '', string.format('%.0f', granted + tokens - 1) .. times }
+      for i = 2, #fields do
+        values[2 * i - 1], values[2 * i] = fields[i], id .. ' ' .. text
+      end
+      redis.call('HSET', KEYS[1], unpack(values))
+      return answer .. 'held ' .. id .. ' ' .. text .. ' 0'
+    end
+  end
+end
+

@@ -1,0 +1,296 @@
+/**
+ * A process as the search sees it: what `session.ts` keeps and does, without timers and sockets.
+ *
+ * Invariant: its lists and the objects in them are replaced and never changed, so that a copy of the
+ * process shares them.
+ */
+import type { Batch, Grant, Join, Message, Operation, Reply } from '../protocol.js';
+import { processOf } from '../protocol.js';
+
+/** The length of a lease, in the milliseconds of the model; a tick of its clock is a third of it. */
+export const TTL = 6;
+export const TICK = TTL / 3;
+
+export interface Claim {
+  readonly id: string;
+  readonly keys: readonly string[];
+  /** It is kept until somebody asks for it. */
+  readonly revocable: boolean;
+  readonly held: boolean;
+  /** Somebody has asked for it. */
+  readonly wanted: boolean;
+}
+
+/** An operation that has no answer yet. What it asks for is looked at again when it is sent again. */
+export type Sending =
+  | { readonly name: 'lock' | 'check' | 'unlock'; readonly id: string; readonly keys: readonly string[] }
+  | { readonly name: 'leave'; readonly session: string }
+  | { readonly name: 'renew' };
+
+interface Sent {
+  readonly sendings: readonly Sending[];
+  readonly at: number;
+  /** Whether it would have heard of a loss of the state since. */
+  readonly alarmed: boolean;
+}
+
+export class Client {
+  alive = true;
+  connected = true;
+  /**
+   * How its subscription stands: `shut` until it asks for something for the first time, `off` when it
+   * is lost, `deaf` when it is lost and the server does not know.
+   */
+  ear: 'shut' | 'on' | 'deaf' | 'off' = 'shut';
+  /** Whether it listens where the loss of the state is announced, as it does before it holds anything. */
+  alarm: 'off' | 'soon' | 'on' = 'off';
+  epoch = 0;
+  incarnation = 1;
+  requests = 0;
+  join: Join = 'new';
+  /** Until when its lease is valid. */
+  lease = 0;
+  beat = 0;
+  claims: readonly Claim[] = [];
+  outbox: readonly Sending[] = [];
+  /** Not answered; undefined where the answer does not matter any more. */
+  sent: readonly (Sent | undefined)[] = [];
+  /** On the way to the server, from it, and in the subscription. */
+  requestsOut: readonly Batch[] = [];
+  repliesIn: readonly Reply[] = [];
+  messagesIn: readonly Message[] = [];
+  /** Sent by an earlier connection, or by a process that is gone, and still on the way. */
+  strays: readonly Batch[] = [];
+
+  constructor(readonly process: string) {}
+
+  copy(): Client {
+    return Object.assign(new Client(this.process), this);
+  }
+
+  get session(): string {
+    return `${this.process}.${this.epoch}`;
+  }
+
+  get idle(): boolean {
+    return this.claims.length === 0;
+  }
+
+  get quiet(): boolean {
+    const { requestsOut, repliesIn, messagesIn, strays, outbox, alarm } = this;
+    const ways = [requestsOut, repliesIn, messagesIn, strays, outbox];
+    return alarm !== 'soon' && ways.every(({ length }) => length === 0);
+  }
+
+  /** Whether it may use what it holds. */
+  believes(now: number): boolean {
+    return now < this.lease;
+  }
+
+  ask(keys: readonly string[], revocable: boolean, now: number): void {
+    this.#send([this.#claim(keys, revocable)], now);
+  }
+
+  /** Gives back what it holds, or gives up to wait for it. */
+  drop({ id, keys }: Claim, now: number): void {
+    this.#forget(id);
+    this.#send([{ name: 'unlock', id, keys }], now);
+  }
+
+  /** The heartbeat. */
+  renew(now: number): void {
+    this.beat = now;
+    this.#send([{ name: 'renew' }, ...this.#locks(), ...this.#checks()], now);
+  }
+
+  leave(now: number): void {
+    this.#send([{ name: 'leave', session: this.session }], now);
+  }
+
+  /** Its lease has run out by its own clock. */
+  lapse(now: number): void {
+    this.#lose(now);
+  }
+
+  /** The connection is lost; what is on the way to the server may still arrive. */
+  suspend(arrives: boolean): void {
+    this.connected = false;
+    this.outbox = [...this.sent.flatMap((sent) => sent?.sendings ?? []), ...this.outbox];
+    if (arrives) this.strays = [...this.strays, ...this.requestsOut];
+    this.sent = [];
+    this.requestsOut = [];
+    this.repliesIn = [];
+  }
+
+  resume(now: number): void {
+    this.connected = true;
+    this.incarnation++;
+    const outbox = this.outbox;
+    this.outbox = [];
+    this.#send([...outbox, ...this.#locks(), ...this.#checks()], now);
+  }
+
+  /** It hears of a loss of the state from now on. Until now it may have missed one. */
+  alarmed(now: number): void {
+    this.alarm = 'on';
+    this.#send(this.#locks(), now);
+  }
+
+  /** It listens again, and may have missed something. */
+  listen(now: number): void {
+    this.ear = 'on';
+    if (this.connected) this.#send([...this.#locks(), ...this.#checks()], now);
+  }
+
+  receive(now: number): void {
+    const [reply, ...replies] = this.repliesIn as [Reply, ...Reply[]];
+    const [sent, ...rest] = this.sent;
+    this.repliesIn = replies;
+    this.sent = rest;
+    if (sent === undefined || reply.name === 'stale') return;
+    if (reply.name === 'lost') {
+      this.#lose(now);
+      return;
+    }
+    this.lease = sent.at + reply.left;
+    const more: Sending[] = [];
+    for (const [i, result] of reply.results.entries()) {
+      const sending = sent.sendings[i] as Sending;
+      if (result.name === 'held') {
+        more.push(...this.#grant(result.grant, sent.alarmed, now));
+      } else if (result.name === 'queued') {
+        if (this.alarm === 'off') this.alarm = 'soon';
+      } else if (result.name === 'check' && sending.name === 'check') {
+        const { held, contended } = result;
+        if (!held) this.#forgetHeld(sending.id);
+        else if (contended) this.#want(sending.id);
+      }
+    }
+    for (const grant of reply.grants) more.push(...this.#grant(grant, sent.alarmed, now));
+    if (!this.idle) this.join = 'must';
+    this.#send(more, now);
+  }
+
+  hear(now: number): void {
+    const [message, ...messages] = this.messagesIn as [Message, ...Message[]];
+    this.messagesIn = messages;
+    if (message.name === 'held') this.#send(this.#grant(message.grant, this.alarm === 'on', now), now);
+    else if (message.name === 'revoke') this.#want(message.id);
+    else if (this.join === 'must') this.#send([{ name: 'renew' }], now);
+  }
+
+  #claim(keys: readonly string[], revocable: boolean): Sending {
+    const id = `${this.session}/${++this.requests}${revocable ? '~' : ''}`;
+    this.claims = [...this.claims, { id, keys, revocable, held: false, wanted: false }];
+    return { name: 'lock', id, keys };
+  }
+
+  #grant(grant: Grant, alarmed: boolean, now: number): Sending[] {
+    const { id, contended } = grant;
+    const claim = this.claims.find((claim) => claim.id === id);
+    if (claim === undefined || claim.held) return [];
+    if (!this.believes(now)) {
+      return [{ name: 'renew' }, { name: 'lock', id, keys: claim.keys }];
+    }
+    if (!alarmed) {
+      if (this.alarm === 'on') return [{ name: 'lock', id, keys: claim.keys }];
+      this.alarm = 'soon';
+      return [];
+    }
+    this.#change(id, { held: true, wanted: claim.wanted || contended });
+    return [];
+  }
+
+  #lose(now: number): void {
+    const before = this.session;
+    const asked = this.claims.filter(({ held }) => !held);
+    this.claims = [];
+    this.outbox = [];
+    this.sent = this.sent.map(() => undefined);
+    this.epoch++;
+    this.join = 'again';
+    this.lease = 0;
+    this.#send(
+      [
+        { name: 'leave', session: before },
+        ...asked.map(({ keys, revocable }) => this.#claim(keys, revocable)),
+      ],
+      now,
+    );
+  }
+
+  #forget(id: string): void {
+    this.claims = this.claims.filter((claim) => claim.id !== id);
+    if (this.join === 'must' && this.idle) this.join = 'new';
+  }
+
+  #forgetHeld(id: string): void {
+    if (this.claims.some((claim) => claim.id === id && claim.held)) this.#forget(id);
+  }
+
+  #want(id: string): void {
+    this.#change(id, { wanted: true });
+  }
+
+  #change(id: string, change: Partial<Claim>): void {
+    this.claims = this.claims.map((claim) => (claim.id === id ? { ...claim, ...change } : claim));
+  }
+
+  #asks(id: string): boolean {
+    return this.claims.some((claim) => claim.id === id && !claim.held);
+  }
+
+  #holds(id: string): boolean {
+    return this.claims.some((claim) => claim.id === id && claim.held);
+  }
+
+  #locks(): Sending[] {
+    return this.claims
+      .filter(({ held }) => !held)
+      .map(({ id, keys }) => ({ name: 'lock', id, keys }));
+  }
+
+  #checks(): Sending[] {
+    return this.claims
+      .filter(({ held }) => held)
+      .map(({ id, keys }) => ({ name: 'check', id, keys }));
+  }
+
+  #operation(sending: Sending): Operation | undefined {
+    switch (sending.name) {
+      case 'lock': {
+        const { name, id, keys } = sending;
+        return this.#asks(id) ? { name, id, keys, tokens: 1, wait: true, optional: [] } : undefined;
+      }
+      case 'check':
+        return this.#holds(sending.id) ? sending : undefined;
+      default:
+        return sending;
+    }
+  }
+
+  #send(more: readonly Sending[], now: number): void {
+    this.outbox = [...this.outbox, ...more];
+    if (!this.connected) return;
+    const sendings: Sending[] = [];
+    const operations: Operation[] = [];
+    for (const sending of this.outbox) {
+      const operation = this.#operation(sending);
+      if (operation === undefined) continue;
+      sendings.push(sending);
+      operations.push(operation);
+    }
+    this.outbox = [];
+    if (operations.length === 0) return;
+    const { session, incarnation } = this;
+    // What has no answer yet has begun the session, and may have been granted something.
+    const join = this.sent.some((sent) => sent !== undefined) ? 'must' : this.join;
+    const listening = this.alarm === 'on';
+    const batch = { session, ttl: TTL, incarnation, join, listening, operations };
+    this.requestsOut = [...this.requestsOut, batch];
+    this.sent = [...this.sent, { sendings, at: now, alarmed: listening }];
+  }
+}
+
+export const owns = (client: Client, session: string): boolean =>
+  processOf(session) === client.process;

@@ -1,0 +1,56 @@
+/** What must hold in every state. */
+import { sessionOf } from '../protocol.js';
+import type { State } from '../reference.js';
+import type { World } from './world.js';
+
+export class Violation extends Error {}
+
+/** What the server must keep to whenever it has applied a batch. Gives the highest token granted. */
+export function checkServer(before: State, after: State, highest: number): number {
+  const { clock, locks, sessions, requests, guard } = after;
+  const waiting = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
+  const time = clock?.time ?? 0;
+  for (const [key, { id }] of locks) {
+    if (!sessions.has(sessionOf(id))) throw new Violation(`${key} is held by ${id}, which has ended`);
+  }
+  const granted = new Map<string, number>();
+  for (const [key, { id, token }] of locks) {
+    if (before.locks.get(key)?.id !== id) granted.set(id, token);
+  }
+  for (const [id, token] of granted) {
+    if (token <= highest) throw new Violation(`the token of ${id} is not higher than all before`);
+    const order = before.requests.get(id)?.order ?? Number.POSITIVE_INFINITY;
+    const keys = [...locks].filter(([, lock]) => lock.id === id).map(([key]) => key);
+    for (const [other, request] of waiting) {
+      if (Number(request.order) < Number(order) && request.keys.some((key) => keys.includes(key))) {
+        if (before.requests.has(other)) throw new Violation(`${id} has passed ${other}`);
+      }
+    }
+  }
+  const wanted = new Set<string>();
+  for (const [id, { keys }] of waiting) {
+    if (!sessions.has(sessionOf(id))) throw new Violation(`${id} waits, and its session has ended`);
+    const guarded = guard !== undefined && guard > time;
+    if (!guarded && !keys.some((key) => locks.has(key) || wanted.has(key))) {
+      throw new Violation(`${id} waits for keys that are free`);
+    }
+    for (const key of keys) wanted.add(key);
+  }
+  return Math.max(highest, ...granted.values());
+}
+
+/** Nobody believes to hold what somebody else believes to hold. */
+export function checkExclusion({ clients, now }: World): void {
+  const holders = new Map<string, string>();
+  for (const client of clients) {
+    if (!client.alive || !client.believes(now)) continue;
+    for (const { id, keys, held } of client.claims) {
+      if (!held) continue;
+      for (const key of keys) {
+        const other = holders.get(key);
+        if (other !== undefined) throw new Violation(`${other} and ${id} both hold ${key}`);
+        holders.set(key, id);
+      }
+    }
+  }
+}

@@ -1,0 +1,312 @@
+/**
+ * All that the search explores: one server, the processes, what is on the way between them, and what
+ * may go wrong. Every next step from a state is one of `steps`.
+ *
+ * Replies come in order on one connection and messages on another, but nothing is in order between
+ * the two, and any of it may take any time.
+ */
+import type { Batch, Message } from '../protocol.js';
+import { apply, emptyState, type State } from '../reference.js';
+import { Client, TICK, TTL } from './client.js';
+import { checkServer } from './rules.js';
+
+export interface Wish {
+  readonly keys: readonly string[];
+  readonly revocable?: true;
+}
+
+/** How often each of these may happen. */
+export interface Faults {
+  /** A connection for commands is lost. */
+  readonly cut?: number;
+  /** A connection for messages is lost. */
+  readonly silence?: number;
+  /** A message is lost, and nobody notices. */
+  readonly deafness?: number;
+  readonly crash?: number;
+  /** The server loses its data and goes on. */
+  readonly flush?: number;
+  /** The server loses its data and all connections. */
+  readonly restart?: number;
+  /** A request is given up. */
+  readonly cancel?: number;
+  readonly beat?: number;
+  readonly tick?: number;
+}
+
+export interface Setup {
+  readonly name: string;
+  /** What each process wants, one after the other; those of one list may be asked for at once. */
+  readonly wishes: readonly (readonly Wish[])[];
+  readonly may: Faults;
+}
+
+export class World {
+  /** Milliseconds. */
+  now = 1_000_000;
+  /** The server's clock has moved on by more than what was handed out when the state is lost. */
+  losses = 0;
+  startedAt = 0;
+  server: State;
+  /** The highest token that a request was ever granted with. */
+  highest = 0;
+  clients: Client[];
+  /** How many wishes each process has uttered. */
+  uttered: number[];
+  may: Required<Faults>;
+
+  constructor(readonly setup: Setup) {
+    this.server = emptyState();
+    this.server.clock = { token: 0, time: this.now, seen: this.now };
+    this.clients = setup.wishes.map((_, i) => new Client(`p${i}`));
+    this.uttered = setup.wishes.map(() => 0);
+    const none = { cut: 0, silence: 0, deafness: 0, crash: 0, flush: 0, restart: 0, cancel: 0, beat: 0, tick: 0 };
+    this.may = { ...none, ...setup.may };
+  }
+
+  copy(): World {
+    const world = Object.assign(Object.create(World.prototype), this) as World;
+    const { clock, locks, sessions, requests, guard } = this.server;
+    world.server = {
+      clock,
+      locks: new Map(locks),
+      sessions: new Map(sessions),
+      requests: new Map(requests),
+      guard,
+    };
+    world.clients = this.clients.map((client) => client.copy());
+    world.uttered = [...this.uttered];
+    world.may = { ...this.may };
+    return world;
+  }
+
+  get micros(): number {
+    return this.now * 1000 + this.losses * 100;
+  }
+
+  get quiet(): boolean {
+    return this.clients.every(({ quiet }) => quiet);
+  }
+
+  /** The server takes in a batch. */
+  serve(client: Client, batch: Batch, answers: boolean): void {
+    const { locks, requests } = this.server;
+    const before = { ...this.server, locks: new Map(locks), requests: new Map(requests) };
+    const listening = ({ ear }: Client): number => (ear === 'on' || ear === 'deaf' ? 1 : 0);
+    const tell = (client: Client, message: Message): number => {
+      if (client.ear === 'on') client.messagesIn = [...client.messagesIn, message];
+      return listening(client);
+    };
+    const reply = apply(this.server, batch, {
+      now: this.micros,
+      uptime: this.now - this.startedAt,
+      announce: (message) =>
+        this.clients
+          .filter(({ alarm }) => alarm === 'on')
+          .reduce((sum, client) => sum + tell(client, message), 0),
+      tell: (process, message) =>
+        tell(this.clients.find((client) => client.process === process) as Client, message),
+    });
+    this.highest = checkServer(before, this.server, this.highest);
+    if (answers) client.repliesIn = [...client.repliesIn, reply];
+  }
+
+  deliver(client: Client): void {
+    const [batch, ...rest] = client.requestsOut as [Batch, ...Batch[]];
+    client.requestsOut = rest;
+    this.serve(client, batch, true);
+  }
+
+  deliverStray(client: Client): void {
+    const [batch, ...rest] = client.strays as [Batch, ...Batch[]];
+    client.strays = rest;
+    this.serve(client, batch, false);
+  }
+}
+
+type Step = readonly [name: string, take: (world: World) => void];
+
+/** All that can happen next. */
+export function stepsFrom(world: World): Step[] {
+  const steps: Step[] = [];
+  const { may, setup, now } = world;
+  for (const [i, client] of world.clients.entries()) {
+    const step = (name: string, take: (client: Client, world: World) => void): void => {
+      steps.push([
+        `${client.process} ${name}`,
+        (world) => take(world.clients[i] as Client, world),
+      ]);
+    };
+    const fault = (name: keyof Faults, how: string, take: (client: Client) => void): void => {
+      if (may[name] === 0) return;
+      step(`${name}${how}`, (client, world) => {
+        world.may[name]--;
+        take(client);
+      });
+    };
+    if (client.strays.length > 0) {
+      step('late batch arrives', (client, world) => world.deliverStray(client));
+    }
+    if (!client.alive) continue;
+    if (client.requestsOut.length > 0) {
+      step('batch arrives', (client, world) => world.deliver(client));
+    }
+    if (client.repliesIn.length > 0) step('receives', (client) => client.receive(now));
+    if (client.messagesIn.length > 0) {
+      step('hears', (client) => client.hear(now));
+      fault('deafness', ': a message is lost', (client) => {
+        client.messagesIn = client.messagesIn.slice(1);
+      });
+    }
+    const wish = setup.wishes[i]?.[world.uttered[i] as number];
+    if (wish !== undefined) {
+      step('asks', (client, world) => {
+        (world.uttered[i] as number)++;
+        if (client.ear === 'shut') client.ear = 'on';
+        client.ask(wish.keys, wish.revocable ?? false, now);
+      });
+    }
+    for (const [c, claim] of client.claims.entries()) {
+      if (claim.held) step(`releases ${claim.id}`, (client) => client.drop(claim, now));
+      else fault('cancel', `s ${c}`, (client) => client.drop(claim, now));
+    }
+    if (client.claims.some(({ held }) => held) && !client.believes(now)) {
+      step('notices that its lease is over', (client) => client.lapse(now));
+    }
+    if (!client.idle && client.connected && client.beat < now) {
+      fault('beat', 's', (client) => client.renew(now));
+    }
+    if (client.alarm === 'soon' && client.ear === 'on') {
+      step('is alarmed from now on', (client) => client.alarmed(now));
+    }
+    if (client.connected) {
+      fault('cut', ' and what was sent is gone', (client) => client.suspend(false));
+      if (client.requestsOut.length > 0) {
+        fault('cut', ' and what was sent arrives late', (client) => client.suspend(true));
+      }
+    } else {
+      step('connects', (client) => client.resume(now));
+    }
+    if (client.ear === 'on') {
+      fault('silence', 'd', (client) => {
+        client.ear = 'deaf';
+        client.messagesIn = [];
+      });
+    } else if (client.ear !== 'shut') {
+      step('listens', (client) => client.listen(now));
+    }
+    for (const ear of ['deaf', 'off'] as const) {
+      if (client.ear === 'shut') continue;
+      fault('crash', `es, ${ear}`, (client) => {
+        client.suspend(true);
+        client.alive = false;
+        client.ear = ear;
+        client.claims = [];
+        client.outbox = [];
+        client.alarm = client.alarm === 'soon' ? 'on' : client.alarm;
+        client.messagesIn = [];
+      });
+    }
+    if (client.ear === 'deaf') {
+      step('is known to be deaf', (client) => {
+        client.ear = 'off';
+      });
+    }
+  }
+  if (may.tick > 0) {
+    steps.push([
+      'a tick',
+      (world) => {
+        world.may.tick--;
+        world.now += TICK;
+      },
+    ]);
+  }
+  if (may.flush > 0 && world.server.sessions.size > 0) {
+    steps.push([
+      'flush',
+      (world) => {
+        world.may.flush--;
+        world.losses++;
+        world.server = emptyState();
+      },
+    ]);
+  }
+  if (may.restart > 0 && world.server.sessions.size > 0) {
+    steps.push([
+      'restart',
+      (world) => {
+        world.may.restart--;
+        world.losses++;
+        world.server = emptyState();
+        world.startedAt = world.now;
+        for (const client of world.clients) {
+          if (client.alive && client.connected) client.suspend(false);
+          if (client.ear !== 'shut') client.ear = 'off';
+          client.messagesIn = [];
+          client.strays = [];
+        }
+      },
+    ]);
+  }
+  return steps;
+}
+
+/** The same for states from which the same things can happen. */
+export function signature(world: World): string {
+  const { now, server, clients, may, uttered, highest, startedAt } = world;
+  const { clock, locks, sessions, requests, guard } = server;
+  const time = clock?.time ?? 0;
+  const ahead = (token: number): number => Math.max(token - world.micros, -1);
+  const until = (end: number): number => Math.max(end - time, 0);
+  const queue = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
+  return JSON.stringify([
+    clock && [ahead(clock.token), Math.min(now - clock.seen, TTL)],
+    [...locks].map(([key, { id }]) => key + id).sort(),
+    [...sessions].map(([id, { expires, incarnation }]) => [id, until(expires), incarnation]).sort(),
+    queue.map(([id]) => id),
+    guard !== undefined && until(guard),
+    ahead(highest),
+    Math.min(now - startedAt, TTL),
+    Object.values(may),
+    uttered,
+    clients.map((client) => [
+      client.alive,
+      client.connected,
+      client.ear,
+      client.alarm,
+      client.session,
+      client.incarnation,
+      client.requests,
+      client.join,
+      Math.max(client.lease - now, 0),
+      client.beat === now,
+      client.claims,
+      client.outbox,
+      client.sent.map(
+        (sent) => sent && [Math.max(sent.at - now, -TTL), sent.sendings, sent.alarmed],
+      ),
+      client.requestsOut,
+      client.strays,
+      client.repliesIn.map((reply) =>
+        reply.name === 'done'
+          ? [
+              reply.left,
+              reply.results.map((result) =>
+                result.name === 'held'
+                  ? [result.grant.id, result.grant.contended]
+                  : result.name === 'check'
+                    ? [result.held, result.contended]
+                    : result.name,
+              ),
+              reply.grants.map(({ id, contended }) => [id, contended]),
+            ]
+          : reply.name,
+      ),
+      client.messagesIn.map((message) =>
+        message.name === 'held' ? [message.grant.id, message.grant.contended] : message,
+      ),
+    ]),
+  ]);
+}
+
