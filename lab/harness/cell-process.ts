@@ -8,7 +8,7 @@ import { Console } from 'node:console';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { quantileSorted } from 'simple-statistics';
-import type { Budget, Measurement, Table } from './table.js';
+import type { Budget, Measurement, Row, Table } from './table.js';
 import { cellOf, rowsOf } from './tables.js';
 
 const mostSamples = 201;
@@ -33,7 +33,9 @@ async function measure(
     const cell = cellOf(table, cellId);
     const found = await cell.measure(subject, budget);
     if (!found.ok) return { ...found, samples: {} };
-    const wrong = rowsOf(table, cell).find((row) => !usable(found.samples[row.measure]));
+    const wrong = rowsOf(table, cell).find(
+      (row) => isIn(row, subject) && !usable(found.samples[row.measure]),
+    );
     if (wrong) {
       const note = `gave no finite samples of ${wrong.measure}`;
       return { ok: false, note, samples: {} };
@@ -43,6 +45,10 @@ async function measure(
   } catch (error) {
     return { ok: false, note: error instanceof Error ? error.message : String(error), samples: {} };
   }
+}
+
+function isIn({ subjects }: Row, subject: string): boolean {
+  return subjects === undefined || subjects.includes(subject);
 }
 
 function usable(samples: readonly number[] | undefined): boolean {

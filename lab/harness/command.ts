@@ -143,10 +143,10 @@ async function measureTable(work: Work, display: Display, signal: AbortSignal): 
     const prepared = table.prepare?.((line) => {
       display.output = line;
     });
-    await Promise.race([prepared, once(signal, 'abort')]);
-    signal.throwIfAborted();
+    const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
+    const { processes } = (await Promise.race([prepared, interrupted])) ?? { processes: [] };
     startedAt = performance.now();
-    await measuring.measure(({ round, rounds, now, remainingMilliseconds }) => {
+    await measuring.measure(processes, ({ round, rounds, now, remainingMilliseconds }) => {
       const left =
         remainingMilliseconds === 0
           ? ''
@@ -207,9 +207,12 @@ async function conclude(places: Places, names: readonly string[]): Promise<Table
 
 /** A subject of ours that fails its own row is a defect, not a figure. */
 function exitCodeOf(outcomes: readonly TableOutcome[]): number {
-  const failed = outcomes.flatMap(({ rows }) => rows).filter(({ ours }) => ours && !ours.ok);
-  for (const { row, ours } of failed) {
-    console.error(`${ours?.subject.name} failed the row ${row.row}: ${ours?.note}`);
+  const failed = outcomes
+    .flatMap(({ rows }) => rows)
+    .flatMap(({ row, subjects }) => subjects.map((found) => ({ row, ...found })))
+    .filter(({ subject, ok }) => subject.role === 'ours' && !ok);
+  for (const { row, subject, note } of failed) {
+    console.error(`${subject.name} failed the row ${row.row}: ${note}`);
   }
   return failed.length === 0 ? 0 : 1;
 }

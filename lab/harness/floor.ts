@@ -1,7 +1,8 @@
 /**
- * The floor that counts for a row: of all floors the nearest, since no subject can pass any.
+ * The floor that counts for a row: of all that ours cannot pass the nearest.
  */
 import type { RowOutcome, SubjectOutcome } from './outcome.js';
+import type { Row, Subject } from './table.js';
 
 export interface NearestFloor {
   readonly floor: SubjectOutcome;
@@ -10,11 +11,17 @@ export interface NearestFloor {
   readonly share: number;
 }
 
+/** Whether this is a floor that ours cannot pass. */
+export function counts(row: Row, floor: Subject): boolean {
+  return row.floor === undefined || row.floor === floor.name;
+}
+
 export function nearestFloor({ row, subjects, ours }: RowOutcome): NearestFloor | undefined {
   const mine = ours?.value?.median;
   if (mine === undefined) return undefined;
   return subjects
     .flatMap((floor) => {
+      if (!counts(row, floor.subject)) return [];
       const median = floor.subject.role === 'floor' ? floor.value?.median : undefined;
       if (median === undefined) return [];
       return [{ floor, median, share: row.better === 'higher' ? mine / median : median / mine }];

@@ -40,6 +40,8 @@ export interface SubjectRound {
   readonly samples: Readonly<Record<string, readonly number[]>>;
   /** As in `Measurement.unequal`. */
   readonly unequal?: string;
+  /** As in `Measurement.unavailable`. */
+  readonly unavailable?: true;
 }
 
 /** All subjects of one cell, measured back to back. */

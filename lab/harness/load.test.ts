@@ -19,6 +19,13 @@ describe('load between two snapshots', () => {
     expect(loadBetween(before, after)?.foreign).toBe(0);
   });
 
+  it('leaves out what the processes used that were left running for the cells', () => {
+    const before = parseLoad(system(100, 0, 0, 100), own(10, 0, 0, 0), own(5, 5, 0, 0));
+    const after = parseLoad(system(200, 0, 0, 200), own(40, 0, 0, 0), own(35, 15, 0, 0));
+    // 200 ticks in all, 100 of them busy: 30 of the lab itself, 40 of the process it left running.
+    expect(loadBetween(before, after)?.foreign).toBe(0.15);
+  });
+
   it('is not measured where the system does not tell', () => {
     expect(loadBetween(undefined, undefined)).toBeNull();
   });

@@ -1,10 +1,11 @@
 /**
  * Who used the processors: the lab and all it started, or somebody else.
  *
- * Invariant: a process counts as the lab's own only once it has been waited for, so a snapshot is
- * taken when no cell is running, and a cell waits for what it started.
+ * Invariant: a cell's process counts as the lab's own only once it has been waited for, so a snapshot
+ * is taken when no cell is running, and a cell waits for what it started.
  */
 import { readFileSync } from 'node:fs';
+import { sum } from 'simple-statistics';
 
 /** Clock ticks since boot. */
 interface LoadSnapshot {
@@ -24,21 +25,32 @@ export interface Load {
 /** Above this share of foreign load a round is disturbed. */
 export const foreignLimit = 0.05;
 
-export function parseLoad(systemStatistics: string, ownStatistics: string): LoadSnapshot {
+export function parseLoad(
+  systemStatistics: string,
+  ...ownStatistics: readonly string[]
+): LoadSnapshot {
   const firstLine = systemStatistics.slice(0, systemStatistics.indexOf('\n'));
   const ticks = firstLine.trim().split(/\s+/).slice(1).map(Number);
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, hard = 0, soft = 0, steal = 0] = ticks;
   const busy = user + nice + system + hard + soft + steal;
-  // The command name, in parentheses, may hold spaces; the fields are counted after it.
-  const fields = ownStatistics.slice(ownStatistics.lastIndexOf(')') + 2).split(' ');
-  const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-  return { total: busy + idle + wait, busy, steal, own };
+  return { total: busy + idle + wait, busy, steal, own: sum(ownStatistics.map(ticksIn)) };
 }
 
-/** Undefined where the system does not tell (no /proc). */
-export function readLoad(): LoadSnapshot | undefined {
+/** Of a process and of those it has waited for. */
+function ticksIn(statistics: string): number {
+  // The command name, in parentheses, may hold spaces; the fields are counted after it.
+  const fields = statistics.slice(statistics.lastIndexOf(')') + 2).split(' ');
+  return sum(fields.slice(11, 15).map(Number));
+}
+
+/**
+ * Undefined where the system does not tell (no /proc). The processes are those that the lab has
+ * running and waits for only at its end.
+ */
+export function readLoad(processes: readonly number[]): LoadSnapshot | undefined {
   try {
-    return parseLoad(readFileSync('/proc/stat', 'utf8'), readFileSync('/proc/self/stat', 'utf8'));
+    const own = ['self', ...processes].map((id) => readFileSync(`/proc/${id}/stat`, 'utf8'));
+    return parseLoad(readFileSync('/proc/stat', 'utf8'), ...own);
   } catch {
     return undefined;
   }

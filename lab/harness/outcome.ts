@@ -25,6 +25,8 @@ export interface SubjectOutcome {
   readonly subject: Subject;
   readonly version: string | null;
   readonly ok: boolean;
+  /** Not `ok` because it is not installed here, which says nothing of what it can do. */
+  readonly unavailable: boolean;
   /** How it failed, or what its last run said of itself. */
   readonly note: string;
   /** Did less than the others, so that it cannot be the best peer. */
@@ -119,6 +121,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
         subject,
         version: journal.header.versions[subject.package ?? ''] ?? null,
         ok: failure === undefined,
+        unavailable: failure?.unavailable === true,
         note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',
         unequal: [...runs.values()].some((run) => run.unequal !== undefined),
         value: estimate([...values.values()]),

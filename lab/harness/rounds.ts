@@ -38,6 +38,7 @@ export class Measuring {
   readonly #journal: Journal;
   readonly #signal: AbortSignal;
   #onProgress: (progress: Progress) => void = () => {};
+  #processes: readonly number[] = [];
   readonly #pace: Pace;
   /** What is still to be measured, in order; the first is being measured now. */
   readonly #schedule: { readonly round: number; readonly group: PlannedGroup }[];
@@ -83,7 +84,12 @@ export class Measuring {
     return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
   }
 
-  async measure(onProgress: (progress: Progress) => void): Promise<void> {
+  /** The processes are those that the table's preparation has left running. */
+  async measure(
+    processes: readonly number[],
+    onProgress: (progress: Progress) => void,
+  ): Promise<void> {
+    this.#processes = processes;
     this.#onProgress = onProgress;
     this.#startedAt = performance.now();
     this.#journal.begin();
@@ -136,7 +142,7 @@ export class Measuring {
     group: PlannedGroup,
     failures: readonly SubjectRound[],
   ): Promise<Attempt> {
-    const before = readLoad();
+    const before = readLoad(this.#processes);
     const subjects: SubjectRound[] = [];
     this.#waiting = shuffle(this.#asked(group, failures));
     for (const run of this.#waiting) {
@@ -144,7 +150,7 @@ export class Measuring {
       subjects.push(await this.#measureSubject(group, run));
       this.#waiting = this.#waiting.slice(1);
     }
-    return { load: loadBetween(before, readLoad()), subjects };
+    return { load: loadBetween(before, readLoad(this.#processes)), subjects };
   }
 
   /** The runs of a group without those of subjects that have failed. */
@@ -167,9 +173,13 @@ export class Measuring {
     // A breakdown says nothing about the answer; a second one in a row does.
     if (found.crashed) found = await runCell(what);
     this.#pace.noteRun(cell, run, found.milliseconds);
-    const { ok, note = '', milliseconds, samples, unequal } = found;
-    const measured = { ...run, ok, note, milliseconds: Math.round(milliseconds), samples };
-    return unequal === undefined ? measured : { ...measured, unequal };
+    const { ok, note = '', milliseconds, samples, unequal, unavailable } = found;
+    return {
+      ...run,
+      ...{ ok, note, milliseconds: Math.round(milliseconds), samples },
+      ...(unequal === undefined ? {} : { unequal }),
+      ...(unavailable === undefined ? {} : { unavailable }),
+    };
   }
 
   #tell(round: number, now?: string): void {

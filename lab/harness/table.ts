@@ -34,6 +34,8 @@ export interface Measurement {
    * async context): what it broke. It is shown, and never chosen as the row's best peer.
    */
   readonly unequal?: string;
+  /** Set, with `ok: false` and a note, when what the subject needs is not installed here. */
+  readonly unavailable?: true;
 }
 
 /** How long a cell may take; the quick mode shortens both. */
@@ -67,10 +69,17 @@ export interface Row {
   readonly better: 'higher' | 'lower';
   /** The cell's subjects that this row compares; absent for all of them. */
   readonly subjects?: readonly string[];
+  /** The floor that ours cannot pass, where it can pass others; absent for the nearest. */
+  readonly floor?: string;
   /** What the document published, by subject; absent where it published nothing. */
   readonly published?: Readonly<Record<string, number>>;
   /** One sentence: what the work is and why a reader cares. */
   readonly about: string;
+  /**
+   * Shows this row with the others of the same title as one matrix, a line per subject, instead of
+   * in full: a block is a heading over some of its columns, and has one unit and one direction.
+   */
+  readonly matrix?: { readonly title: string; readonly block: string; readonly column: string };
 }
 
 export interface Table {
@@ -86,7 +95,10 @@ export interface Table {
     readonly bestOf?: number;
   };
   readonly subjects: readonly Subject[];
-  /** The first cell is the document's own; its rows are the document's columns, in their order. */
+  /**
+   * The first cell is the document's own, and its first row the table's picture and first sentence.
+   * The rows with a `column`, of this and other cells, are the document's columns, in their order.
+   */
   readonly cells: readonly Cell[];
   readonly rows: readonly Row[];
   /** Further npm packages that decide the figures (a runtime, a driver); the report names them. */
@@ -94,5 +106,11 @@ export interface Table {
   /** What else the figures depend on, by name; another version starts the run anew. */
   readonly otherVersions?: Readonly<Record<string, string>>;
   /** Brings what the cells need (servers, bundles, drivers) before the first round; prints nothing. */
-  prepare?(report: (line: string) => void): Promise<void>;
+  prepare?(report: (line: string) => void): Promise<Prepared | undefined>;
+}
+
+/** What a table's preparation leaves running for the cells, and ends with the lab. */
+export interface Prepared {
+  /** The ids of its processes. What they use of the processors counts as the lab's own. */
+  readonly processes: readonly number[];
 }

@@ -35,7 +35,7 @@ export function cellSection({ table }: TableOutcome, outcomes: readonly RowOutco
   const failed = first.subjects.filter(({ ok }) => !ok);
   return html`<section class="cell">
 ${outcomes.map((outcome) => rowPart(table.table, outcome))}
-${failed.length > 0 && html`<ul class="failures">${failed.map(({ subject, note }) => html`<li><strong>${subject.name}</strong> failed: ${note}</li>`)}</ul>`}
+${failed.length > 0 && html`<ul class="failures">${failed.map(({ subject, note, unavailable }) => html`<li><strong>${subject.name}</strong> ${unavailable ? note : `failed: ${note}`}</li>`)}</ul>`}
 <p class="conditions">${conditionsOf(first)}<br><code>${repeatCommand({ TABLE: table.table, ROW: first.cell.id, ROUNDS: first.rounds })}</code></p>
 </section>`;
 }
@@ -100,7 +100,7 @@ function figures({ row, subjects, ours, rounds }: RowOutcome): Markup {
     const { subject, version, ok, value, ratio, verdict } = outcome;
     return html`<tr class="${subject.role}${!ok && ' failed'}">
 <th scope="row">${subject.name}${version && html` <span class="version">${version}</span>`}</th>
-<td class="here" data-label="Median">${value ? describeNumber(value.median) : html`<span class="absent">failed</span>`}</td>
+<td class="here" data-label="Median">${value ? describeNumber(value.median) : html`<span class="absent">${outcome.unavailable ? 'not here' : 'failed'}</span>`}</td>
 <td data-label="95&nbsp;% interval">${value ? describeInterval(value) : '–'}</td>
 ${row.published && html`<td class="published" data-label="Published">${describeOptional(row.published[subject.name])}</td>`}
 <td class="ratio ${verdictClass(verdict)}" data-label="${ours?.subject.name ?? 'Ours'} against it">${ratio ? html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span>` : '–'}</td>

@@ -32,7 +32,9 @@ export function describeRow({ row, subjects, rounds }: RowOutcome): string {
   ].join('\n');
 }
 
-function describeSubject({ subject, ok, note, value, ratio, verdict }: SubjectOutcome): string {
+function describeSubject(found: SubjectOutcome): string {
+  const { subject, ok, unavailable, note, value, ratio, verdict } = found;
+  if (unavailable) return note;
   if (!ok || !value) return `failed: ${note}`;
   const figures = `${describeNumber(value.median).padStart(10)}  (${describeInterval(value)})`;
   if (!ratio) return figures;

@@ -4,7 +4,8 @@
  *
  * Where the document published the best of some runs, so does this table: of the first rounds, as
  * many as the document had runs, the one that was best in the first column. The interleaved median
- * of all rounds stands beside it, and the ratio is taken from that.
+ * of all rounds stands beside it, and the ratio is taken from that. A document that published one
+ * run of each of its tests has a table for each of them: `document-tests.ts`.
  */
 import { max, median, min } from 'simple-statistics';
 import {
@@ -13,6 +14,8 @@ import {
   type SubjectOutcome,
   type TableOutcome,
 } from '../harness/outcome.js';
+import { columnOf, nameCell } from './document-cells.js';
+import { documentTests } from './document-tests.js';
 import {
   counted,
   describeNumber,
@@ -25,8 +28,8 @@ import { html, type Markup } from './html.js';
 import { intervalMark, ratioScale } from './interval-mark.js';
 import { verdictClass } from './verdict.js';
 
-export function documentRows({ table, rows }: TableOutcome): readonly RowOutcome[] {
-  return rows.filter(({ cell }) => cell.id === table.cells[0]?.id);
+export function documentRows({ rows }: TableOutcome): readonly RowOutcome[] {
+  return rows.filter(({ row }) => row.column !== undefined);
 }
 
 export function documentTable(outcome: TableOutcome): Markup {
@@ -35,7 +38,8 @@ export function documentTable(outcome: TableOutcome): Markup {
   if (!first) return html``;
   const { document } = outcome.table;
   const bestOf = document.bestOf;
-  const here = bestOf === undefined ? 'here' : `best of ${Math.min(bestOf, first.rounds)} here`;
+  if (bestOf === undefined) return documentTests(rows);
+  const here = `best of ${Math.min(bestOf, first.rounds)} here`;
   const oursName = first.ours?.subject.name ?? 'ours';
   const peers = first.subjects.filter(({ subject }) => subject.role === 'peer');
   const scale = ratioScale(peers.map(({ ratio }) => ratio));
@@ -89,10 +93,6 @@ ${lines.map(line)}
 ${notes(lines)}`;
 }
 
-function nameCell({ subject, version }: SubjectOutcome): Markup {
-  return html`<th scope="row">${subject.name}${version && html` <span class="version">${version}</span>`}</th>`;
-}
-
 /** What was said of all is said once; then how a subject is used, where that was a choice. */
 function notes(lines: readonly SubjectOutcome[]): Markup {
   const measured = lines.filter(({ ok }) => ok);
@@ -104,13 +104,8 @@ function notes(lines: readonly SubjectOutcome[]): Markup {
   return html`<ul class="notes">${shared && html`<li>All: ${shared}</li>`}${ownNotes}</ul>`;
 }
 
-function columnOf(row: RowOutcome | undefined): string {
-  return row?.row.column ?? row?.row.row ?? '';
-}
-
-/** The best of the first rounds by the first column; undefined where the document has no runs. */
-function bestRound(first: RowOutcome, name: string, runs: number | undefined): number | undefined {
-  if (runs === undefined) return undefined;
+/** The best of the first rounds by the first column. */
+function bestRound(first: RowOutcome, name: string, runs: number): number | undefined {
   const subject = first.subjects.find((candidate) => candidate.subject.name === name);
   const rounds = [...(subject?.samples.keys() ?? [])].sort((a, b) => a - b).slice(0, runs);
   const values = rounds.map((round) => valueIn(subject, round) ?? Number.NaN);

@@ -11,13 +11,14 @@ export function machineSection({
   stealShare,
 }: TableOutcome): Markup {
   const { machine, wakeUpMicroseconds, versions } = journal.header;
-  const tools = (table.tools ?? []).map((name) => `${name} ${versions[name]}`);
+  const subjects = new Set(table.subjects.map((subject) => subject.package));
+  const tools = Object.entries(versions).filter(([name]) => !subjects.has(name));
   const facts: [string, string][] = [
     ['Processor', `${machine.cpu}, ${machine.cores} cores`],
     ['Memory', `${machine.memory_gibibytes} GiB`],
     ['System', `${machine.system}, ${machine.kernel}`],
     ['Runtime', `Node ${machine.node}, V8 ${machine.v8}`],
-    ['With', tools.join(', ')],
+    ['With', tools.map(([name, version]) => `${name} ${version}`).join(', ')],
     [
       'Wake-up cost',
       `${describeNumber(wakeUpMicroseconds)} µs to wake a sleeping thread on an idle core`,

@@ -89,7 +89,9 @@ export function drawPicture(outcome: TableOutcome): string {
   const { machine } = outcome.journal.header;
   const where = `${machine.cores} × ${machine.cpu}, Node ${machine.node}`;
   const when = `${counted(row.rounds, 'round')}, ${outcome.date.slice(0, 10)}`;
-  const failed = row.subjects.filter(({ ok }) => !ok).map(({ subject }) => subject.name);
+  const failed = row.subjects
+    .filter(({ ok, unavailable }) => !ok && !unavailable)
+    .map(({ subject }) => subject.name);
   const failures = failed.length === 0 ? '' : `; failed: ${failed.join(', ')}`;
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${head + height + foot}" width="${width}" height="${head + height + foot}" role="img">
 <title>${row.row.row}</title>

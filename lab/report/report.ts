@@ -16,6 +16,7 @@ import { documentRows, documentTable } from './document-table.js';
 import { describeNumber, describeShare } from './format.js';
 import { html, Markup } from './html.js';
 import { machineSection } from './machine-section.js';
+import { matrices } from './matrix.js';
 import { drawPicture } from './picture.js';
 import { rowsTable } from './rows-table.js';
 import { sentencePartsOf } from './sentence.js';
@@ -57,7 +58,9 @@ function tableSection(outcome: TableOutcome): Markup {
   const { table, rows, rounds, journal, date, foreignShare } = outcome;
   const { before, figure, after, interval } = sentencePartsOf(outcome);
   const { machine } = journal.header;
-  const others = rows.filter((row) => !documentRows(outcome).includes(row));
+  const others = rows.filter(
+    (row) => !documentRows(outcome).includes(row) && row.row.matrix === undefined,
+  );
   return html`<article id="${table.table}">
 <p class="eyebrow">${table.title}</p>
 <h1>${before}<em>${figure}</em>${after}${interval ? html` <small>(${interval}).</small>` : '.'}</h1>
@@ -66,11 +69,12 @@ function tableSection(outcome: TableOutcome): Markup {
 <p class="source">From <a href="${table.document.source}">${table.document.title}</a>. Published figures are another machine's; compare within a column, not across.</p>
 ${documentTable(outcome)}
 ${others.length > 0 && html`<h2>All other rows</h2>${rowsTable(table.table, others)}`}
+${matrices(rows)}
 <h2>Row by row</h2>
 ${table.cells.map((cell) =>
   cellSection(
     outcome,
-    rows.filter((row) => row.cell === cell),
+    rows.filter(({ row, cell: own }) => own === cell && row.matrix === undefined),
   ),
 )}
 <h2>Machine</h2>

@@ -55,6 +55,20 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .document th, .document td { padding-left: 0.45rem; padding-right: 0.45rem; }
 .document th:first-child { padding-left: 0; }
 .document thead tr:first-child th { border-bottom: 0; padding-bottom: 0; color: var(--ink); font-weight: 500; }
+.document caption { max-width: 60em; }
+.tests { font-size: 0.75rem; }
+.tests th, .tests td { padding-left: 0.3rem; padding-right: 0.3rem; }
+.tests td.ratio + td { border-left: 1px solid var(--line); }
+.tests .version { display: block; font-size: 0.75rem; }
+.tests tbody th { min-width: 9rem; }
+.matrix-title { margin: 2.5rem 0 0.25rem; }
+.matrix { font-size: 0.8125rem; }
+.matrix th, .matrix td { padding: 0.4rem 0.3rem; }
+.matrix th:first-child { padding-left: 0; }
+.matrix .block { border-left: 1px solid var(--line); padding-left: 0.6rem; }
+.matrix thead tr:first-child th { border-bottom: 0; color: var(--ink); text-align: left; }
+.matrix .faster, .source .faster { color: var(--faster); }
+.matrix .slower, .source .slower { color: var(--slower); }
 tbody th { font-weight: 400; white-space: normal; }
 tr.ours th, tr.ours .here { font-weight: 600; color: var(--ours-text); }
 tr.floor th, tr.floor .here { color: var(--floor-text); }

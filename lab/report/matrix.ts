@@ -1,0 +1,55 @@
+/**
+ * Rows that stand beside a main one, many to a table: a line per subject, a column per row, under
+ * headings that say what is counted. For the full figures there is the results file.
+ *
+ * Invariant: a figure is coloured only where the row's verdict on that subject is significant, and
+ * then as everywhere on the page: for ours or against it.
+ */
+import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
+import { counted } from './format.js';
+import { html, type Markup } from './html.js';
+import { verdictClass } from './verdict.js';
+
+const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+
+export function matrices(outcomes: readonly RowOutcome[]): readonly Markup[] {
+  const titles = new Set(outcomes.flatMap(({ row }) => row.matrix?.title ?? []));
+  return [...titles].map((title) =>
+    matrix(
+      title,
+      outcomes.filter(({ row }) => row.matrix?.title === title),
+    ),
+  );
+}
+
+function matrix(title: string, rows: readonly RowOutcome[]): Markup {
+  const blocks = [...new Set(rows.map(({ row }) => row.matrix?.block ?? ''))].map((block) =>
+    rows.filter(({ row }) => row.matrix?.block === block),
+  );
+  const lines = new Map(
+    rows.flatMap(({ subjects }) => subjects).map((found) => [found.subject.name, found]),
+  );
+  const ours = rows[0]?.ours?.subject.name ?? 'ours';
+  return html`<h3 class="matrix-title">${title}</h3>
+<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.</p>
+<div class="scroll"><table class="matrix">
+<thead>
+<tr><th rowspan="2" scope="col">Library</th>${blocks.map((block) => html`<th colspan="${block.length}" scope="colgroup" class="block">${block[0]?.row.matrix?.block}; ${block[0]?.row.better} is better</th>`)}</tr>
+<tr>${blocks.map((block) => block.map(({ row }, index) => html`<th scope="col"${index === 0 && html` class="block"`}>${row.matrix?.column}</th>`))}</tr>
+</thead>
+<tbody>
+${[...lines.values()].map(
+  (line) => html`<tr class="${line.subject.role}">
+<th scope="row">${line.subject.name}</th>
+${blocks.map((block) => block.map((row, index) => figure(row, line, index === 0)))}
+</tr>`,
+)}
+</tbody>
+</table></div>`;
+}
+
+function figure({ row, subjects }: RowOutcome, line: SubjectOutcome, isFirst: boolean): Markup {
+  const found = subjects.find(({ subject }) => subject.name === line.subject.name);
+  const classes = [isFirst ? 'block' : '', found ? verdictClass(found.verdict) : ''];
+  return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${row.matrix?.block}, ${row.matrix?.column}">${found?.value ? threeDigits.format(found.value.median) : '–'}</td>`;
+}

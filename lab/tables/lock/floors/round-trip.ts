@@ -1,0 +1,24 @@
+import { defineSubject } from '../subject.js';
+import { connectIoredis } from '../subjects/clients.js';
+import { Queue } from './queue.js';
+
+/** What the server answers is empty: nothing is locked, and so nothing is looked up. */
+export default defineSubject({
+  name: 'a PING per hand-over',
+  role: 'floor',
+  note: 'The same queue with a PING to the server at each hand-over, and one more where nobody had to wait: the floor of a lock that hands over through the server.',
+  async connect(address) {
+    const redis = await connectIoredis(address);
+    const queue = new Queue();
+    return {
+      async lock() {
+        if (!(await queue.enter())) await redis.ping();
+      },
+      async unlock() {
+        await redis.ping();
+        queue.leave();
+      },
+      close: async () => redis.disconnect(),
+    };
+  },
+});

@@ -1,0 +1,168 @@
+# The document's tests 1 and 2 with its own library, redis-em-mutex, in fibers on EventMachine: the same
+# work as workloads/take-turns.ts and workloads/write-and-read.ts, by the same key sets.
+#
+# Prints one line of JSON: samples by measure. Invariant: it ends with an error, and prints no figures,
+# if two were inside at once, if a turn was lost, or if a value read is not the one written.
+
+require 'json'
+require 'optparse'
+
+options = { milliseconds: 1000 }
+OptionParser.new do |parser|
+  parser.on('--gems FOLDER') { |folder| options[:gems] = folder }
+  parser.on('--check') { options[:check] = true }
+  parser.on('--handler NAME') { |name| options[:handler] = name.to_sym }
+  parser.on('--test NAME') { |name| options[:test] = name }
+  parser.on('--url URL') { |url| options[:url] = url }
+  parser.on('--milliseconds NUMBER', Integer) { |number| options[:milliseconds] = number }
+end.parse!
+
+$LOAD_PATH.unshift(*Dir[File.join(options.fetch(:gems), 'gems', '*', 'lib')])
+
+begin
+  require 'em-synchrony'
+  require 'redis'
+  # The driver says at each start that it will be gone from the next version of the gem.
+  Redis.silence_deprecations = true if Redis.respond_to?(:silence_deprecations=)
+  require 'redis/connection/synchrony'
+  require 'redis-em-mutex'
+rescue LoadError => error
+  abort "the Ruby library #{error.path}"
+end
+exit if options[:check]
+
+KEY_SETS = [1, 2, 3, 5, 10].freeze
+TURNS = 1000
+DOCUMENT_SECONDS = 5.0
+COMMANDS_PER_TURN = 4
+
+def now
+  Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
+# Exactly one inside, and none lost.
+class Judge
+  attr_reader :turns
+
+  def initialize
+    @inside = 0
+    @turns = 0
+  end
+
+  def turn
+    abort "let somebody in while another was inside" unless @inside.zero?
+    @inside += 1
+    yield if block_given?
+    @turns += 1
+    @inside -= 1
+  end
+end
+
+# Runs the block in so many fibers at once, until all have ended.
+def in_fibers(count)
+  caller = Fiber.current
+  left = count
+  count.times do |index|
+    Fiber.new do
+      yield index
+      left -= 1
+      caller.resume if left.zero?
+    end.resume
+  end
+  Fiber.yield if left.positive?
+end
+
+def jain(shares)
+  shares.sum.to_f**2 / (shares.size * shares.sum { |share| share * share })
+end
+
+def slowest(waits)
+  sorted = waits.sort
+  { p99: sorted[((sorted.size - 1) * 0.99).round] * 1000, longest: sorted.last * 1000 }
+end
+
+def locked(names, waits)
+  mutex = Redis::EM::Mutex.new(*names)
+  asked_at = now
+  mutex.lock
+  waits << now - asked_at
+  yield
+  abort 'lost a lock' unless mutex.unlock!
+end
+
+def take_turns(pool, size)
+  judge = Judge.new
+  waits = []
+  shares = Array.new(10, 0)
+  left = TURNS
+  started_at = now
+  in_fibers(shares.size) do |index|
+    while left.positive?
+      left -= 1
+      locked(pool.sample(size), waits) { judge.turn { shares[index] += 1 } }
+    end
+  end
+  seconds = now - started_at
+  abort "counted #{judge.turns} turns of #{TURNS}" unless judge.turns == TURNS
+  [{ seconds: seconds, fairness: jain(shares), **slowest(waits) }, TURNS, 0]
+end
+
+def write_and_read(pool, size, redis, seconds)
+  judge = Judge.new
+  waits = []
+  shares = Array.new(100, 0)
+  delays = (1..100).map { |index| 0.001 + index / 100_000.0 }.shuffle
+  afterwards = 0
+  ends_at = now + seconds
+  in_fibers(shares.size) do |index|
+    while now < ends_at
+      EM::Synchrony.sleep(delays[index])
+      locked(pool.sample(size), waits) do
+        judge.turn do
+          value = rand(1_000_000)
+          redis.set('written-and-read', value)
+          redis.incr('written-and-read')
+          read = redis.get('written-and-read').to_i
+          redis.del('written-and-read')
+          abort "wrote #{value}, and read #{read} after one increment" unless read == value + 1
+          shares[index] += 1
+        end
+      end
+      afterwards += 1 if now >= ends_at
+    end
+  end
+  count = (judge.turns - afterwards) * DOCUMENT_SECONDS / seconds + afterwards
+  [{ count: count, fairness: jain(shares), **slowest(waits) }, judge.turns, judge.turns * COMMANDS_PER_TURN]
+end
+
+EM.epoll
+# A timer that was called off counts until it would have fired.
+EM.set_max_timers(5_000_000)
+EM.synchrony do
+  Redis::EM::Mutex.setup(
+    url: options[:url], size: 10, expire: 10_000, ns: 'document', handler: options[:handler]
+  )
+  redis = Redis.new(url: options[:url], driver: :synchrony)
+  executed = -> { redis.info('stats')['total_commands_processed'].to_i }
+  samples = Hash.new { |all, measure| all[measure] = [] }
+  seconds = options[:milliseconds] / 1000.0
+
+  KEY_SETS.each do |size|
+    pool = (1..2 * size - 1).map { |index| "#{options[:test]}:#{size}:#{index}" }
+    before = executed.call
+    found, turns, own =
+      if options[:test] == 'test-1'
+        take_turns(pool, size)
+      else
+        write_and_read(pool, size, redis, seconds)
+      end
+    load = (executed.call - before - 1 - own) / turns.to_f
+    found.merge(executed: load).each do |measure, value|
+      samples["#{size}/#{2 * size - 1} #{measure}"] << value
+    end
+  end
+  puts JSON.generate(samples)
+  $stdout.flush
+  # Stopping its watcher fails with this version of the client.
+  exit!(true)
+end

@@ -1,0 +1,66 @@
+/** One process of the stress test: visits all keys in an order of its own, and reports each visit. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TimeoutError } from 'pointsman';
+import { RedisMutex } from 'pointsman/redis';
+import { shuffle } from 'simple-statistics';
+import type { Address } from '../subject.js';
+import { connectIoredis } from '../subjects/clients.js';
+
+export interface Orders {
+  readonly address: Address;
+  readonly tries: number;
+  readonly sleepMilliseconds: number;
+  readonly keys: number;
+}
+
+export interface Report {
+  readonly succeeded: number;
+  readonly failures: number;
+  /** Keys that were never had. */
+  readonly givenUp: number;
+}
+
+const { address, tries, sleepMilliseconds, keys }: Orders = JSON.parse(process.argv[2] ?? '');
+const redis = await connectIoredis(address);
+const mutex = new RedisMutex(redis, { ttl: 2 * sleepMilliseconds });
+const left = shuffle(Array.from({ length: keys }, (_, index) => `stress:${index}`)).map((key) => ({
+  key,
+  failures: 0,
+}));
+const report = { succeeded: 0, failures: 0, givenUp: 0 };
+
+for (let next = left.shift(); next; next = left.shift()) {
+  if (await visited(next.key)) {
+    report.succeeded += 1;
+  } else {
+    report.failures += 1;
+    next.failures += 1;
+    if (next.failures < tries) left.push(next);
+    else report.givenUp += 1;
+  }
+  process.send?.(report);
+}
+await mutex.close();
+redis.disconnect();
+process.disconnect?.();
+
+/** False when the lock could not be had in time. */
+async function visited(key: string): Promise<boolean> {
+  try {
+    const guard = await mutex.lock(key, { timeout: sleepMilliseconds });
+    await holdAndCheck(`${key}:widget`);
+    await guard.release();
+    return true;
+  } catch (error) {
+    if (error instanceof TimeoutError) return false;
+    throw error;
+  }
+}
+
+async function holdAndCheck(widget: string): Promise<void> {
+  const value = String(Math.random());
+  await redis.set(widget, value);
+  await sleep(sleepMilliseconds);
+  const found = await redis.get(widget);
+  if (found !== value) throw new Error(`Value mismatch: ${widget} is ${found}, expected ${value}`);
+}

@@ -1,0 +1,244 @@
+/**
+ * The table `lock`: the published benchmark of a mutex on Redis that locks several keys at once, and
+ * what a time alone does not show: who starves, what it costs the server, and how it goes among
+ * several processes.
+ */
+import type { Row, Subject, Table } from '../../harness/table.js';
+import { loopsCell } from './cells/loops.js';
+import { test1Cell } from './cells/test-1.js';
+import { test2Cell } from './cells/test-2.js';
+import { nameOf, type Setting, settings } from './loops/shared.js';
+import { announce, findServer, startServer } from './server.js';
+import {
+  contenders,
+  fastestSubjects,
+  foreignSubjects,
+  handOverInProcess,
+  roundTrip,
+  subjects,
+} from './subjects/index.js';
+import { pureHandler, scriptHandler } from './subjects/redis-em-mutex.js';
+import { type KeySet, keySets } from './workloads/keys.js';
+
+/** Those that do the document's tests. */
+const contestants = [...contenders, ...foreignSubjects];
+
+/** What the document published, in the order of its key sets: script handler, pure handler. */
+const publishedSeconds = [
+  [0.530289, 0.869947],
+  [0.664696, 1.044803],
+  [0.803888, 1.267044],
+  [1.040182, 1.576557],
+  [1.767735, 2.123451],
+];
+const publishedCounts = [
+  [4679, 3086],
+  [4410, 2556],
+  [3428, 2423],
+  [3279, 1997],
+  [2285, 1715],
+];
+
+function byHandler([script, pure]: readonly number[] = []): Record<string, number> {
+  return { [scriptHandler.name]: script ?? 0, [pureHandler.name]: pure ?? 0 };
+}
+
+function test1Row({ name, size }: KeySet, index: number): Row {
+  return {
+    row: `test 1, ${name}`,
+    column: `keys: ${name}`,
+    cell: test1Cell.id,
+    measure: `${name} seconds`,
+    unit: 's',
+    better: 'lower',
+    floor: handOverInProcess.name,
+    published: byHandler(publishedSeconds[index]),
+    about:
+      size === 1
+        ? 'Ten tasks of one process lock and unlock one key 1,000 times, without a pause: what handing over costs.'
+        : `The same with ${size} of ${2 * size - 1} keys at once, drawn afresh for each of the 1,000 turns.`,
+  };
+}
+
+function test2Row({ name, size }: KeySet, index: number): Row {
+  return {
+    row: `test 2, ${name}`,
+    column: `keys: ${name}`,
+    cell: test2Cell.id,
+    measure: `${name} count`,
+    unit: 'turns in 5 s',
+    better: 'higher',
+    floor: handOverInProcess.name,
+    published: byHandler(publishedCounts[index]),
+    about:
+      size === 1
+        ? 'A hundred tasks sleep 1 to 2 ms, lock one key, change a value with four commands in turn and unlock, for 5 s; measured for less and scaled.'
+        : `The same with ${size} of ${2 * size - 1} keys at once, drawn afresh for each turn.`,
+  };
+}
+
+interface Beside {
+  readonly measure: string;
+  readonly block: string;
+  readonly unit: string;
+  readonly better: 'higher' | 'lower';
+  readonly about: string;
+}
+
+const waits: readonly Beside[] = [
+  {
+    measure: 'p99',
+    block: 'p99 wait, ms',
+    unit: 'ms',
+    better: 'lower',
+    about: 'One turn in a hundred waits longer for its lock than this.',
+  },
+  {
+    measure: 'longest',
+    block: 'longest wait, ms',
+    unit: 'ms',
+    better: 'lower',
+    about: 'The longest that a turn waited for its lock.',
+  },
+];
+
+const load: readonly Beside[] = [
+  {
+    measure: 'sent',
+    block: 'commands sent per turn',
+    unit: 'commands',
+    better: 'lower',
+    about: 'What the lock sends to the server for one turn, a script counting as one command.',
+  },
+  {
+    measure: 'executed',
+    block: 'commands executed per turn',
+    unit: 'commands',
+    better: 'lower',
+    about: 'What the server executes for one turn, each command inside a script counting too.',
+  },
+];
+
+function fairnessAmong(whom: string): Beside {
+  return {
+    measure: 'fairness',
+    block: `fairness among ${whom}`,
+    unit: "Jain's index",
+    better: 'higher',
+    about: `How evenly the turns were shared among ${whom}: 1 is even, 1 divided by their number is one for all.`,
+  };
+}
+
+/** Rows that stand beside the main ones of a cell, as one matrix. */
+function matrix(
+  title: string,
+  cell: string,
+  main: readonly { readonly name: string; readonly column: string }[],
+  beside: readonly Beside[],
+  among: readonly Subject[],
+): Row[] {
+  return beside.flatMap(({ measure, block, unit, better, about }) =>
+    main.map(({ name, column }) => ({
+      row: `${cell}, ${name}: ${block}`,
+      matrix: { title, block, column },
+      cell,
+      measure: `${name} ${measure}`,
+      unit,
+      better,
+      subjects: among
+        // What a program in another language sends is not seen here.
+        .filter((subject) => measure !== 'sent' || !isForeign(subject))
+        .map((subject) => subject.name),
+      about,
+    })),
+  );
+}
+
+const isForeign = ({ name }: Subject) => foreignSubjects.some((other) => other.name === name);
+
+const keySetColumns = keySets.map(({ name }) => ({ name, column: name }));
+
+function besideLoops(pauseMilliseconds: number, title: string): Row[] {
+  const columns = settings
+    .filter((setting) => setting.pauseMilliseconds === pauseMilliseconds)
+    .map((setting) => ({
+      name: nameOf(setting),
+      column: `${setting.loops} loops, ${setting.keySet}`,
+    }));
+  const beside = [...waits, fairnessAmong('the loops'), ...load];
+  return matrix(title, loopsCell.id, columns, beside, fastestSubjects);
+}
+
+function loopsRow(setting: Setting): Row {
+  const { loops, keySet, pauseMilliseconds } = setting;
+  const name = nameOf(setting);
+  const keys = keySet === '1/1' ? 'one key' : '5 of 9 keys';
+  return {
+    row: name,
+    cell: loopsCell.id,
+    measure: `${name} perSecond`,
+    unit: 'turns/s',
+    better: 'higher',
+    about:
+      pauseMilliseconds === 0
+        ? `${loops} event loops, each with its own connections as a process has, and ten tasks each lock ${keys} without a pause.`
+        : `${loops} event loops with ten tasks each, which pause 1 ms, lock ${keys} and stay inside for 1 ms: as real work does.`,
+  };
+}
+
+const table: Table = {
+  table: 'lock',
+  title: 'Locks on Redis',
+  headline: { ours: "Pointsman's Redis mutex", where: 'in 1,000 locks of one key by ten tasks' },
+  document: {
+    title: 'BENCHMARK of redis-em-mutex 0.3.1',
+    source: 'https://github.com/royaltm/redis-em-mutex/blob/master/BENCHMARK.md',
+  },
+  subjects,
+  cells: [test1Cell, test2Cell, loopsCell],
+  rows: [
+    ...keySets.map(test1Row),
+    ...keySets.map(test2Row),
+    {
+      row: 'uncontended',
+      cell: test1Cell.id,
+      measure: 'uncontended',
+      subjects: [...contenders, roundTrip].map(({ name }) => name),
+      unit: 'µs',
+      better: 'lower',
+      about:
+        'One task locks one key and unlocks it, nobody else is there: what a lock costs on most days.',
+    },
+    ...settings.map(loopsRow),
+    ...matrix(
+      'Test 1: who waits',
+      test1Cell.id,
+      keySetColumns,
+      [...waits, fairnessAmong('the 10 tasks')],
+      contestants,
+    ),
+    ...matrix('Test 1: load on the server', test1Cell.id, keySetColumns, load, contestants),
+    ...matrix(
+      'Test 2: who waits',
+      test2Cell.id,
+      keySetColumns,
+      [...waits, fairnessAmong('the 100 tasks')],
+      contestants,
+    ),
+    ...matrix('Test 2: load on the server', test2Cell.id, keySetColumns, load, contestants),
+    ...besideLoops(0, 'Several event loops, without a pause'),
+    ...besideLoops(1, 'Several event loops, 1 ms inside and 1 ms out'),
+  ],
+  tools: ['ioredis', 'redis'],
+  get otherVersions() {
+    const { program, version } = findServer();
+    return { [program]: version };
+  },
+  async prepare(report) {
+    const { address, process } = await startServer(report);
+    announce(address);
+    return { processes: [process] };
+  },
+};
+
+export default table;

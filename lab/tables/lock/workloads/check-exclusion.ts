@@ -1,0 +1,35 @@
+/**
+ * Before anything is timed: turns that last a round trip to the server, so that whoever comes in
+ * too early is certain to be seen.
+ */
+import type { Redis } from 'ioredis';
+import { Judge } from '../judge.js';
+import type { LockClient } from '../subject.js';
+import { within } from './watch.js';
+
+const tasks = 5;
+const turnsEach = 2;
+const patienceMilliseconds = 10_000;
+
+export async function checkExclusion(
+  client: LockClient,
+  control: Redis,
+  draw: () => string[],
+): Promise<void> {
+  const judge = new Judge();
+
+  async function task(): Promise<void> {
+    for (let turn = 0; turn < turnsEach; turn++) {
+      const held = await client.lock(draw());
+      await judge.turn(() => control.ping());
+      await client.unlock(held);
+    }
+  }
+
+  await within(
+    patienceMilliseconds,
+    Promise.all(Array.from({ length: tasks }, task)),
+    () => `${judge.turns} of ${tasks * turnsEach} turns taken`,
+  );
+  judge.check(tasks * turnsEach);
+}

@@ -1,0 +1,20 @@
+/**
+ * What stands beside a rate or a time: how long the slowest waits were and how evenly the turns
+ * were shared out.
+ */
+import { quantileSorted, sum } from 'simple-statistics';
+
+/** Jain's index: 1 when all had the same number of turns, 1 / n when one of n had them all. */
+export function fairness(turns: readonly number[]): number {
+  const squares = sum(turns.map((count) => count * count));
+  return squares === 0 ? Number.NaN : sum([...turns]) ** 2 / (turns.length * squares);
+}
+
+/** In milliseconds: the wait that 1 % of the turns exceeded, and the longest. */
+export function slowestWaits(waits: Float64Array): {
+  readonly p99: number;
+  readonly longest: number;
+} {
+  const sorted = waits.slice().sort() as unknown as number[];
+  return { p99: quantileSorted(sorted, 0.99), longest: quantileSorted(sorted, 1) };
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import handOverInProcess from '../floors/hand-over-in-process.js';
+import { Judge } from '../judge.js';
+import type { LockClient } from '../subject.js';
+import { fairness, slowestWaits } from './fairness.js';
+import { drawFrom, keySets } from './keys.js';
+import { takeTurns } from './take-turns.js';
+import { within } from './watch.js';
+
+const draw = () => ['a'];
+
+describe('the judge', () => {
+  it('fails a lock that lets two in at once', async () => {
+    const open: LockClient = {
+      lock: async () => {},
+      unlock: async () => {},
+      close: async () => {},
+    };
+    await expect(takeTurns(open, draw, 100)).rejects.toThrow(/while another was inside/);
+  });
+
+  it('passes one that does not, and counts its turns', async () => {
+    const queue = await handOverInProcess.connect({ host: '', port: 0 });
+    const taken = await takeTurns(queue, draw, 100);
+    expect(taken.fairness).toBe(1);
+    expect(taken.longest).toBeGreaterThanOrEqual(taken.p99);
+  });
+
+  it('notices an update that was lost', async () => {
+    const judge = new Judge();
+    await Promise.all([judge.turn(undefined), judge.turn(undefined)]);
+    expect(judge.turns).toBe(1);
+  });
+
+  it('sees in another thread what this one does', async () => {
+    const [here, there] = [new Judge(), new Judge()];
+    const same = new Judge(here.memory);
+    await here.turn(undefined);
+    expect([same.turns, there.turns]).toEqual([1, 0]);
+  });
+});
+
+describe('key sets', () => {
+  it('are drawn from all keys, without a repeat, and always have one in common', () => {
+    for (const keySet of keySets) {
+      const next = drawFrom(keySet, 'k');
+      const drawn = Array.from({ length: 200 }, next);
+      expect(new Set(drawn.flat()).size).toBe(2 * keySet.size - 1);
+      for (const [index, keys] of drawn.entries()) {
+        expect(new Set(keys).size).toBe(keySet.size);
+        expect(keys.some((key) => drawn[(index + 1) % drawn.length]?.includes(key))).toBe(true);
+      }
+    }
+  });
+});
+
+describe('beside a rate', () => {
+  it('stands how evenly the turns were shared', () => {
+    expect(fairness([5, 5, 5, 5])).toBe(1);
+    expect(fairness([20, 0, 0, 0])).toBe(0.25);
+  });
+
+  it('stand the slowest waits, in any order', () => {
+    const waits = Float64Array.from({ length: 101 }, (_, index) => (index * 37) % 101);
+    expect(slowestWaits(waits)).toEqual({ p99: 99, longest: 100 });
+  });
+});
+
+it('ends what would never end, and says how far it came', async () => {
+  const never = new Promise(() => {});
+  await expect(within(1, never, () => '3 of 5 turns')).rejects.toThrow(
+    '3 of 5 turns after 0.001 s',
+  );
+});
