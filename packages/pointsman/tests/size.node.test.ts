@@ -7,24 +7,27 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import * as pointsman from 'pointsman';
+import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
 const semaphoreBudget = 2_000;
 const entryBudget = 2_750;
+const redisBudget = 17_500;
 
 interface Size {
   readonly minified: number;
   readonly compressed: number;
 }
 
-async function sizeOf(names: readonly string[]): Promise<Size> {
+async function sizeOf(names: readonly string[], entry = 'pointsman'): Promise<Size> {
   const { outputFiles } = await build({
     stdin: {
-      contents: `export { ${names.join(', ')} } from 'pointsman';`,
+      contents: `export { ${names.join(', ')} } from '${entry}';`,
       resolveDir: fileURLToPath(new URL('.', import.meta.url)),
     },
     bundle: true,
+    external: ['node:*'],
     minify: true,
     format: 'esm',
     target: 'es2022',
@@ -58,4 +61,11 @@ test(`the whole entry takes at most ${entryBudget} bytes`, async () => {
   lines.push(`everything: ${before} B gzip of ${entryBudget} B`);
   console.log(lines.join('\n'));
   expect(before).toBeLessThanOrEqual(entryBudget);
+});
+
+test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(redis), 'pointsman/redis');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${redisBudget} B`;
+  console.log(`pointsman/redis: ${sizes}, without its scripts`);
+  expect(compressed).toBeLessThanOrEqual(redisBudget);
 });

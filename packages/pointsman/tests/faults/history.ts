@@ -62,7 +62,9 @@ export class HistoryWriter {
     hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'validAtEntry'>,
   ): void {
     const { id, requested, entered, token, validAtEntry, keys } = hold;
-    this.#write(`enter ${id} ${entered} ${requested} ${token} ${flag(validAtEntry)} ${keys.join()}`);
+    this.#write(
+      `enter ${id} ${entered} ${requested} ${token} ${flag(validAtEntry)} ${keys.join()}`,
+    );
   }
 
   seen(id: number, at: number, valid: boolean): void {
@@ -132,7 +134,8 @@ export function parseHistory(client: string, text: string): History {
       continue;
     }
     const hold = holds.get(Number(id));
-    if (!hold) throw new Error(`a line of ${client} speaks of a lock that was not entered: ${line}`);
+    if (!hold)
+      throw new Error(`a line of ${client} speaks of a lock that was not entered: ${line}`);
     if (kind === 'seen' || kind === 'leave') {
       if (rest[0] === '1') {
         if (hold.lost === undefined) hold.lastValid = at;

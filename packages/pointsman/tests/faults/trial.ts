@@ -14,6 +14,7 @@ import type { Work } from './client/calls.js';
 import { ClientProcess } from './client/process.js';
 import { type History, type Hold, now } from './history.js';
 import { judge, type Kind, type Violation } from './judge.js';
+import { keysOf } from './keys.js';
 import { type Outcome, summed } from './outcome.js';
 import type { Setting, Waiting } from './subjects/subject.js';
 
@@ -178,6 +179,7 @@ export class Trial {
   async finish(): Promise<Hold[]> {
     this.note('no more faults');
     await Promise.all(this.clients.map((client) => this.settle(client)));
+    await Promise.all(this.clients.map((client) => this.#prove(client)));
     const figures = await Promise.all(this.clients.map((client) => client.call('figures')));
     this.#rejected = summed(figures.map(({ rejected }) => rejected));
     await Promise.all(this.clients.map((client) => this.#close(client)));
@@ -218,6 +220,15 @@ export class Trial {
     await rm(this.#folder, { recursive: true });
   }
 
+  /** A lock that refused everybody for ever would break no other promise. */
+  async #prove(client: ClientProcess): Promise<void> {
+    const limit = 3 * this.terms.ttl + 2 * lateness;
+    if (!(await client.call('prove', [keysOf(0), keysOf(1), keysOf(2)], limit))) {
+      const text = `${client.name} got no lock within ${limit} ms when everything was well again`;
+      this.violation('stranded', text);
+    }
+  }
+
   async #close(client: ClientProcess): Promise<void> {
     const limit = this.terms.ttl + 2 * lateness;
     const closed = client.call('close').then(
@@ -243,9 +254,12 @@ export class Trial {
   #trace({ kind, text, at = now(), holds = [] }: Violation): string {
     const from = Math.min(at, ...holds.map(({ requested }) => requested)) - 2e6 * this.terms.ttl;
     const until = Math.max(at, ...holds.map((hold) => hold.lastValid ?? hold.entered));
-    const around = this.#events.filter((event) => event.at >= from && event.at <= until);
+    const around =
+      holds.length > 0
+        ? this.#events.filter((event) => event.at >= from && event.at <= until)
+        : this.#events.filter((event) => event.at <= at).slice(-5);
     return [
-      `${kind}: ${text} (at ${this.#time(at)})`,
+      `${kind}: ${text} (${this.terms.handler}, at ${this.#time(at)})`,
       ...holds.map((hold) => `  ${this.#describe(hold)}`),
       ...around.map((event) => `  ${this.#time(event.at)} ${event.text}`),
     ].join('\n');

@@ -13,6 +13,12 @@ export const modes = ['local', 'strict'] as const;
 /** Every way in which a mutex can work. */
 export const ways = handlers.flatMap((handler) => modes.map((mode) => ({ handler, mode })));
 
+/** Two of them that differ in both, for what takes long. */
+export const twoWays = [
+  { handler: 'script', mode: 'local' },
+  { handler: 'pure', mode: 'strict' },
+] as const;
+
 /** How patiently a test waits for what must come. */
 export const soon = { interval: 5, timeout: 5_000 };
 

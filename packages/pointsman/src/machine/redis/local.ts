@@ -10,8 +10,8 @@
  * - Turns that share a key go in in the order in which they came.
  * - A key is owned through one claim, and by the time a claim is asked for, nothing else that the same
  *   turn needs is kept back: there is no holding while waiting.
- * - When somebody elsewhere waits for a claim, what nobody is inside with goes back at once and the
- *   rest within a slice of hand-overs; but each claim serves at least one turn.
+ * - When somebody elsewhere waits for a claim, what nobody here wants goes back at once, and all that
+ *   nobody is inside with when a slice of time is over; but each claim serves at least one turn.
  * - After a burst of hand-overs the event loop gets its turn, or news from the server would never be
  *   read: a lock that is released at once never leaves the microtask queue by itself.
  *
@@ -181,13 +181,10 @@ export class LocalQueue implements Queue {
     const { claim } = standing;
     this.#remove(turn, standing);
     if (claim !== undefined) void this.session.giveBack(claim, claim.keys, true);
-    const released: Line[] = [];
-    for (const { line } of standing.places) {
-      if (line.claim === undefined || line.taken) continue;
-      if (line.claim.deadline !== undefined || this.#isIdle(line.claim)) released.push(line);
-      else if (line.first === undefined) this.#releaseSoon(line);
-    }
-    return this.#release(released);
+    const claims = new Set<LocalClaim>();
+    for (const { line } of standing.places) if (line.claim !== undefined) claims.add(line.claim);
+    if (claims.size === 1) for (const only of claims) return this.#settle(only);
+    return Promise.all([...claims].map((each) => this.#settle(each))).then(() => {});
   }
 
   /** @internal The server has granted a claim. */
@@ -196,7 +193,7 @@ export class LocalQueue implements Queue {
       this.#nextToken = token;
       this.#lastToken = token + TOKENS - 1;
     }
-    if (contended) claim.deadline = performance.now() + SLICE;
+    if (contended) this.#limit(claim);
     const asking = this.#standings.get(claim.turn);
     if (asking?.claim === claim) asking.claim = undefined;
     for (const key of [...claim.keys, ...extra]) {
@@ -205,17 +202,15 @@ export class LocalQueue implements Queue {
       claim.lines.add(line);
     }
     for (const line of claim.lines) this.#considerFirst(line);
-    const unused = [...claim.lines].filter((line) => !line.taken);
-    if (claim.deadline !== undefined || this.#isIdle(claim)) void this.#release(unused);
-    else for (const line of unused) if (line.first === undefined) this.#releaseSoon(line);
+    void this.#settle(claim);
   }
 
   /** @internal Somebody elsewhere waits for a key of this claim. */
   _revoked(claim: LocalClaim): void {
     if (claim.deadline !== undefined) return;
     this.#metrics.revocations++;
-    claim.deadline = performance.now() + SLICE;
-    void this.#release([...claim.lines].filter((line) => !line.taken));
+    this.#limit(claim);
+    void this.#settle(claim);
   }
 
   /** @internal A claim that was held or asked for exists no more. */
@@ -224,8 +219,8 @@ export class LocalQueue implements Queue {
     claim.lines.clear();
     const asking = this.#standings.get(claim.turn);
     if (asking?.claim === claim) asking.claim = undefined;
+    for (const line of lines) line.claim = undefined;
     for (const line of lines) {
-      line.claim = undefined;
       const turn = line.taken ? line.first?.turn : undefined;
       const standing = turn && this.#standings.get(turn);
       if (turn === undefined || standing === undefined) continue;
@@ -238,7 +233,9 @@ export class LocalQueue implements Queue {
         this.#consider(turn, standing);
       }
     }
-    if (asking !== undefined) this.#consider(claim.turn, asking);
+    // If its turn was inside, that is over.
+    const still = this.#standings.get(claim.turn);
+    if (still !== undefined) this.#consider(claim.turn, still);
     for (const line of lines) this.#tidy(line);
   }
 
@@ -394,10 +391,23 @@ export class LocalQueue implements Queue {
     for (const first of firsts) this.#consider(first, this.#standings.get(first) as Standing);
   }
 
-  /** Whether nobody here wants any key of the claim. */
-  #isIdle(claim: LocalClaim): boolean {
-    for (const line of claim.lines) if (line.first !== undefined) return false;
-    return true;
+  /** Lets a claim be handed on for a slice of time, and no longer also if somebody stays inside. */
+  #limit(claim: LocalClaim): void {
+    claim.deadline = performance.now() + SLICE;
+    setTimeout(() => void this.#settle(claim), SLICE + 1).unref();
+  }
+
+  /** Gives back what this process may not or need not keep of a claim. */
+  #settle(claim: LocalClaim): Promise<void> {
+    const free = [...claim.lines].filter(({ taken }) => !taken);
+    const inside = free.length < claim.lines.size;
+    const unwanted = free.filter(({ first }) => first === undefined);
+    if (claim.deadline !== undefined) {
+      return this.#release(inside && claim.usable ? unwanted : free);
+    }
+    if (!inside && unwanted.length === free.length) return this.#release(free);
+    for (const line of unwanted) this.#releaseSoon(line);
+    return Promise.resolve();
   }
 
   /** Gives a key back unless somebody wants it before the event loop comes round. */

@@ -8,11 +8,11 @@ import {
   modes,
   short,
   soon,
+  twoWays,
   untilHeld,
   untilWaiting,
   useServer,
   watch,
-  ways,
 } from '../../../tests/redis/scene.js';
 import { LockLostError, type RedisGuard } from './index.js';
 
@@ -41,7 +41,7 @@ const stall = (milliseconds: number) => {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 };
 
-describe.each(ways)('$handler, $mode', (way) => {
+describe.each(twoWays)('$handler, $mode', (way) => {
   const brief = { ...way, ttl: short };
 
   test.each([

@@ -56,15 +56,18 @@ describe.each(availableServers())('$name $version', (kind) => {
         expect(await waiter).toBe('woken');
       });
 
-      test('takes over from a process that has died, and tells it', async () => {
-        const { proxy, mutex } = await scene.disturbed({ library, handler, ttl: 200 });
-        const other = await scene.process({ library, handler, ttl: 200 });
-        const guard = await mutex.lock('k');
-        proxy.blackhole(true);
-        const next = await other.lock('k');
-        expect(guard.valid).toBe(false);
-        expect(next.token).toBeGreaterThan(guard.token);
-      });
+      test.runIf(library === 'ioredis')(
+        'takes over from a process that has died, and tells it',
+        async () => {
+          const { proxy, mutex } = await scene.disturbed({ library, handler, ttl: 200 });
+          const other = await scene.process({ library, handler, ttl: 200 });
+          const guard = await mutex.lock('k');
+          proxy.blackhole(true);
+          const next = await other.lock('k');
+          expect(guard.valid).toBe(false);
+          expect(next.token).toBeGreaterThan(guard.token);
+        },
+      );
     });
   });
 });

@@ -25,7 +25,7 @@ test.each(ways)('among the tasks of one process: $handler, $mode', async (way) =
 });
 
 test('between processes, handlers and modes', async () => {
-  const processes = [];
+  const processes: RedisMutex[] = [];
   for (const way of ways) processes.push(await scene.process(way));
   const tokens: number[] = [];
   for (let i = 0; i < 5; i++) {
@@ -35,7 +35,7 @@ test('between processes, handlers and modes', async () => {
 });
 
 test('between processes that want it at the same time', async () => {
-  const processes = [];
+  const processes: RedisMutex[] = [];
   for (const way of ways) processes.push(await scene.process(way));
   await processes[0]?.query();
   const tokens: number[] = [];
@@ -71,7 +71,7 @@ test.each(ways)('after FLUSHALL: $handler, $mode', async (way) => {
 });
 
 test('after a restart of the server without its data', async () => {
-  const mutexes = [];
+  const mutexes: RedisMutex[] = [];
   for (const way of ways) mutexes.push(await scene.process({ ...way, ttl: short }));
   const tokens: number[] = [];
   for (const mutex of mutexes) tokens.push(...(await tokensOf(mutex, 5)));

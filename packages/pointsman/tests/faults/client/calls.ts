@@ -51,6 +51,8 @@ export interface Calls {
   storm(keys: readonly string[], requests: number, within: number): Promise<void>;
   /** Which holders and waiters the server knows, of all clients. */
   query(): ReturnType<Lock['query']>;
+  /** Tries until it has entered once with each of the sets. Answers whether it did within the time. */
+  prove(keySets: readonly (readonly string[])[], milliseconds: number): Promise<boolean>;
   /** Blocks the event loop. */
   block(milliseconds: number): void;
   /** Makes `Date` wrong by so much. */

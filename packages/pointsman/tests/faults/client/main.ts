@@ -199,6 +199,16 @@ const calls: Calls = {
     const all = Array.from({ length: requests }, () => once(keys, async () => {}, termsOf(within)));
     await Promise.all(all);
   },
+  async prove(keySets, milliseconds) {
+    const until = performance.now() + milliseconds;
+    const missing = [...keySets];
+    for (let keys = missing[0]; keys && performance.now() < until; keys = missing[0]) {
+      const timeout = Math.ceil(until - performance.now());
+      if (await once(keys, async () => {}, { timeout })) missing.shift();
+      else await sleep(step);
+    }
+    return missing.length === 0;
+  },
   query: () => lock.query(),
   block(milliseconds) {
     // From a timer: all promises that are settled have been taken up before.

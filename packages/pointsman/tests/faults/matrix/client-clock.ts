@@ -8,7 +8,7 @@ const hour = 3_600_000;
 export const clientClock: Fault = {
   number: '11a',
   name: "client's clock jumps",
-  how: "one of 4 processes has its Date set forward or back by 10 s or an hour",
+  how: 'one of 4 processes has its Date set forward or back by 10 s or an hour',
   holds: 'nobody notices',
   full: { ttl: 1_000, count: 60, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 8, trials: ['script'] },

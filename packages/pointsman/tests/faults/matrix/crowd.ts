@@ -18,9 +18,7 @@ export const crowd: Fault = {
       await Promise.all(clients.map((client) => client.call('queue', waiters, 0)));
       await Promise.all(clients.map((client) => trial.settle(client)));
       trial.sample('all waiters served', performance.now() - startedAt);
-      await Promise.all(
-        clients.map((client) => client.call('queue', Array(5).fill(manyKeys), 0)),
-      );
+      await Promise.all(clients.map((client) => client.call('queue', Array(5).fill(manyKeys), 0)));
       const holds = await trial.finish();
       const waited = holds.filter(({ keys }) => keys.length === 1).length;
       trial.count('waiters', terms.count);

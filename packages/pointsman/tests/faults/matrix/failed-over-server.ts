@@ -11,14 +11,18 @@ export const failedOverServer: Fault = {
   number: '10',
   name: 'fail-over',
   how: 'a replica is promoted and the clients are led to it: once planned (FAILOVER), once with kill -9 of the primary while the replica lags up to 0.3 ttl behind (one pair of servers each)',
-  holds: 'after a planned fail-over as always; after a lagging one a fenced store still takes no stale write, and tokens grow',
+  holds:
+    'after a planned fail-over as always; after a lagging one a fenced store still takes no stale write, and tokens grow',
   full: { ttl: 1_000, count: 15, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 2, trials: ['script'] },
-  run: async (terms) => together(await Promise.all([failOvers(terms, false), failOvers(terms, true)])),
+  run: async (terms) =>
+    together(await Promise.all([failOvers(terms, false), failOvers(terms, true)])),
 };
 
+const withoutDelay = ['--repl-diskless-sync-delay', '0'];
+
 function failOvers(terms: Terms, lagging: boolean) {
-  return Trial.run(terms, async (trial) => {
+  const body = async (trial: Trial) => {
     await trial.addClients(3, { proxied: true });
     await trial.work({
       tasks: 6,
@@ -33,7 +37,7 @@ function failOvers(terms: Terms, lagging: boolean) {
       const stream = await startProxy(primary.port);
       const source = lagging ? stream.port : primary.port;
       const replica = await startServer({
-        args: ['--replicaof', `127.0.0.1 ${source}`, '--repl-diskless-sync-delay', '0'],
+        args: ['--replicaof', `127.0.0.1 ${source}`, ...withoutDelay],
       });
       const described = async () => String(await replica.command('INFO', 'replication'));
       await until('the replica is in step', async () =>
@@ -54,7 +58,7 @@ function failOvers(terms: Terms, lagging: boolean) {
         );
       }
       trial.moveTo(replica);
-      trial.note('the clients are led to the replica');
+      trial.note(`the clients are led to the ${lagging ? 'lagging' : 'promoted'} replica`);
       trial.count(lagging ? 'lagging fail-overs' : 'planned fail-overs');
       await primary.kill();
       await stream.stop();
@@ -63,5 +67,6 @@ function failOvers(terms: Terms, lagging: boolean) {
     await trial.finish();
     // What the primary had granted and the replica had not read yet is granted again.
     return trial.outcome(lagging ? ['overlap', 'usurped', 'forgotten'] : []);
-  });
+  };
+  return Trial.run(terms, body, { args: withoutDelay });
 }

@@ -12,6 +12,7 @@ import { killedWaiters } from './killed-waiters.js';
 import { lostConnections } from './lost-connections.js';
 import { none } from './none.js';
 import { restartedServer } from './restarted-server.js';
+import { serverClock } from './server-clock.js';
 import { stoppedHolder } from './stopped-holder.js';
 import { stoppedServer } from './stopped-server.js';
 import { stoppedWaiter } from './stopped-waiter.js';
@@ -28,6 +29,7 @@ export const matrix: readonly Fault[] = [
   restartedServer,
   failedOverServer,
   clientClock,
+  serverClock,
   blockedLoop,
   administeredServer,
   cancelStorm,

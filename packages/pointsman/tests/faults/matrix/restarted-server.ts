@@ -6,7 +6,11 @@ import { type Terms, Trial } from '../trial.js';
 
 const kinds = [
   { name: 'empty', args: [], keepData: false },
-  { name: 'AOF everysec', args: ['--appendonly', 'yes', '--appendfsync', 'everysec'], keepData: true },
+  {
+    name: 'AOF everysec',
+    args: ['--appendonly', 'yes', '--appendfsync', 'everysec'],
+    keepData: true,
+  },
   { name: 'AOF always', args: ['--appendonly', 'yes', '--appendfsync', 'always'], keepData: true },
 ];
 

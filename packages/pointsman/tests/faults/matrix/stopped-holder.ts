@@ -8,7 +8,8 @@ export const stoppedHolder: Fault = {
   number: '4',
   name: 'holder stopped',
   how: 'SIGSTOP of one of 4 processes for 1.1 to 2.5 ttl, then SIGCONT; half of its holders write on without asking',
-  holds: 'whoever was stopped in its lock finds it invalid, and its late writes are refused by a fenced store',
+  holds:
+    'whoever was stopped in its lock finds it invalid, and its late writes are refused by a fenced store',
   full: { ttl: 1_000, count: 25, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 4, trials: ['script', 'pure'] },
   run: (terms) =>
@@ -32,8 +33,7 @@ export const stoppedHolder: Fault = {
       const holds = await trial.finish();
       for (const { client, from, until } of stops) {
         const stopped = holds.filter(
-          (hold) =>
-            hold.client === client && hold.entered < from && (hold.left ?? until) >= until,
+          (hold) => hold.client === client && hold.entered < from && (hold.left ?? until) >= until,
         );
         trial.count('locks held over a stop', stopped.length);
         for (const hold of stopped) {

@@ -23,8 +23,13 @@ local space = {
   -- exist; and the highest incarnation that has spoken.
   leases = {},
   incarnations = {},
-  -- Keys whose queue may have somebody to serve; the end of the batch goes through them.
+  -- What this batch knows of the queue: who is first in a part of it, and the requests.
+  firsts = {},
+  known = {},
+  -- Keys whose queue may have somebody to serve; the end of the batch goes through them. Requests
+  -- that were tried since the last key was freed, in vain.
   freed = {},
+  tried = {},
   -- Requests that were asked to give their keys back, and sessions whose process does not listen.
   revoked = {},
   gone = {},

@@ -5,6 +5,7 @@
 -- free: nobody holds one key while waiting for another, and there is no deadlock.
 
 function space.free(keys)
+  space.tried = {}
   for _, key in ipairs(keys) do
     space.freed[#space.freed + 1] = key
   end
@@ -17,18 +18,25 @@ function space.part(kind, name)
   return prefix, '[' .. prefix, '(' .. prefix .. ':'
 end
 
+-- What was found is kept until somebody leaves that part; whoever joins it goes to its end.
 function space.first(kind, name)
   if space.waiting == 0 then
     return nil
   end
   local prefix, from, to = space.part(kind, name)
-  local found = redis.call('ZRANGEBYLEX', space.queue, from, to, 'LIMIT', 0, 1)[1]
-  return found and string.sub(found, #prefix + 17)
+  local id = space.firsts[prefix]
+  if id == nil then
+    local found = redis.call('ZRANGEBYLEX', space.queue, from, to, 'LIMIT', 0, 1)[1]
+    id = found and string.sub(found, #prefix + 17) or false
+    space.firsts[prefix] = id
+  end
+  return id or nil
 end
 
 -- Drops a part whose first request the server has evicted.
 function space.forget(kind, name)
-  local _, from, to = space.part(kind, name)
+  local prefix, from, to = space.part(kind, name)
+  space.firsts[prefix] = nil
   space.waiting = space.waiting - redis.call('ZREMRANGEBYLEX', space.queue, from, to)
 end
 
@@ -44,18 +52,22 @@ function space.is_contended(keys)
 end
 
 function space.request_of(id)
-  local record = redis.call('HGET', space.requests, id)
-  return record and cjson.decode(record)
+  local request = space.known[id]
+  if request == nil then
+    local record = redis.call('HGET', space.requests, id)
+    request = record and cjson.decode(record)
+    space.known[id] = request
+  end
+  return request
 end
 
+-- The members of the queue that belong to a request; forgets who is first in their parts.
 function space.members_of(id, request)
   local order = string.rep('0', 16 - #request.order) .. request.order .. id
-  if request.condition then
-    return { space.part('c', request.condition) .. order }
-  end
   local members = {}
-  for i, key in ipairs(request.keys) do
-    members[i] = space.part('k', key) .. order
+  for i, name in ipairs(request.condition and { request.condition } or request.keys) do
+    local prefix = space.part(request.condition and 'c' or 'k', name)
+    members[i], space.firsts[prefix] = prefix .. order, nil
   end
   return members
 end
@@ -64,6 +76,7 @@ function space.enqueue(id, request)
   -- Keys that come into being have no time to live yet.
   space.lasting = space.lasting or space.waiting == 0
   redis.call('HSET', space.requests, id, cjson.encode(request))
+  space.known[id] = request
   local scored = {}
   for i, member in ipairs(space.members_of(id, request)) do
     scored[2 * i - 1], scored[2 * i] = 0, member
@@ -73,6 +86,7 @@ end
 
 function space.dequeue(id, request)
   redis.call('HDEL', space.requests, id)
+  space.known[id] = false
   local members = space.members_of(id, request)
   space.waiting = space.waiting - redis.call('ZREM', space.queue, unpack(members))
 end
@@ -172,13 +186,29 @@ function space.sweep()
   return next_end
 end
 
+-- Whether a request has one of these keys to wait for.
+function space.needs(request, keys)
+  for _, key in ipairs(request and request.keys or {}) do
+    if keys[key] then
+      return true
+    end
+  end
+  return false
+end
+
 -- What a request is granted, which must not be in the queue any more: token, contended, extra keys.
+-- The optional keys are those that nobody has and that nobody could use without one of the others.
 function space.plan(tokens, keys, optional)
   local extra = {}
   if optional and #optional > 0 then
+    local taken = {}
+    for _, key in ipairs(keys) do
+      taken[key] = true
+    end
     local held = redis.call('HMGET', space.locks, unpack(optional))
     for i, key in ipairs(optional) do
-      if not held[i] and not space.first('k', key) then
+      local first = not held[i] and space.first('k', key)
+      if not held[i] and (not first or space.needs(space.request_of(first), taken)) then
         extra[#extra + 1] = key
       end
     end
@@ -216,6 +246,10 @@ function space.serve(key)
     space.remove(id, request)
     return true
   end
+  if space.tried[id] then
+    return false
+  end
+  space.tried[id] = true
   local blocked = false
   for _, held in ipairs(redis.call('HMGET', space.locks, unpack(request.keys))) do
     if held and not space.is_live(space.session_of(held)) then
@@ -224,7 +258,7 @@ function space.serve(key)
     end
     blocked = blocked or held
   end
-  for _, wanted in ipairs(request.keys) do
+  for _, wanted in ipairs(blocked and {} or request.keys) do
     blocked = blocked or space.first('k', wanted) ~= id
   end
   if blocked then

@@ -291,14 +291,20 @@ class Application {
     return held.filter((session) => this.#isLive(session));
   }
 
-  /** What a request is granted; it must not be in the queue any more. */
+  /**
+   * What a request is granted; it must not be in the queue any more. The optional keys are those that
+   * nobody has and that nobody could use without one of the others.
+   */
   #plan(
     id: string,
     { tokens, keys, optional = [] }: Pick<Request, 'tokens' | 'keys' | 'optional'>,
   ): Grant {
-    const extra = optional.filter(
-      (key) => !this.#state.locks.has(key) && this.#first(key) === undefined,
-    );
+    const extra = optional.filter((key) => {
+      if (this.#state.locks.has(key)) return false;
+      const first = this.#first(key);
+      const wanted = first === undefined ? undefined : this.#state.requests.get(first)?.keys;
+      return wanted?.some((other) => keys.includes(other)) ?? true;
+    });
     const contended = this.#contended(keys);
     return { id, token: this.#tokens(tokens), contended, extra };
   }

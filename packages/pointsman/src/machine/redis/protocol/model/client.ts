@@ -5,7 +5,6 @@
  * process shares them.
  */
 import type { Batch, Grant, Join, Message, Operation, Reply } from '../protocol.js';
-import { processOf } from '../protocol.js';
 
 /** The length of a lease, in the milliseconds of the model; a tick of its clock is a third of it. */
 export const TTL = 6;
@@ -23,7 +22,11 @@ export interface Claim {
 
 /** An operation that has no answer yet. What it asks for is looked at again when it is sent again. */
 export type Sending =
-  | { readonly name: 'lock' | 'check' | 'unlock'; readonly id: string; readonly keys: readonly string[] }
+  | {
+      readonly name: 'lock' | 'check' | 'unlock';
+      readonly id: string;
+      readonly keys: readonly string[];
+    }
   | { readonly name: 'leave'; readonly session: string }
   | { readonly name: 'renew' };
 
@@ -174,7 +177,8 @@ export class Client {
   hear(now: number): void {
     const [message, ...messages] = this.messagesIn as [Message, ...Message[]];
     this.messagesIn = messages;
-    if (message.name === 'held') this.#send(this.#grant(message.grant, this.alarm === 'on', now), now);
+    if (message.name === 'held')
+      this.#send(this.#grant(message.grant, this.alarm === 'on', now), now);
     else if (message.name === 'revoke') this.#want(message.id);
     else if (this.join === 'must') this.#send([{ name: 'renew' }], now);
   }
@@ -262,8 +266,14 @@ export class Client {
         const { name, id, keys } = sending;
         return this.#asks(id) ? { name, id, keys, tokens: 1, wait: true, optional: [] } : undefined;
       }
-      case 'check':
-        return this.#holds(sending.id) ? sending : undefined;
+      case 'check': {
+        const { name, id, keys } = sending;
+        return this.#holds(id) ? { name, id, keys } : undefined;
+      }
+      case 'unlock': {
+        const { name, id, keys } = sending;
+        return { name, id, keys };
+      }
       default:
         return sending;
     }
@@ -291,6 +301,3 @@ export class Client {
     this.sent = [...this.sent, { sendings, at: now, alarmed: listening }];
   }
 }
-
-export const owns = (client: Client, session: string): boolean =>
-  processOf(session) === client.process;

@@ -11,7 +11,8 @@ export function checkServer(before: State, after: State, highest: number): numbe
   const waiting = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
   const time = clock?.time ?? 0;
   for (const [key, { id }] of locks) {
-    if (!sessions.has(sessionOf(id))) throw new Violation(`${key} is held by ${id}, which has ended`);
+    if (!sessions.has(sessionOf(id)))
+      throw new Violation(`${key} is held by ${id}, which has ended`);
   }
   const granted = new Map<string, number>();
   for (const [key, { id, token }] of locks) {

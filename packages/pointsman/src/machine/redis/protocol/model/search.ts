@@ -61,7 +61,13 @@ export function search(setup: Setup, { states, ends }: Limits): Found {
       } catch (error) {
         if (!(error instanceof Violation)) throw error;
         const trace = [...traceOf(index), step];
-        return { setup: setup.name, states: visited.length, complete: false, violation: error.message, trace };
+        return {
+          setup: setup.name,
+          states: visited.length,
+          complete: false,
+          violation: error.message,
+          trace,
+        };
       }
       if (visited.length >= states) {
         return { setup: setup.name, states: visited.length, complete: false };

@@ -60,7 +60,17 @@ export class World {
     this.server.clock = { token: 0, time: this.now, seen: this.now };
     this.clients = setup.wishes.map((_, i) => new Client(`p${i}`));
     this.uttered = setup.wishes.map(() => 0);
-    const none = { cut: 0, silence: 0, deafness: 0, crash: 0, flush: 0, restart: 0, cancel: 0, beat: 0, tick: 0 };
+    const none = {
+      cut: 0,
+      silence: 0,
+      deafness: 0,
+      crash: 0,
+      flush: 0,
+      restart: 0,
+      cancel: 0,
+      beat: 0,
+      tick: 0,
+    };
     this.may = { ...none, ...setup.may };
   }
 
@@ -132,10 +142,7 @@ export function stepsFrom(world: World): Step[] {
   const { may, setup, now } = world;
   for (const [i, client] of world.clients.entries()) {
     const step = (name: string, take: (client: Client, world: World) => void): void => {
-      steps.push([
-        `${client.process} ${name}`,
-        (world) => take(world.clients[i] as Client, world),
-      ]);
+      steps.push([`${client.process} ${name}`, (world) => take(world.clients[i] as Client, world)]);
     };
     const fault = (name: keyof Faults, how: string, take: (client: Client) => void): void => {
       if (may[name] === 0) return;
@@ -309,4 +316,3 @@ export function signature(world: World): string {
     ]),
   ]);
 }
-

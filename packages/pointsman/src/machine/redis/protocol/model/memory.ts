@@ -1,0 +1,304 @@
+/**
+ * A server in memory, and connections to it that are slow, unfair and get lost, for the real client.
+ *
+ * Invariant: what is sent on one connection arrives in order or not at all.
+ */
+import {
+  type CommandConnection,
+  type ConnectionEvents,
+  type ConnectionFactory,
+  ConnectionLostError,
+  type SubscriberConnection,
+} from '../../connection/connection.js';
+import { channelOf, type Handler } from '../../handlers/handler.js';
+import type { Batch, Reply } from '../protocol.js';
+import { apply, emptyState, type State } from '../reference.js';
+import { encodeMessage } from '../wire.js';
+
+/** Gives numbers below 1. */
+export type Random = () => number;
+
+export function randomFrom(seed: number): Random {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Listener = (message: string) => void;
+
+export class Server {
+  state: State = emptyState();
+  startedAt = -1e9;
+  /** Who listens in which channel; one of the listeners for each connection. */
+  readonly channels = new Map<string, Set<Listener>>();
+  readonly log: string[] = [];
+
+  note(text: string): void {
+    this.log.push(`${Math.round(performance.now())} ${text}`);
+  }
+
+  publish(channel: string, message: string): number {
+    const listeners = this.channels.get(channel) ?? new Set();
+    for (const listener of listeners) listener(message);
+    return listeners.size;
+  }
+
+  carryOut(base: string, batch: Batch): Reply {
+    const reply = apply(this.state, batch, {
+      now: Date.now() * 1000 + 500,
+      uptime: performance.now() - this.startedAt,
+      announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
+      tell: (process, message) => {
+        this.note(`tells ${process} ${encodeMessage(message)}`);
+        return this.publish(channelOf(base, process), encodeMessage(message));
+      },
+    });
+    this.note(`${JSON.stringify(batch)} => ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  lose(): void {
+    this.note('loses its state');
+    this.state = emptyState();
+  }
+}
+
+/** Stands in for the handler `script`. */
+export class MemoryHandler implements Handler {
+  constructor(
+    readonly connection: CommandConnection,
+    readonly base: string,
+  ) {}
+
+  async prepare(): Promise<void> {
+    await this.connection.call('', 'SCRIPT');
+  }
+
+  exchange(batch: Batch): Promise<Reply> {
+    return (this.connection as Commands).ask((server) => server.carryOut(this.base, batch));
+  }
+}
+
+/** Milliseconds that something takes on its way. */
+export type Delay = () => number;
+
+/** Carries things in order, each after a delay of its own, until it is lost. */
+class Way {
+  #last = 0;
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+
+  constructor(readonly delay: Delay) {}
+
+  carry(arrive: () => void): void {
+    const at = Math.max(performance.now() + this.delay(), this.#last);
+    this.#last = at;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      arrive();
+    }, at - performance.now());
+    this.#timers.add(timer);
+  }
+
+  lose(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}
+
+/** One process's connections. */
+export class Network implements ConnectionFactory {
+  readonly channels = 'plain';
+  readonly keyPrefix = '';
+  /** How often what was sent on a connection that is lost arrives all the same. */
+  late = 0.5;
+  /** The connections that have been made, if they have. */
+  forCommands: Commands | undefined;
+  forMessages: Subscriptions | undefined;
+  #dead = false;
+
+  constructor(
+    readonly server: Server,
+    readonly delay: Delay,
+    readonly random: Random,
+  ) {}
+
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  /** The end of the process. */
+  die(): void {
+    this.#dead = true;
+    this.forCommands?.cut();
+    this.forMessages?.cut();
+  }
+
+  commands(events: ConnectionEvents): CommandConnection {
+    this.forCommands = new Commands(this, events);
+    return this.forCommands;
+  }
+
+  subscriptions(events: ConnectionEvents): SubscriberConnection {
+    this.forMessages = new Subscriptions(this, events);
+    return this.forMessages;
+  }
+}
+
+abstract class Connection {
+  readonly network: Network;
+  readonly events: ConnectionEvents;
+  up = false;
+  #closed = false;
+
+  constructor(network: Network, events: ConnectionEvents) {
+    this.network = network;
+    this.events = events;
+    this.#connect();
+  }
+
+  abstract drop(reason: Error): void;
+  abstract restore(): void;
+
+  #connect(): void {
+    setTimeout(() => {
+      if (this.#closed || this.network.dead) return;
+      this.up = true;
+      this.restore();
+    }, this.network.delay());
+  }
+
+  cut(): void {
+    if (!this.up) return;
+    this.up = false;
+    this.network.server.note(`${this.constructor.name} cut`);
+    const reason = new ConnectionLostError('cut');
+    this.drop(reason);
+    if (this.#closed || this.network.dead) return;
+    this.events.down(reason);
+    this.#connect();
+  }
+
+  reconnect(): void {
+    this.cut();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.cut();
+  }
+}
+
+class Commands extends Connection implements CommandConnection {
+  #to = new Way(this.network.delay);
+  #from = new Way(this.network.delay);
+  readonly #pending = new Set<(reason: Error) => void>();
+
+  call(): Promise<unknown> {
+    return this.ask(() => 'redis_version:7.0.0');
+  }
+
+  ask<T>(question: (server: Server) => T): Promise<T> {
+    if (!this.up) return Promise.reject(new ConnectionLostError('down'));
+    return new Promise((resolve, reject) => {
+      const { server } = this.network;
+      const from = this.#from;
+      this.#pending.add(reject);
+      this.#to.carry(() => {
+        const reply = question(server);
+        from.carry(() => {
+          if (this.#pending.delete(reject)) resolve(reply);
+        });
+      });
+    });
+  }
+
+  drop(reason: Error): void {
+    if (this.network.random() >= this.network.late) this.#to.lose();
+    this.#from.lose();
+    this.#to = new Way(this.network.delay);
+    this.#from = new Way(this.network.delay);
+    for (const reject of [...this.#pending]) reject(reason);
+    this.#pending.clear();
+  }
+
+  restore(): void {
+    this.events.up();
+  }
+}
+
+class Subscriptions extends Connection implements SubscriberConnection {
+  readonly #wanted = new Map<string, { listener: Listener; confirm: () => void }>();
+  /** What the server knows of this connection. */
+  #known = new Map<string, Listener>();
+  #to = new Way(this.network.delay);
+  #from = new Way(this.network.delay);
+
+  subscribe(channel: string, listener: Listener): Promise<void> {
+    return new Promise((confirm) => {
+      this.#wanted.set(channel, { listener, confirm });
+      if (this.up) this.#subscribe(channel, confirm);
+    });
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.#wanted.get(channel)?.confirm();
+    this.#wanted.delete(channel);
+    if (!this.up) return;
+    const known = this.#known;
+    this.#to.carry(() => this.#forget(known, channel));
+  }
+
+  #subscribe(channel: string, confirm: () => void): void {
+    const { channels } = this.network.server;
+    const known = this.#known;
+    const from = this.#from;
+    this.#to.carry(() => {
+      const heard = (message: string): void =>
+        from.carry(() => this.#wanted.get(channel)?.listener(message));
+      this.#forget(known, channel);
+      const listeners = channels.get(channel) ?? new Set();
+      channels.set(channel, listeners.add(heard));
+      known.set(channel, heard);
+      from.carry(confirm);
+    });
+  }
+
+  #forget(known: Map<string, Listener>, channel: string): void {
+    const listener = known.get(channel);
+    if (listener !== undefined) this.network.server.channels.get(channel)?.delete(listener);
+    known.delete(channel);
+  }
+
+  drop(): void {
+    const known = this.#known;
+    // Until the server has noticed, it believes that somebody listens.
+    setTimeout(() => {
+      for (const channel of [...known.keys()]) this.#forget(known, channel);
+    }, this.network.delay());
+    this.#known = new Map();
+    this.#to.lose();
+    this.#from.lose();
+    // Whatever the server still says there, nobody hears.
+    this.#from.carry = () => {};
+    this.#to = new Way(this.network.delay);
+    this.#from = new Way(this.network.delay);
+  }
+
+  restore(): void {
+    let missing = this.#wanted.size + 1;
+    const confirmed = (): void => {
+      if (--missing === 0) this.events.up();
+    };
+    for (const [channel, { confirm }] of this.#wanted) {
+      this.#subscribe(channel, () => {
+        confirm();
+        confirmed();
+      });
+    }
+    confirmed();
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * The real client over a server in memory and a network that delays and loses, on a clock that is not
+ * real: made-up work of several processes, thousands of times. A failure names its seed, which brings
+ * the same run again.
+ */
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { RedisGuard } from '../guard.js';
+import { Link } from '../link.js';
+import { RedisMutex } from '../redis-mutex.js';
+import { Network, type Random, randomFrom, Server } from './model/memory.js';
+
+vi.mock('../handlers/script.js', async () => {
+  const { MemoryHandler } = await import('./model/memory.js');
+  return { ScriptHandler: MemoryHandler };
+});
+
+const TTL = 300;
+const keys = ['a', 'b', 'c'];
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance', 'Date'],
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Plan {
+  readonly seed: number;
+  readonly processes: number;
+  readonly tasks: number;
+  readonly rounds: number;
+  /** How often, in a hundred, something takes longer than a lease on its way. */
+  readonly slow: number;
+  /** How many of each there are. */
+  readonly cuts: number;
+  readonly crashes: number;
+  readonly losses: number;
+}
+
+const anyPlan: fc.Arbitrary<Plan> = fc.record({
+  seed: fc.integer(),
+  processes: fc.integer({ min: 1, max: 3 }),
+  tasks: fc.integer({ min: 1, max: 4 }),
+  rounds: fc.integer({ min: 1, max: 4 }),
+  slow: fc.constantFrom(0, 0, 1, 5),
+  cuts: fc.integer({ min: 0, max: 4 }),
+  crashes: fc.constantFrom(0, 0, 1),
+  losses: fc.constantFrom(0, 0, 0, 1),
+});
+
+/** Knows who is inside, and sees to it that nobody else is. */
+class Judge {
+  readonly #inside = new Set<{ readonly guard: RedisGuard; readonly process: Process }>();
+  readonly #tokens = new Map<string, number>();
+  readonly wrong: string[] = [];
+
+  enter(guard: RedisGuard, process: Process): () => void {
+    const entry = { guard, process };
+    if (!guard.valid) return () => {};
+    for (const other of this.#inside) {
+      const shared = other.guard.keys.filter((key) => guard.keys.includes(key));
+      if (shared.length > 0 && !other.process.dead && other.guard.valid) {
+        this.wrong.push(`${process.name} and ${other.process.name} are both inside with ${shared}`);
+      }
+    }
+    for (const key of guard.keys) {
+      const highest = this.#tokens.get(key) ?? 0;
+      if (guard.token <= highest) {
+        this.wrong.push(`token ${guard.token} of ${key} in ${process.name} came after ${highest}`);
+      }
+      this.#tokens.set(key, guard.token);
+    }
+    this.#inside.add(entry);
+    return () => this.#inside.delete(entry);
+  }
+}
+
+class Process {
+  readonly network: Network;
+  readonly link: Link;
+  readonly mutex: RedisMutex;
+  dead = false;
+  /** Tasks that are not over. */
+  busy = 0;
+
+  constructor(
+    readonly name: string,
+    server: Server,
+    random: Random,
+    delay: () => number,
+    readonly judge: Judge,
+  ) {
+    this.network = new Network(server, delay, random);
+    this.link = new Link(this.network);
+    this.mutex = new RedisMutex(this.link, { name, ttl: TTL, namespace: 'n' });
+  }
+
+  async task(random: Random, rounds: number): Promise<void> {
+    this.busy++;
+    for (let round = 0; round < rounds && !this.dead; round++) {
+      await later(pick(random, [0, 0, 1, 10, 200]));
+      const wanted = keys.filter(() => random() < 0.5);
+      if (wanted.length === 0) wanted.push(pick(random, keys));
+      const mode = random() < 0.6 ? 'local' : 'strict';
+      const guard = await this.#lock(random, wanted, mode);
+      if (guard === undefined || this.dead) continue;
+      const leave = this.judge.enter(guard, this);
+      const stay = pick(random, [undefined, undefined, 0, 1, 5, 50, 500]);
+      if (stay !== undefined) await later(stay);
+      leave();
+      if (this.dead) return;
+      const released = guard.release();
+      if (random() < 0.5) await released;
+    }
+    this.busy--;
+  }
+
+  async #lock(
+    random: Random,
+    wanted: string[],
+    mode: 'local' | 'strict',
+  ): Promise<RedisGuard | undefined> {
+    const kind = random();
+    if (kind < 0.1) return this.mutex.tryLock(wanted, { mode }).catch(() => undefined);
+    if (kind < 0.25) {
+      const timeout = pick(random, [0, 1, 5, 20]);
+      return this.mutex.lock(wanted, { mode, timeout }).catch(() => undefined);
+    }
+    if (kind < 0.35) {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(), pick(random, [0, 1, 3, 10, 400]));
+      return this.mutex.lock(wanted, { mode, signal: controller.signal }).catch(() => undefined);
+    }
+    return this.mutex.lock(wanted, { mode }).catch(() => undefined);
+  }
+
+  die(): void {
+    this.dead = true;
+    this.network.die();
+  }
+}
+
+const pick = <T>(random: Random, values: readonly T[]): T =>
+  values[Math.floor(random() * values.length)] as T;
+
+const later = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
+
+const unhandled: unknown[] = [];
+globalThis.process.on('unhandledRejection', (reason) => unhandled.push(reason));
+
+async function play({ seed, processes, tasks, rounds, slow, cuts, crashes, losses }: Plan) {
+  const random = randomFrom(seed);
+  const server = new Server();
+  const judge = new Judge();
+  let calm = false;
+  const delay = (): number => {
+    if (calm) return 1;
+    return random() * 100 < slow ? random() * 2 * TTL : Math.floor(random() * 4);
+  };
+  const all = Array.from(
+    { length: processes },
+    (_, i) => new Process(`p${i}`, server, random, delay, judge),
+  );
+  for (const process of all) {
+    // A batch from before a loss that arrives after it begins the session again as it was before.
+    if (losses > 0) process.network.late = 0;
+    for (let i = 0; i < tasks; i++) void process.task(random, rounds);
+  }
+  const faults: (() => void)[] = [];
+  for (let i = 0; i < cuts; i++) {
+    faults.push(() => {
+      const { forCommands, forMessages } = pick(random, all).network;
+      // Of a loss of the state that comes when nobody listens, nobody is told.
+      const lost = losses > 0 ? forCommands : pick(random, [forCommands, forMessages]);
+      lost?.cut();
+    });
+  }
+  for (let i = 0; i < crashes && processes > 1; i++) faults.push(() => all[0]?.die());
+  for (let i = 0; i < losses; i++) faults.push(() => server.lose());
+  for (const fault of faults) setTimeout(fault, random() * 1_000);
+
+  const check = (what: string, wrong: unknown): void => {
+    if (!wrong) return;
+    throw new Error(`${what}\n${server.log.slice(-Number(process.env.LOG ?? 40)).join('\n')}`);
+  };
+  const alive = all.filter((process) => !process.dead);
+  for (let time = 0; time < 1_500; time += 50) {
+    await vi.advanceTimersByTimeAsync(50);
+    check(judge.wrong.join(', '), judge.wrong.length);
+  }
+  calm = true;
+  for (
+    let time = 0;
+    alive.some(({ busy, dead }) => busy > 0 && !dead) && time < 60_000;
+    time += 500
+  ) {
+    await vi.advanceTimersByTimeAsync(500);
+    check(judge.wrong.join(', '), judge.wrong.length);
+  }
+  const stuck = all.filter(({ busy, dead }) => busy > 0 && !dead).map(({ name }) => name);
+  check(`tasks of ${stuck} are never served`, stuck.length);
+
+  // Somebody looks on until those who died have been found out, and then nothing is left.
+  const observer = new Process('observer', server, random, delay, judge);
+  const guard = observer.mutex.lock(keys);
+  guard.catch(() => {});
+  await vi.advanceTimersByTimeAsync(5 * TTL);
+  const closing = [...all.filter(({ dead }) => !dead), observer].map(({ mutex }) => mutex.close());
+  await vi.advanceTimersByTimeAsync(5 * TTL);
+  await Promise.all(closing);
+  check(`unhandled: ${unhandled}`, unhandled.splice(0).length);
+  const { clock, locks, sessions, requests } = server.state;
+  const left = [...locks.keys(), ...sessions.keys(), ...requests.keys()];
+  check(`left behind: ${left}`, clock !== undefined || left.length > 0);
+  for (const process of [...all, observer]) process.network.die();
+  vi.clearAllTimers();
+}
+
+test('nobody is inside together, nobody is forgotten, nothing is left', {
+  timeout: 120_000,
+}, async () => {
+  const numRuns = Number(process.env.RUNS ?? 300);
+  await fc.assert(fc.asyncProperty(anyPlan, play), { numRuns, endOnFailure: false });
+  expect(numRuns).toBeGreaterThan(0);
+});

@@ -1,0 +1,59 @@
+/** The scenarios of `spec/` on the machine distance. */
+import { missingCapabilities, runScenario } from '@pointsman/spec';
+import { scenarioFiles } from '@pointsman/spec/scenarios';
+import { Redis } from 'ioredis';
+import { RedisMutex } from 'pointsman/redis';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { lacks, machineDistance } from './redis-implementation.js';
+import { type Server, startServer } from './servers/server.js';
+
+const played = ['mutex', 'keyed-mutex'];
+const files = Object.entries(scenarioFiles).filter(([, { primitive }]) =>
+  played.includes(primitive),
+);
+
+/** Skipped where a grant takes a round trip, so that whoever gives up in the same turn is first. */
+const grantsAtOnce = new Set(['grant, then abort, keeps the lock']);
+
+const ways = (['script', 'pure'] as const).flatMap((handler) =>
+  (['local', 'strict'] as const).map((mode) => ({ handler, mode })),
+);
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+  // A young server may be one that has lost everything: its first locks would wait for a lease.
+  const uptime = async () => String(await server.command('INFO', 'server'));
+  await vi.waitFor(async () => expect(await uptime()).toMatch(/^uptime_in_seconds:[1-9]/m), 5_000);
+});
+afterAll(() => server.stop());
+
+describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
+  let client: Redis;
+  let mutex: RedisMutex;
+  beforeAll(() => {
+    client = new Redis({ port: server.port });
+    mutex = new RedisMutex(client, { handler, mode, ttl: 1_000, namespace: `${handler}-${mode}` });
+  });
+  afterAll(async () => {
+    await mutex.close();
+    client.disconnect();
+  });
+
+  describe.each(files)('%s', (_, { primitive, scenarios }) => {
+    for (const scenario of scenarios) {
+      const reasons = missingCapabilities(scenario, machineDistance(undefined as never, mode)).map(
+        (name) => `${name}: ${lacks[name]}`,
+      );
+      if (mode === 'strict' && grantsAtOnce.has(scenario.name)) {
+        reasons.push('a grant takes a round trip');
+      }
+      const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
+      test.skipIf(reasons.length > 0)(`${scenario.name}${why}`, async () => {
+        const implementation = machineDistance(mutex, mode);
+        await runScenario(primitive, scenario, implementation);
+        await runScenario(primitive, scenario, { ...implementation, sparing: true });
+      });
+    }
+  });
+});
