@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Proxy, startProxy } from '../servers/proxy.js';
+import { type Proxy as NetworkProxy, startProxy } from '../servers/proxy.js';
 import { type Server, type ServerOptions, startServer } from '../servers/server.js';
 import type { Work } from './client/calls.js';
 import { ClientProcess } from './client/process.js';
@@ -43,7 +43,7 @@ export class Trial {
   /** Those that live. */
   readonly clients: ClientProcess[] = [];
   readonly #all: ClientProcess[] = [];
-  readonly #proxies = new Map<ClientProcess, Proxy>();
+  readonly #proxies = new Map<ClientProcess, NetworkProxy>();
   readonly #folder: string;
   readonly #startedAt = now();
   readonly #events: Event[] = [];
@@ -121,7 +121,7 @@ export class Trial {
     await Promise.all(this.clients.map((client) => client.call('work', work)));
   }
 
-  proxyOf(client: ClientProcess): Proxy {
+  proxyOf(client: ClientProcess): NetworkProxy {
     const proxy = this.#proxies.get(client);
     if (!proxy) throw new Error(`${client.name} is connected directly`);
     return proxy;

@@ -309,6 +309,7 @@ describe.each(everything)('$library, $handler, $mode', (way) => {
     await untilWaiting(here, 1);
     expect(second.valid).toBe(true);
     expect(third.state).toBe('pending');
+    expect(here.metrics.hold.count).toBe(1);
     await second.release();
     await (await third.promise).release();
   });

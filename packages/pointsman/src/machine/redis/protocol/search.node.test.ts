@@ -13,31 +13,67 @@ import { describe, expect, test } from 'vitest';
 import { search } from './model/search.js';
 import type { Setup, Wish } from './model/world.js';
 
-const states = Number(process.env.POINTSMAN_SEARCH ?? 25_000);
+const states = Number(process.env.POINTSMAN_SEARCH ?? 40_000);
 const timeout = 20_000 + states;
 
 const wish = (keys: string): Wish => ({ keys: [...keys] });
 /** One that is kept until somebody else asks. */
 const kept = (keys: string): Wish => ({ keys: [...keys], revocable: true });
 
-const [a, b, ab, bc, abc] = ['a', 'b', 'ab', 'bc', 'abc'].map(wish) as [Wish, Wish, Wish, Wish, Wish];
+const [a, b, c] = [wish('a'), wish('b'), wish('c')];
+const [ab, bc, abc] = [wish('ab'), wish('bc'), wish('abc')];
+
+const three = [0, 1, 2];
+const two = [0, 1];
 
 const setups: Setup[] = [
-  { name: 'overlapping sets', wishes: [[ab], [bc], [abc]], may: {} },
-  { name: 'several requests of a process', wishes: [[a, b], [ab, a]], may: { cancel: 1 } },
-  { name: 'keys that are kept', wishes: [[kept('ab')], [kept('b')], [b]], may: { silence: 1 } },
-  { name: 'lost messages', wishes: [[ab], [kept('b')], [b]], may: { deafness: 1 } },
-  { name: 'lost connections for messages', wishes: [[ab], [bc], [b]], may: { silence: 1 } },
-  { name: 'lost connections for commands', wishes: [[a, kept('b')], [a]], may: { cut: 1 } },
-  { name: 'two lost connections', wishes: [[ab], [b]], may: { cut: 1, silence: 1, cancel: 1 } },
-  { name: 'leases that end', wishes: [[a], [a]], may: { tick: 5, beat: 2 } },
-  { name: 'a lease that ends in between', wishes: [[a, b], [a]], may: { tick: 4 } },
-  { name: 'a crash', wishes: [[ab], [bc], [b]], may: { crash: 1, tick: 4 } },
-  { name: 'a loss of the state', wishes: [[a, b], [a]], may: { flush: 1 } },
+  { name: 'overlapping sets', wishes: [[ab], [abc], [c]], may: { cancel: 1 }, alarmed: three },
+  {
+    name: 'several requests of a process',
+    wishes: [
+      [a, b],
+      [ab, a],
+    ],
+    may: {},
+    alarmed: two,
+  },
+  { name: 'keys that are kept', wishes: [[kept('ab')], [kept('b')], [b]], may: {}, alarmed: three },
+  {
+    name: 'lost messages',
+    wishes: [[ab], [kept('b')], [b]],
+    may: { deafness: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'lost connections for messages',
+    wishes: [[ab], [bc], [b]],
+    may: { silence: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'lost connections for commands',
+    wishes: [[a, kept('b')], [a]],
+    may: { cut: 1 },
+    alarmed: two,
+  },
+  {
+    name: 'both connections lost',
+    wishes: [[ab], [b]],
+    may: { cut: 1, silence: 1, cancel: 1 },
+    alarmed: two,
+  },
+  { name: 'leases that end', wishes: [[a], [a]], may: { tick: 3, beat: 1 }, alarmed: two },
+  { name: 'a lease in doubt', wishes: [[a, b], [a]], may: { tick: 2, beat: 1 }, alarmed: two },
+  { name: 'a crash', wishes: [[ab], [bc], [b]], may: { crash: 1, tick: 3 }, alarmed: three },
+  { name: 'a loss of the state', wishes: [[a, b], [a]], may: { flush: 1 }, alarmed: [0] },
   { name: 'a loss before the first grant', wishes: [[a, b], [b]], may: { flush: 1 } },
-  { name: 'a loss and leases that end', wishes: [[a], [a]], may: { flush: 1, tick: 4, beat: 1 } },
-  { name: 'a loss and a lost connection', wishes: [[a, b], [a]], may: { flush: 1, cut: 1, tick: 1 } },
-  { name: 'a server that starts again', wishes: [[a], [a]], may: { restart: 1, tick: 4 } },
+  { name: 'a loss and leases that end', wishes: [[a], [a]], may: { flush: 1, tick: 3, beat: 1 } },
+  {
+    name: 'a loss and a lost connection',
+    wishes: [[a, b], [a]],
+    may: { flush: 1, cut: 1, tick: 1 },
+  },
+  { name: 'a new server', wishes: [[a], [a]], may: { restart: 1, tick: 2 }, alarmed: two },
 ];
 
 test.each(setups)('nothing goes wrong: $name', { timeout }, (setup) => {
@@ -69,7 +105,7 @@ const mistakes: Mistake[] = [
     file: 'reference',
     from: "if (join === 'must' && !this.#isLive(session))",
     to: 'if (false)',
-    setup: 'a lease that ends in between',
+    setup: 'a lease in doubt',
     finds: /both hold a/,
   },
   {
@@ -101,7 +137,7 @@ const mistakes: Mistake[] = [
     file: 'reference',
     from: 'if (request.condition === undefined) this.#freed.push(...request.keys);',
     to: '',
-    setup: 'several requests of a process',
+    setup: 'overlapping sets',
     finds: /keys that are free/,
   },
   {
@@ -141,7 +177,7 @@ const mistakes: Mistake[] = [
     file: 'reference',
     from: '|| this.#world.uptime < ttl',
     to: '',
-    setup: 'a server that starts again',
+    setup: 'a new server',
     finds: /both hold/,
   },
   {
@@ -165,7 +201,7 @@ const mistakes: Mistake[] = [
     file: 'model/client',
     from: 'if (!alarmed)',
     to: 'if (false)',
-    setup: 'a loss of the state',
+    setup: 'a loss before the first grant',
     finds: /both hold/,
   },
   {
@@ -204,7 +240,9 @@ async function searchWith({ file, from, to }: Mistake): Promise<typeof search> {
         name: 'mistake',
         setup({ onLoad }) {
           onLoad({ filter: /\.ts$/ }, ({ path: loaded }) =>
-            loaded === path ? { contents: source.replace(from, () => to), loader: 'ts' } : undefined,
+            loaded === path
+              ? { contents: source.replace(from, () => to), loader: 'ts' }
+              : undefined,
           );
         },
       },

@@ -6,9 +6,12 @@
  */
 import type { Batch, Grant, Join, Message, Operation, Reply } from '../protocol.js';
 
-/** The length of a lease, in the milliseconds of the model; a tick of its clock is a third of it. */
+/**
+ * The length of a lease and a step of the clock, in the milliseconds of the model. A batch moves the
+ * server's time by at most one step, however late it comes.
+ */
 export const TTL = 6;
-export const TICK = TTL / 3;
+export const TICK = TTL / 2;
 
 export interface Claim {
   readonly id: string;

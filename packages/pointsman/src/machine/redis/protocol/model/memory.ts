@@ -115,6 +115,8 @@ export class Network implements ConnectionFactory {
   readonly keyPrefix = '';
   /** How often what was sent on a connection that is lost arrives all the same. */
   late = 0.5;
+  /** How often a message is lost, and the connection is not. */
+  unheard = 0;
   /** The connections that have been made, if they have. */
   forCommands: Commands | undefined;
   forMessages: Subscriptions | undefined;
@@ -257,8 +259,10 @@ class Subscriptions extends Connection implements SubscriberConnection {
     const known = this.#known;
     const from = this.#from;
     this.#to.carry(() => {
-      const heard = (message: string): void =>
-        from.carry(() => this.#wanted.get(channel)?.listener(message));
+      const heard = (message: string): void => {
+        const { random, unheard } = this.network;
+        if (random() >= unheard) from.carry(() => this.#wanted.get(channel)?.listener(message));
+      };
       this.#forget(known, channel);
       const listeners = channels.get(channel) ?? new Set();
       channels.set(channel, listeners.add(heard));

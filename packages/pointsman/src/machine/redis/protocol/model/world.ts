@@ -39,6 +39,8 @@ export interface Setup {
   /** What each process wants, one after the other; those of one list may be asked for at once. */
   readonly wishes: readonly (readonly Wish[])[];
   readonly may: Faults;
+  /** Those who have held something before, and still listen for a loss of the state. */
+  readonly alarmed?: readonly number[];
 }
 
 export class World {
@@ -59,6 +61,9 @@ export class World {
     this.server = emptyState();
     this.server.clock = { token: 0, time: this.now, seen: this.now };
     this.clients = setup.wishes.map((_, i) => new Client(`p${i}`));
+    for (const i of setup.alarmed ?? []) {
+      Object.assign(this.clients[i] as Client, { alarm: 'on', ear: 'on' });
+    }
     this.uttered = setup.wishes.map(() => 0);
     const none = {
       cut: 0,
