@@ -44,66 +44,73 @@ describe('the judge', () => {
     );
     return judge(parsed).violations.map(({ kind }) => kind);
   };
-  // enter <id> <time> <requested> <token> <valid> <keys>, then what is said of the id at a time
-  const first = ['enter 1 100 50 7 1 a,b', 'leave 1 200 1'];
+  // enter <id> <time> <requested> <token> <guard> <keys>, then what is said of the id at a time
+  const first = ['enter 1 100 50 7 valid a,b', 'leave 1 200 1'];
 
   test('has nothing against holders that follow each other', () => {
-    expect(kindsOf(first, ['enter 1 201 60 8 1 b,c', 'leave 1 300 1'])).toEqual([]);
-    expect(kindsOf(first, ['enter 1 150 60 8 1 c', 'leave 1 300 1'])).toEqual([]);
+    expect(kindsOf(first, ['enter 1 201 60 8 valid b,c', 'leave 1 300 1'])).toEqual([]);
+    expect(kindsOf(first, ['enter 1 150 60 8 valid c', 'leave 1 300 1'])).toEqual([]);
   });
 
   test('counts a holder as valid until its guard last said so', () => {
-    const second = ['enter 1 150 60 8 1 b', 'leave 1 300 1'];
+    const second = ['enter 1 150 60 8 valid b', 'leave 1 300 1'];
     expect(kindsOf(first, second)).toEqual(['overlap']);
-    expect(kindsOf(['enter 1 100 50 7 1 a,b', 'seen 1 140 1', 'leave 1 200 0'], second)).toEqual(
-      [],
-    );
-    expect(kindsOf(['enter 1 100 50 7 1 a,b', 'seen 1 160 1'], second)).toEqual(['overlap']);
-    expect(kindsOf(['enter 1 100 50 7 1 a,b'], second)).toEqual([]);
+    expect(
+      kindsOf(['enter 1 100 50 7 valid a,b', 'seen 1 140 1', 'leave 1 200 0'], second),
+    ).toEqual([]);
+    expect(kindsOf(['enter 1 100 50 7 valid a,b', 'seen 1 160 1'], second)).toEqual(['overlap']);
+    expect(kindsOf(['enter 1 100 50 7 valid a,b'], second)).toEqual([]);
   });
 
   test('sees an overlap behind a shorter holder', () => {
-    const long = ['enter 1 100 50 7 1 a', 'leave 1 500 1'];
-    const short = ['enter 1 501 50 8 1 a', 'leave 1 502 1'];
-    const nested = ['enter 2 200 50 7.5 1 a', 'leave 2 210 1', 'enter 3 300 50 7.7 1 a'];
+    const long = ['enter 1 100 50 7 valid a', 'leave 1 500 1'];
+    const short = ['enter 1 501 50 8 valid a', 'leave 1 502 1'];
+    const nested = ['enter 2 200 50 7.5 valid a', 'leave 2 210 1', 'enter 3 300 50 7.7 valid a'];
     expect(kindsOf([...long, ...nested], short).filter((kind) => kind === 'overlap')).toHaveLength(
       2,
     );
   });
 
   test('sees a hand-out that is invalid, a silent loss and a revival', () => {
-    expect(kindsOf(['enter 1 100 50 7 0 a'])).toEqual(['late']);
-    expect(kindsOf(['enter 1 100 50 7 1 a', 'leave 1 200 0', 'silent 1 300'])).toEqual(['silent']);
-    expect(kindsOf(['enter 1 100 50 7 1 a', 'lost 1 150', 'seen 1 160 1'])).toEqual(['revived']);
-    expect(kindsOf(['enter 1 100 50 7 1 a', 'lost 1 150', 'leave 1 160 0'])).toEqual([]);
+    expect(kindsOf(['enter 1 100 50 7 invalid a'])).toEqual(['late']);
+    expect(kindsOf(['enter 1 100 50 7 overtaken a'])).toEqual([]);
+    expect(kindsOf(['enter 1 100 50 7 valid a', 'leave 1 200 0', 'silent 1 300'])).toEqual([
+      'silent',
+    ]);
+    expect(kindsOf(['enter 1 100 50 7 valid a', 'lost 1 150', 'seen 1 160 1'])).toEqual([
+      'revived',
+    ]);
+    expect(kindsOf(['enter 1 100 50 7 valid a', 'lost 1 150', 'leave 1 160 0'])).toEqual([]);
   });
 
   test('sees what the server says against a valid holder', () => {
-    const entered = 'enter 1 100 50 7 1 a';
+    const entered = 'enter 1 100 50 7 valid a';
     expect(kindsOf([entered, 'usurped 1 150 given away'])).toEqual(['usurped']);
     expect(kindsOf([entered, 'forgotten 1 150 unknown'])).toEqual(['forgotten']);
     expect(kindsOf(['odd 0 150 an error'])).toEqual(['odd']);
   });
 
   test('sees tokens that do not grow, once for each pair of holders', () => {
-    expect(kindsOf(first, ['enter 1 201 60 7 1 a,b', 'leave 1 300 1'])).toEqual(['token']);
-    expect(kindsOf(first, ['enter 1 201 60 6 1 c', 'leave 1 300 1'])).toEqual([]);
+    expect(kindsOf(first, ['enter 1 201 60 7 valid a,b', 'leave 1 300 1'])).toEqual(['token']);
+    expect(kindsOf(first, ['enter 1 201 60 6 valid c', 'leave 1 300 1'])).toEqual([]);
   });
 
   test('plays a store that is fenced', () => {
-    const second = ['enter 1 150 60 8 1 a', 'leave 1 160 1'];
+    const second = ['enter 1 150 60 8 valid a', 'leave 1 160 1'];
     // The first writes when it leaves, invalid by then; the store refuses it, unless its token is higher.
-    const late = (token: number) => [`enter 1 100 50 ${token} 1 a`, 'leave 1 200 0'];
+    const late = (token: number) => [`enter 1 100 50 ${token} valid a`, 'leave 1 200 0'];
     const judged = judge([
       parseHistory('one', `${late(7).join('\n')}\n`),
       parseHistory('two', `${second.join('\n')}\n`),
     ]);
     expect(judged).toEqual({ violations: [], staleWritesRefused: 1 });
-    expect(kindsOf(late(9), ['enter 1 150 60 9 1 a', 'leave 1 160 1'])).toContain('stale write');
+    expect(kindsOf(late(9), ['enter 1 150 60 9 valid a', 'leave 1 160 1'])).toContain(
+      'stale write',
+    );
   });
 
   test('does not take the last line of a killed process for whole', () => {
-    const { holds } = parseHistory('killed', 'enter 1 100 50 7 1 a\nleave 1 20');
+    const { holds } = parseHistory('killed', 'enter 1 100 50 7 valid a\nleave 1 20');
     expect(holds).toMatchObject([{ id: 1, entered: 100, lastValid: 100 }]);
   });
 });

@@ -7,6 +7,9 @@
  */
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
+/** What the guard said at the hand-out; `overtaken` if it would still have been valid a moment before. */
+export type AtEntry = 'valid' | 'overtaken' | 'invalid';
+
 /** One lock, from its hand-out to its end, as far as it is known. */
 export interface Hold {
   readonly client: string;
@@ -15,7 +18,7 @@ export interface Hold {
   readonly token: number;
   readonly requested: number;
   readonly entered: number;
-  readonly validAtEntry: boolean;
+  readonly atEntry: AtEntry;
   /** The last time the guard said it was valid; absent when it never did. */
   lastValid?: number;
   /** When its signal aborted. */
@@ -58,13 +61,9 @@ export class HistoryWriter {
     this.#file = openSync(path, 'a');
   }
 
-  entered(
-    hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'validAtEntry'>,
-  ): void {
-    const { id, requested, entered, token, validAtEntry, keys } = hold;
-    this.#write(
-      `enter ${id} ${entered} ${requested} ${token} ${flag(validAtEntry)} ${keys.join()}`,
-    );
+  entered(hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'atEntry'>): void {
+    const { id, requested, entered, token, atEntry, keys } = hold;
+    this.#write(`enter ${id} ${entered} ${requested} ${token} ${atEntry} ${keys.join()}`);
   }
 
   seen(id: number, at: number, valid: boolean): void {
@@ -120,7 +119,7 @@ export function parseHistory(client: string, text: string): History {
       continue;
     }
     if (kind === 'enter') {
-      const [requested, token, valid, names = ''] = rest;
+      const [requested, token, atEntry, names = ''] = rest;
       holds.set(Number(id), {
         client,
         id: Number(id),
@@ -128,8 +127,8 @@ export function parseHistory(client: string, text: string): History {
         token: Number(token),
         requested: Number(requested),
         entered: at,
-        validAtEntry: valid === '1',
-        ...(valid === '1' ? { lastValid: at } : {}),
+        atEntry: atEntry as AtEntry,
+        ...(atEntry === 'valid' ? { lastValid: at } : {}),
       });
       continue;
     }

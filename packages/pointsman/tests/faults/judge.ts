@@ -57,7 +57,7 @@ export function judge(histories: readonly History[]): Judgement {
 
 function violationsOf(hold: Hold): Violation[] {
   const found: Violation[] = [];
-  if (!hold.validAtEntry) {
+  if (hold.atEntry === 'invalid') {
     found.push({ kind: 'late', at: hold.entered, text: 'handed out invalid', holds: [hold] });
   }
   if (hold.revived !== undefined) {
@@ -101,7 +101,7 @@ function tokens(key: string, holds: readonly Hold[]): Violation[] {
   const found: Violation[] = [];
   let highest: Hold | undefined;
   for (const hold of holds) {
-    if (!hold.validAtEntry) continue;
+    if (hold.atEntry !== 'valid') continue;
     if (highest && hold.token <= highest.token) {
       const text = `token ${hold.token} for ${key} after ${highest.token}`;
       found.push({ kind: 'token', at: hold.entered, text, holds: [highest, hold] });

@@ -13,6 +13,8 @@ export interface Outcome {
   readonly excused: readonly Found[];
   /** Critical sections. */
   readonly entered: number;
+  /** Hand-outs whose lock ended while the process stood still before its first step. */
+  readonly overtaken: number;
   readonly staleWritesRefused: number;
   /** In milliseconds. */
   readonly longestWait: number;
@@ -29,6 +31,7 @@ export function together(outcomes: readonly Outcome[]): Outcome {
     violations: outcomes.flatMap(({ violations }) => violations),
     excused: outcomes.flatMap(({ excused }) => excused),
     entered: outcomes.reduce((sum, { entered }) => sum + entered, 0),
+    overtaken: outcomes.reduce((sum, { overtaken }) => sum + overtaken, 0),
     staleWritesRefused: outcomes.reduce((sum, outcome) => sum + outcome.staleWritesRefused, 0),
     longestWait: Math.max(0, ...outcomes.map(({ longestWait }) => longestWait)),
     rejected: summed(outcomes.map(({ rejected }) => rejected)),

@@ -1,14 +1,12 @@
 /** Waiting that comes to an end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limit = 20_000,
-): Promise<void> {
+/** Whether it held within the time. */
+export async function until(holds: () => Promise<boolean>, limit = 10_000): Promise<boolean> {
   const giveUpAt = performance.now() + limit;
   while (!(await holds())) {
-    if (performance.now() > giveUpAt) throw new Error(`waited ${limit} ms in vain until ${what}`);
+    if (performance.now() > giveUpAt) return false;
     await sleep(2);
   }
+  return true;
 }

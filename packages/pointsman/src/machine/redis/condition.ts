@@ -78,6 +78,8 @@ export class RedisCondition {
     const again = new Promise((resolve) => {
       turn = new Turn(strict, this.#metrics, before.keys, { owner: before.owner, guard }, resolve);
     });
+    // What keeps it from being parked is thrown below, and may end the turn too.
+    again.catch(() => {});
     await strict.park(turn, this.name);
     void before.release();
 

@@ -164,19 +164,16 @@ export class Session implements Linked {
     return this.#ids.get(claim);
   }
 
-  /** Parks a claim at a condition. Resolves when it is parked; then it will be granted like another. */
+  /**
+   * Parks a claim at a condition. Resolves when it is parked; then it will be granted like another. If
+   * it rejects, the claim has to be given back: it may have been asked for anew.
+   */
   park(claim: Claim, condition: string): Promise<void> {
     const id = `${this.id}/${++this.#requests}`;
     this.#asked.set(id, claim);
     this.#ids.set(claim, id);
     const { keys } = claim;
-    return this.#request({ name: 'wait', id, condition, keys }).then(
-      () => {},
-      (error) => {
-        this.#forget(id, claim);
-        throw error;
-      },
-    );
+    return this.#request({ name: 'wait', id, condition, keys }).then(() => {});
   }
 
   /** One operation with a number for an answer. */

@@ -36,7 +36,10 @@ export class StrictQueue implements Queue {
   park(turn: Turn, condition: string): Promise<void> {
     const claim = this.#claimOf(turn);
     this.#claims.set(turn, claim);
-    return this.session.park(claim, condition);
+    return this.session.park(claim, condition).catch((error) => {
+      void this.leave(turn);
+      throw error;
+    });
   }
 
   idOf(turn: Turn): string | undefined {

@@ -9,7 +9,7 @@ import { keysOf } from '../keys.js';
 import { between } from '../random.js';
 import type { Guard, Open } from '../subjects/subject.js';
 import type { Answer, Calls, Request, Start, Work } from './calls.js';
-import { setDate } from './date.js';
+import { earlier, setDate } from './clocks.js';
 
 /** What a lock() may reject with while something is wrong; anything else is a mistake. */
 const expected = new Set([
@@ -19,6 +19,11 @@ const expected = new Set([
   'LockLostError',
   'RedisLockError',
 ]);
+/**
+ * A busy machine may let a process stand still between the lock's last look at the clock and the
+ * hand-out, in milliseconds. A lock that ends in that time is overtaken by its end, not handed out late.
+ */
+const standstill = 50;
 /** How long a lost lock's signal may be silent after its guard has become invalid. */
 const silence = 500;
 /** This share of the holders compares what the server says with what it holds. */
@@ -46,6 +51,7 @@ const running = new Set<Promise<unknown>>();
 let lastId = 0;
 let entered = 0;
 let stopping = false;
+let overtaken = false;
 let holding = false;
 let holders: Promise<unknown>[] = [];
 
@@ -61,6 +67,22 @@ function run(work: Promise<unknown>): void {
   const noted = work.catch((error) => history.odd(`a task ended with ${error.stack}`));
   running.add(noted);
   void noted.finally(() => running.delete(noted));
+}
+
+/**
+ * Asks the guard, and notices when the answer would have been another a moment before. All locks of a
+ * process may end together, so what holds for one holds for those that are handed out with it.
+ */
+function isValid(guard: Guard): boolean {
+  const before = earlier(standstill, () => guard.valid);
+  const valid = guard.valid;
+  if (before && !valid && !overtaken) {
+    overtaken = true;
+    setImmediate(() => {
+      overtaken = false;
+    });
+  }
+  return valid;
 }
 
 /** One request from lock() to release(). Answers whether the lock was handed out. */
@@ -82,21 +104,21 @@ async function once(
   } finally {
     pending.delete(id);
   }
-  const validAtEntry = guard.valid;
+  const atEntry = isValid(guard) ? 'valid' : overtaken ? 'overtaken' : 'invalid';
   const enteredAt = now();
-  history.entered({ id, keys, token: guard.token, requested, entered: enteredAt, validAtEntry });
+  history.entered({ id, keys, token: guard.token, requested, entered: enteredAt, atEntry });
   entered += 1;
   const lost = () => history.lost(id, now());
   if (guard.signal.aborted) lost();
   else guard.signal.addEventListener('abort', lost, { once: true });
   await stay(guard, id);
-  const valid = guard.valid;
+  const valid = isValid(guard);
   history.left(id, now(), valid);
   if (!valid && !guard.signal.aborted) {
     // Timers that came due while the process was stopped run in any order, and a guard that is in
     // doubt may prove valid.
     const silentUntil = performance.now() + silence;
-    const untold = () => !guard.valid && !guard.signal.aborted;
+    const untold = () => !isValid(guard) && !guard.signal.aborted;
     while (untold() && performance.now() < silentUntil) await sleep(1);
     if (untold()) history.silent(id, now());
   }
@@ -112,14 +134,14 @@ async function stayFor(guard: Guard, id: number, milliseconds: number): Promise<
   const careful = Math.random() < 0.5;
   while (performance.now() < until && !(careful && guard.signal.aborted)) {
     await sleep(Math.min(step, until - performance.now()));
-    history.seen(id, now(), guard.valid);
+    history.seen(id, now(), isValid(guard));
   }
 }
 
 /** A guard that is still valid afterwards was valid when the server made its answer. */
 async function compare(guard: Guard, id: number, keys: readonly string[]): Promise<void> {
   const answer = await lock.query().catch(() => undefined);
-  if (!answer || !guard.valid) return;
+  if (!answer || !isValid(guard)) return;
   for (const key of keys) {
     const entry = answer.held.find((held) => held.keys.includes(key));
     if (!entry) {
@@ -178,7 +200,7 @@ const calls: Calls = {
         inside += 1;
         while (holding) {
           await sleep(step);
-          history.seen(id, now(), guard.valid);
+          history.seen(id, now(), isValid(guard));
         }
       }),
     );

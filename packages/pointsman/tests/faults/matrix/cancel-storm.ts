@@ -23,10 +23,11 @@ export const cancelStorm: Fault = {
         trial.count('requests', storming.length * atOnce);
       }
       await trial.settle(worker);
-      await until('the server knows no waiter', async () => {
+      const nothingLeft = await until(async () => {
         const { held, waiting } = await worker.call('query');
         return held.length + waiting.length === 0;
       });
+      if (!nothingLeft) trial.violation('leak', 'requests that were given up stay in the queue');
       await worker.call('queue', [keys], 0);
       const holds = await trial.finish();
       trial.count('requests granted', holds.length);

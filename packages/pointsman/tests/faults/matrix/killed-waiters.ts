@@ -1,6 +1,7 @@
 import type { Fault } from '../fault.js';
+import { now } from '../history.js';
 import { until } from '../patience.js';
-import { Trial } from '../trial.js';
+import { lateness, Trial } from '../trial.js';
 
 const keys = ['0-0'];
 const mostQueued = 100;
@@ -24,29 +25,31 @@ export const killedWaiters: Fault = {
         await victim.call('queue', Array(queued).fill(keys), 0);
         // A process that hands over among its own tasks may queue once for all of them.
         const expected = victim.setting.mode === 'strict' ? queued : 1;
-        await until('the requests are queued', async () => (await waitingOnServer()) >= expected);
-        const before = await waitingOnServer();
+        const first = await until(async () => (await waitingOnServer()) >= expected);
         await waiter.call('queue', [keys], 0);
-        await until('one more is queued', async () => (await waitingOnServer()) > before);
+        const second = await until(async () => (await waitingOnServer()) > expected);
         await trial.kill(victim);
-        trial.count('processes killed');
-        trial.count('requests in their queues', queued);
+        // Where the machine was so busy that the holder lost its lock, nobody had to wait.
+        if (first && second) {
+          trial.count('processes killed');
+          trial.count('requests in their queues', queued);
+        }
         await holder.call('letGo');
         await trial.settle(waiter);
       }
       const holds = await trial.finish();
       const released = holds.filter(({ client }) => client === holder.name);
-      const entered = holds.filter(({ client }) => client === waiter.name);
-      released.forEach((hold, round) => {
-        const next = entered[round];
-        if (hold.left === undefined || !next) return;
-        const milliseconds = (next.entered - hold.left) / 1e6;
+      for (const next of holds) {
+        if (next.client !== waiter.name) continue;
+        const before = released.findLast(({ left = now() }) => left < next.entered);
+        if (before?.left === undefined || before.left < next.requested) continue;
+        const milliseconds = (next.entered - before.left) / 1e6;
         trial.sample('release to next holder', milliseconds);
-        if (milliseconds > terms.ttl) {
+        if (milliseconds > terms.ttl + lateness) {
           const text = `dead waiters kept the lock from the next for ${milliseconds.toFixed()} ms`;
-          trial.violation('slow', text, hold, next);
+          trial.violation('slow', text, before, next);
         }
-      });
+      }
       return trial.outcome();
     }),
 };

@@ -27,9 +27,9 @@ export const stoppedWaiter: Fault = {
         if (!first || !second) throw new Error('three clients were started');
         await holder.call('hold', sets());
         await first.call('queue', sets(), 3);
-        await until('it is queued', async () => (await waitingOnServer()) >= groups);
+        await until(async () => (await waitingOnServer()) >= groups);
         await second.call('queue', sets(), 3);
-        await until('the others are queued', async () => (await waitingOnServer()) >= 2 * groups);
+        await until(async () => (await waitingOnServer()) >= 2 * groups);
         trial.note(`SIGSTOP ${first.name}`);
         first.pause();
         const from = now();

@@ -155,7 +155,7 @@ const pick = <T>(random: Random, values: readonly T[]): T =>
 const later = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
 
 const unhandled: unknown[] = [];
-globalThis.process.on('unhandledRejection', (reason) => unhandled.push(reason));
+process.on('unhandledRejection', (reason) => unhandled.push(reason));
 
 async function play(plan: Plan) {
   const { seed, processes, tasks, rounds, slow, unheard, cuts, crashes, losses } = plan;

@@ -35,7 +35,7 @@ export function search(setup: Setup, { states, ends }: Limits): Found {
   };
   let layer: { readonly world: World; readonly index: number }[] = [];
   const visit = (world: World, parent: number, step: string): void => {
-    const id = createHash('md5').update(signature(world)).digest('latin1');
+    const id = createHash('md5').update(signature(world)).digest('base64');
     if (seen.has(id)) return;
     seen.add(id);
     layer.push({ world, index: visited.push({ parent, step }) - 1 });

@@ -55,7 +55,7 @@ export class World {
   clients: Client[];
   /** How many wishes each process has uttered. */
   uttered: number[];
-  may: Required<Faults>;
+  may: Record<keyof Faults, number>;
 
   constructor(readonly setup: Setup) {
     this.server = emptyState();
