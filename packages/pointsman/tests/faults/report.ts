@@ -10,21 +10,18 @@ export interface Row {
   readonly result: Outcome | string;
 }
 
+const heads = ['#', 'fault', 'how', 'count', 'must hold besides', 'measured', 'violations'];
+
 export function page(rows: readonly Row[], server: string, minutes: number): string {
   const violations = rows.flatMap(({ result }) =>
     typeof result === 'string' ? [] : result.violations,
   );
   const lines = rows.map(({ fault, result }) => {
-    const skipped = typeof result === 'string';
-    return `| ${[
-      fault.number,
-      fault.name,
-      fault.how,
-      skipped ? '' : counted(result.counts),
-      fault.holds,
-      skipped ? `not tried: ${result}` : measured(result),
-      skipped ? '' : String(result.violations.length),
-    ].join(' | ')} |`;
+    const { number, name, how, holds } = fault;
+    if (typeof result === 'string')
+      return [number, name, how, '', holds, `not tried: ${result}`, ''];
+    const count = String(result.violations.length);
+    return [number, name, how, counted(result.counts), holds, measured(result), count];
   });
   const verdict =
     violations.length === 0 ? 'No promise was broken.' : `${violations.length} violations.`;
@@ -42,14 +39,22 @@ Client processes lock on a real server and are judged by a process that does not
 - after the last \`close()\` the server is as empty as before, within 3 ttl where processes were killed;
 - no error comes up that the fault does not explain.
 
-The processes take turns in client library (ioredis, node-redis) and mode (local, strict), the trials in handler (script, pure). Critical sections are counted in thousands where many; times are milliseconds.
+The processes take turns in client library (ioredis, node-redis) and mode (local, strict), the trials in handler (script, pure). Times are milliseconds.
 
-| # | fault | how | count | must hold besides | measured | violations |
-| - | ----- | --- | ----- | ----------------- | -------- | ---------- |
-${lines.join('\n')}
+${table([heads, ...lines])}
 
 ${new Date().toISOString().slice(0, 10)}, ${minutes.toFixed()} minutes, ttl ${ttls(rows)} ms. ${machine()}, Node ${process.versions.node}, Redis ${server}.
 `;
+}
+
+/** As the formatter has it. */
+function table([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [head, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('\n');
 }
 
 export function counted(counts: Outcome['counts']): string {

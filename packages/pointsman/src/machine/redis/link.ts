@@ -78,9 +78,13 @@ export class Link {
   get subscriber(): SubscriberConnection {
     this.#subscriber ??= this.factory.subscriptions({
       up: () => {
+        // It has subscribed again before it says so.
+        for (const channel of this.#channels.values()) channel.confirmed = true;
         for (const linked of this.#linked) linked.recheck();
       },
-      down: () => {},
+      down: () => {
+        for (const channel of this.#channels.values()) channel.confirmed = false;
+      },
     });
     return this.#subscriber;
   }

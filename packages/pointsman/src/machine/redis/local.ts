@@ -181,6 +181,11 @@ export class LocalQueue implements Queue {
     const { claim } = standing;
     this.#remove(turn, standing);
     if (claim !== undefined) void this.session.giveBack(claim, claim.keys, true);
+    return this.#settleAll(standing);
+  }
+
+  /** Gives back what a turn that has left needed of its keys. */
+  #settleAll(standing: Standing): Promise<void> {
     const claims = new Set<LocalClaim>();
     for (const { line } of standing.places) if (line.claim !== undefined) claims.add(line.claim);
     if (claims.size === 1) for (const only of claims) return this.#settle(only);
@@ -245,6 +250,7 @@ export class LocalQueue implements Queue {
     if (standing === undefined) return;
     standing.claim = undefined;
     this.#remove(claim.turn, standing);
+    void this.#settleAll(standing);
   }
 
   /** @internal Keys that the turns behind this one want. */
@@ -323,7 +329,7 @@ export class LocalQueue implements Queue {
         this.#stalled.push(turn);
         this.session.renew().then(
           () => this.#admitStalled(),
-          () => {},
+          () => this.#admitLater(),
         );
       }
       return;
@@ -346,6 +352,11 @@ export class LocalQueue implements Queue {
     for (const turn of turns) this.#admit(turn);
   }
 
+  /** The server has refused what they need: whoever stands at the door asks again. */
+  #admitLater(): void {
+    setTimeout(() => this.#admitStalled(), this.session.ttl / 3).unref();
+  }
+
   #reserve(): void {
     if (this.#reserving) return;
     this.#reserving = true;
@@ -359,11 +370,8 @@ export class LocalQueue implements Queue {
         this.#admitStalled();
       },
       () => {
-        // Nobody goes in without a token: whoever stands at the door asks again.
-        setTimeout(() => {
-          this.#reserving = false;
-          this.#admitStalled();
-        }, this.session.ttl / 3).unref();
+        this.#reserving = false;
+        this.#admitLater();
       },
     );
   }

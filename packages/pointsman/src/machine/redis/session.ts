@@ -99,8 +99,6 @@ export class Session implements Linked {
   #suspended: unknown = new ConnectionLostError('not connected yet');
   /** Whether it hears what is said to it. */
   #listening: 'no' | 'soon' | 'yes' = 'no';
-  /** Whether it hears that the server has lost its data; so does whoever holds something, nobody else. */
-  #alarmed = false;
   #giveUpTimer: NodeJS.Timeout | undefined;
   #beatTimer: NodeJS.Timeout | undefined;
   #lapseTimer: NodeJS.Timeout | undefined;
@@ -286,10 +284,11 @@ export class Session implements Linked {
 
   /** Listens where the loss of the state is announced, as everybody does who holds something. */
   #alarm(): Promise<void> {
-    const channel = channelOf(this.#base);
-    return this.#link.listen(channel, this.#listener).then(() => {
-      this.#alarmed = this.#link.listensIn(channel);
-    });
+    return this.#link.listen(channelOf(this.#base), this.#listener);
+  }
+
+  get #alarmed(): boolean {
+    return this.#link.listensIn(channelOf(this.#base));
   }
 
   /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
@@ -304,8 +303,11 @@ export class Session implements Linked {
       return;
     }
     if (!alarmed) {
+      // If the connection for messages is down, all that is asked for is sent again when it is up.
       this.#alarm().then(
-        () => this.#send(this.#lockOf({ claim, id })),
+        () => {
+          if (this.#alarmed) this.#send(this.#lockOf({ claim, id }));
+        },
         (error) => this.#refuse(error),
       );
       return;
@@ -464,14 +466,15 @@ export class Session implements Linked {
   }
 
   #exchange(sendings: readonly Sending[], operations: readonly Operation[]): void {
-    const sent = { sendings, at: now(), alarmed: this.#alarmed };
+    const alarmed = this.#alarmed;
+    const sent = { sendings, at: now(), alarmed };
     const batch = {
       session: this.id,
       ttl: this.ttl,
       incarnation: this.#incarnation,
       // What has no answer yet has begun the session, and may have been granted something by now.
       join: this.#sent.length > 0 ? ('must' as const) : this.#join,
-      listening: this.#link.listensIn(channelOf(this.#base)),
+      listening: alarmed,
       operations,
     };
     this.#sent.push(sent);
@@ -562,7 +565,6 @@ export class Session implements Linked {
     this.#beatTimer = setTimeout(() => {
       this.#beatTimer = undefined;
       if (this.idle) {
-        this.#alarmed = false;
         this.#link.unlisten(channelOf(this.#base), this.#listener);
         return;
       }

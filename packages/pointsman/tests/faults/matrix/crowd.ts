@@ -2,6 +2,8 @@ import type { Fault } from '../fault.js';
 import { Trial } from '../trial.js';
 
 const manyKeys = Array.from({ length: 1_000 }, (_, index) => `1-${index}`);
+const each = 5;
+const crowded = 'crowded';
 
 export const crowd: Fault = {
   number: '15',
@@ -13,18 +15,24 @@ export const crowd: Fault = {
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const clients = await trial.addClients(4);
-      const waiters = Array(terms.count / clients.length).fill(['0-0']);
+      const waiters = Array(terms.count / clients.length).fill([crowded]);
       const startedAt = performance.now();
       await Promise.all(clients.map((client) => client.call('queue', waiters, 0)));
       await Promise.all(clients.map((client) => trial.settle(client)));
       trial.sample('all waiters served', performance.now() - startedAt);
-      await Promise.all(clients.map((client) => client.call('queue', Array(5).fill(manyKeys), 0)));
+      await Promise.all(
+        clients.map((client) => client.call('queue', Array(each).fill(manyKeys), 0)),
+      );
       const holds = await trial.finish();
-      const waited = holds.filter(({ keys }) => keys.length === 1).length;
-      trial.count('waiters', terms.count);
-      trial.count('locks of 1,000 keys', holds.length - waited);
-      if (waited < terms.count || holds.length - waited < 20) {
+      const waited = holds.filter(({ keys }) => keys[0] === crowded).length;
+      const large = holds.filter(({ keys }) => keys.length === manyKeys.length).length;
+      trial.count('waiters', waited);
+      trial.count('locks of 1,000 keys', large);
+      if (waited < terms.count) {
         trial.violation('stranded', `${terms.count - waited} waiters were not served`);
+      }
+      if (large < clients.length * each) {
+        trial.violation('stranded', `${large} of ${clients.length * each} large locks were served`);
       }
       return trial.outcome();
     }),

@@ -23,8 +23,8 @@ export const delayedReplies: Fault = {
       const { ttl } = terms;
       const clients = await trial.addClients(4, { proxied: true });
       await trial.work({
-        tasks: 48,
-        groups: 24,
+        tasks: 24,
+        groups: 12,
         think: [0, 5],
         hold: [0, 20],
         long: { share: 0.1, hold: [0.2 * ttl, 1.5 * ttl] },

@@ -10,7 +10,7 @@ export const killedHolder: Fault = {
   how: 'kill -9 of one of 4 processes at a random moment, while it holds some of 8 locks and waits for the others',
   holds: 'the next waiter enters within one ttl of the kill',
   full: { ttl: 1_000, count: 50, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 4, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 3, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const work = { tasks: 8, groups: 8, think: [0, 5], hold: [5, 40] } as const;

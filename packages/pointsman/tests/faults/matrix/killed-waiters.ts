@@ -12,7 +12,7 @@ export const killedWaiters: Fault = {
   how: 'kill -9 of a process with 1 to 100 requests in the queue of one key, another waiter behind them; then the holder releases',
   holds: 'the waiter behind the dead ones enters within one ttl of the release',
   full: { ttl: 1_000, count: 50, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 4, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 4, trials: ['script'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const [holder, waiter] = await trial.addClients(2);

@@ -10,7 +10,7 @@ export const stoppedServer: Fault = {
   how: 'SIGSTOP of the server for 0.1 to 5 ttl, then SIGCONT',
   holds: 'a holder that outlives its validity is told so within one ttl of the stop',
   full: { ttl: 1_000, count: 15, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 3, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 3, trials: ['script'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const { ttl } = terms;

@@ -143,18 +143,24 @@ function space.remove(id, request)
   end
 end
 
+-- The fields of a hash in an order of their own: that of the server depends on its history.
+function space.fields_of(key)
+  local fields = redis.call('HKEYS', key)
+  table.sort(fields)
+  return fields
+end
+
 -- Ends a session and all it holds and waits for.
 function space.finish(session)
   redis.call('HDEL', space.sessions, session)
   space.leases[session], space.ended = false, true
-  local locks = redis.call('HGETALL', space.locks)
-  for i = 1, #locks, 2 do
-    if locks[i] ~= '' and space.session_of(locks[i + 1]) == session then
-      redis.call('HDEL', space.locks, locks[i])
-      space.free({ locks[i] })
+  for _, key in ipairs(space.fields_of(space.locks)) do
+    if key ~= '' and space.session_of(redis.call('HGET', space.locks, key)) == session then
+      redis.call('HDEL', space.locks, key)
+      space.free({ key })
     end
   end
-  for _, id in ipairs(space.waiting > 0 and redis.call('HKEYS', space.requests) or {}) do
+  for _, id in ipairs(space.waiting > 0 and space.fields_of(space.requests) or {}) do
     local request = space.session_of(id) == session and space.request_of(id)
     if request then
       space.remove(id, request)
@@ -169,17 +175,17 @@ function space.sweep()
     next_end = space.guard
   elseif space.guard > 0 then
     space.guard = 0
-    for _, record in ipairs(redis.call('HVALS', space.requests)) do
-      local request = cjson.decode(record)
+    for _, id in ipairs(space.fields_of(space.requests)) do
+      local request = space.request_of(id)
       space.free(request.condition and {} or request.keys)
     end
   end
-  local sessions = redis.call('HGETALL', space.sessions)
-  for i = 1, #sessions, 2 do
-    local ends = tonumber(string.match(sessions[i + 1], '^%d+'))
+  for _, session in ipairs(space.fields_of(space.sessions)) do
+    -- The lease of this session may have been renewed since it was looked up.
+    local ends = space.lease_of(session)
     if ends <= space.time then
-      space.finish(sessions[i])
-    elseif sessions[i] ~= space.me then
+      space.finish(session)
+    elseif session ~= space.me then
       next_end = math.min(next_end or ends, ends)
     end
   end

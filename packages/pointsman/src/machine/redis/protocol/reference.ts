@@ -69,6 +69,9 @@ export const emptyState = (): State => ({
   guard: undefined,
 });
 
+/** An order of their own: that of Redis depends on its history. */
+const sorted = (map: ReadonlyMap<string, unknown>): string[] => [...map.keys()].sort();
+
 /** Applies a batch to the state, which is changed in place. */
 export function apply(state: State, batch: Batch, world: World): Reply {
   return new Application(state, batch, world).reply();
@@ -176,30 +179,29 @@ class Application {
     return keys.some((key) => this.#first(key) !== undefined);
   }
 
-  /** Ends the sessions whose lease has run out. */
+  /** Ends the sessions whose lease has run out, and the guard. */
   #sweep(): void {
-    for (const [session, { expires }] of [...this.#state.sessions]) {
-      if (expires <= this.#clock.time) this.#end(session);
-    }
-    if (this.#state.guard !== undefined && !this.#guarded()) {
+    const { sessions, requests, guard } = this.#state;
+    if (guard !== undefined && !this.#guarded()) {
       this.#state.guard = undefined;
-      for (const { keys, condition } of this.#state.requests.values()) {
+      for (const id of sorted(requests)) {
+        const { keys, condition } = requests.get(id) as Request;
         if (condition === undefined) this.#freed.push(...keys);
       }
     }
+    for (const session of sorted(sessions)) if (!this.#isLive(session)) this.#end(session);
   }
 
   #end(session: string): void {
-    this.#state.sessions.delete(session);
-    for (const [key, { id }] of [...this.#state.locks]) {
-      if (sessionOf(id) === session) {
-        this.#state.locks.delete(key);
+    const { sessions, locks, requests } = this.#state;
+    sessions.delete(session);
+    for (const key of sorted(locks)) {
+      if (sessionOf(locks.get(key)?.id as string) === session) {
+        locks.delete(key);
         this.#freed.push(key);
       }
     }
-    for (const id of [...this.#state.requests.keys()]) {
-      if (sessionOf(id) === session) this.#remove(id);
-    }
+    for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);
   }
 
   #remove(id: string): void {

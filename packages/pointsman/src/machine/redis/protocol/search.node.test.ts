@@ -143,7 +143,7 @@ const mistakes: Mistake[] = [
   {
     name: 'leaves the requests of sessions that have ended',
     file: 'reference',
-    from: 'if (sessionOf(id) === session) this.#remove(id);',
+    from: 'for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);',
     to: '',
     setup: 'leases that end',
     finds: /session has ended/,
@@ -151,8 +151,8 @@ const mistakes: Mistake[] = [
   {
     name: 'leaves the locks of sessions that have ended',
     file: 'reference',
-    from: 'this.#state.locks.delete(key);\n        this.#freed.push(key);',
-    to: '',
+    from: 'locks.delete(key);\n        this.#freed.push(key);\n      }\n    }\n    for',
+    to: '}\n    }\n    for',
     setup: 'leases that end',
     finds: /which has ended/,
   },
