@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all faults check format oha picture clean setup browser redis
+.PHONY: help lab test test-all faults check format oha ruby picture clean setup browser redis
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -50,6 +50,10 @@ oha: lab/.tools/bin/oha ## build the load driver of the published document (minu
 
 lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
+
+ruby: ## Debian's Ruby and the library of the published document, for its rows in the table lock
+	$(call install,ruby,The published document's library needs,ruby ruby-redis ruby-eventmachine ruby-hiredis)
+	gem install --install-dir lab/.tools/ruby --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
 
 picture: ## take the lab's latest picture into the README
 	mkdir -p docs/pictures

@@ -17,6 +17,9 @@ import { tryFault } from './try.js';
 
 const reportPath = fileURLToPath(new URL('../../../../../../docs/lock-faults.md', import.meta.url));
 
+/** So many violations of a fault are printed. */
+const mostShown = 20;
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { short: { type: 'boolean', default: false } },
@@ -44,7 +47,11 @@ for (const [index, fault] of chosen.entries()) {
   const outcome = await tryFault(fault, values.short ? fault.short : fault.full);
   console.log(`  ${counted(outcome.counts)}`);
   console.log(`  ${measured(outcome)}`);
-  for (const { trace } of outcome.violations) console.log(trace.replace(/^/gm, '  ! '));
+  for (const { trace } of outcome.violations.slice(0, mostShown)) {
+    console.log(trace.replace(/^/gm, '  ! '));
+  }
+  const rest = outcome.violations.length - mostShown;
+  if (rest > 0) console.log(`  ! and ${rest} more`);
   rows.push({ fault, result: outcome });
 }
 

@@ -157,16 +157,19 @@ export class Trial {
     try {
       const pending = await client.call('drain', limit);
       if (pending.length === 0) return;
+      const { keys, milliseconds } = pending.reduce((one, other) =>
+        other.milliseconds > one.milliseconds ? other : one,
+      );
       const { held, waiting } = await client.call('query');
-      for (const { keys, milliseconds } of pending) {
-        const text = `${client.name} has waited ${milliseconds.toFixed()} ms for ${named(keys)}`;
-        const entries = ([kind, list]: [string, readonly Waiting[]]) =>
-          list
-            .filter((entry) => entry.keys.some((key) => keys.includes(key)))
-            .map((entry) => `${entry.session} ${kind} ${named(entry.keys)}`);
-        const known = [...entries(['holds', held]), ...entries(['waits for', waiting])];
-        this.violation('stranded', `${text}; the server says: ${known.join('; ') || 'nothing'}`);
-      }
+      const entries = (kind: string, list: readonly Waiting[]) => {
+        const same = list.filter((entry) => entry.keys.some((key) => keys.includes(key)));
+        const some = same.slice(0, 5).map((entry) => `${entry.session} ${named(entry.keys)}`);
+        return `${same.length} ${kind}${same.length > 0 ? ` (${some.join(', ')})` : ''}`;
+      };
+      const text = `${pending.length} requests of ${client.name} are not answered`;
+      const oldest = `one for ${named(keys)} since ${milliseconds.toFixed()} ms`;
+      const known = `${entries('holders', held)}, ${entries('waiters', waiting)}`;
+      this.violation('stranded', `${text}, ${oldest}; the server knows of these keys ${known}`);
     } catch (error) {
       this.violation('odd', `${client.name} did not drain: ${error}`);
     }

@@ -6,6 +6,7 @@
  * its lock goes back, and a notification moves it from the condition into the queue for its keys.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, invalid } from '../../task/errors.js';
 import { readTerms, type WaitOptions } from '../../task/queue.js';
 import { RedisGuard } from './guard.js';
@@ -18,14 +19,14 @@ import { Turn } from './turn.js';
 export class RedisCondition {
   readonly name: string;
   readonly #session: () => Session;
-  readonly #strictOf: (session: Session) => StrictQueue;
+  readonly #strictOf: (session: Session) => StrictQueue | undefined;
   readonly #metrics: Metrics;
 
   /** @internal */
   constructor(
     name: string,
     session: () => Session,
-    strictOf: (session: Session) => StrictQueue,
+    strictOf: (session: Session) => StrictQueue | undefined,
     metrics: Metrics,
   ) {
     this.name = name;
@@ -68,12 +69,14 @@ export class RedisCondition {
    * ```
    */
   async wait(guard: RedisGuard, options?: WaitOptions): Promise<boolean> {
-    if (!(guard instanceof RedisGuard)) throw invalid('guard', guard, 'a guard of this mutex');
+    const before = guard instanceof RedisGuard ? guard._turn : undefined;
+    const strict = before && this.#strictOf(before.queue.session);
+    if (before === undefined || strict === undefined) {
+      throw invalid('guard', guard, 'a guard of this mutex');
+    }
     const { signal, timeout } = readTerms(options, 1);
     guard.assertValid();
-    const before = guard._turn;
     const { session } = before.queue;
-    const strict = this.#strictOf(session);
     let turn!: Turn;
     const again = new Promise((resolve) => {
       turn = new Turn(strict, this.#metrics, before.keys, { owner: before.owner, guard }, resolve);
@@ -83,18 +86,26 @@ export class RedisCondition {
     await strict.park(turn, this.name);
     void before.release();
 
-    const wake = async () => {
-      const id = strict.idOf(turn);
-      return id !== undefined && (await session.number({ name: 'wake', id })) > 0;
+    const wake = async (): Promise<boolean> => {
+      for (;;) {
+        const id = strict.idOf(turn);
+        if (turn.state !== 'waiting' || id === undefined) return false;
+        try {
+          return (await session.number({ name: 'wake', id })) > 0;
+        } catch {
+          // Refused; it is parked until the server allows it.
+          await delay(session.ttl / 3, undefined, { ref: false });
+        }
+      }
     };
-    const abort = () => void wake().catch(() => {});
+    const abort = () => void wake();
     // Known after the lock is held again: the answer that wakes may grant it too.
     let timedOut: Promise<boolean> | undefined;
     const timer =
       timeout === undefined
         ? undefined
         : setTimeout(() => {
-            timedOut = wake().catch(() => false);
+            timedOut = wake();
           }, timeout);
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();

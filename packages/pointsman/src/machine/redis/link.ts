@@ -120,9 +120,14 @@ export class Link {
     this.subscriber.unsubscribe(name).catch(() => {});
   }
 
-  /** Whether this process certainly listens there. */
-  listensIn(name: string): boolean {
-    return this.#channels.get(name)?.confirmed === true;
+  /** Whether a listener certainly hears what is said there. */
+  hears(name: string, listener: (message: string) => void): boolean {
+    const channel = this.#channels.get(name);
+    return channel?.confirmed === true && channel.listeners.has(listener);
+  }
+
+  listenersIn(name: string): number {
+    return this.#channels.get(name)?.listeners.size ?? 0;
   }
 
   add(linked: Linked): void {

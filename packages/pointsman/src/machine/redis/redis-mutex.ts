@@ -192,6 +192,9 @@ export class RedisMutex {
   readonly #metrics = new Metrics();
   readonly #queues = new Map<number, Queues>();
   readonly #children = new Set<RedisMutex>();
+  #parent: RedisMutex | undefined;
+  /** Counts sessions, whose names must all be different. */
+  #sessions = 0;
   #closing: Promise<void> | undefined;
 
   /**
@@ -300,7 +303,10 @@ export class RedisMutex {
     return new RedisCondition(
       readName('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string'),
       () => this.#queuesFor(this.ttl).session,
-      (session) => this.#queuesFor(session.ttl).strict,
+      (session) => {
+        const queues = this.#queuesFor(session.ttl);
+        return queues.session === session ? queues.strict : undefined;
+      },
       this.#metrics,
     );
   }
@@ -311,6 +317,7 @@ export class RedisMutex {
       ...this.#options,
       namespace: readNamespace(namespace),
     });
+    mutex.#parent = this;
     this.#children.add(mutex);
     return mutex;
   }
@@ -344,7 +351,8 @@ export class RedisMutex {
 
   /**
    * Sends all waiters away with a `ClosedError`, gives all locks back, and closes the connections of
-   * its own. Guards that are out are released by it. A second call waits for the first.
+   * its own. Guards that are out are released by it; their signals do not abort. A second call waits
+   * for the first.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -365,6 +373,7 @@ export class RedisMutex {
       return session.close();
     });
     await Promise.all([...children, ...sessions]);
+    if (this.#parent !== undefined) this.#parent.#children.delete(this);
     if (this.#ownsLink) await this.#link.close();
   }
 
@@ -375,7 +384,6 @@ export class RedisMutex {
   ): Promise<RedisGuard | undefined> {
     return new Promise((resolve) => {
       const wanted = readKeys(keys);
-      if (this.#closing !== undefined) throw new ClosedError('the mutex is closed');
       if (options === undefined) {
         const queue = this.#queuesFor(this.ttl)[this.#mode];
         queue.enter(new Turn(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
@@ -417,6 +425,7 @@ export class RedisMutex {
 
   /** Where requests with leases of this length wait. */
   #queuesFor(ttl: number): Queues {
+    if (this.#closing !== undefined) throw new ClosedError('the mutex is closed');
     let queues = this.#queues.get(ttl);
     if (queues === undefined) {
       for (const [other, { session }] of this.#queues) {
@@ -429,7 +438,7 @@ export class RedisMutex {
       const base = baseOf(factory.keyPrefix, this.namespace);
       const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
       const handler = new Handler(commands, base, factory.channels);
-      const name = ttl === this.ttl ? this.#process : `${this.#process}-${ttl}`;
+      const name = `${this.#process}-${++this.#sessions}`;
       const session = new Session(this.#link, handler, base, name, ttl, this.#metrics);
       const local = new LocalQueue(session, this.#metrics);
       queues = { session, local, strict: new StrictQueue(session) };

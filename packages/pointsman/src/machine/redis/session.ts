@@ -87,6 +87,10 @@ export class Session implements Linked {
   readonly #held = new Map<string, Claim>();
   readonly #asked = new Map<string, Claim>();
   readonly #ids = new Map<Claim, string>();
+  /** The optional keys that each request was sent with. */
+  readonly #along = new Map<string, readonly string[]>();
+  /** Requests that were asked to come back before they were known to be granted. */
+  readonly #early = new Set<string>();
   #epoch = 0;
   #incarnation = 0;
   #requests = 0;
@@ -104,6 +108,8 @@ export class Session implements Linked {
   #lapseTimer: NodeJS.Timeout | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweepAt = Number.POSITIVE_INFINITY;
+  /** Whether the server is being asked because the clocks have moved apart. */
+  #doubting = false;
   #closed = false;
 
   constructor(
@@ -137,7 +143,6 @@ export class Session implements Linked {
     this.#asked.set(id, claim);
     this.#ids.set(claim, id);
     this.#send(this.#lockOf({ claim, id }));
-    this.#wake();
   }
 
   /**
@@ -204,6 +209,10 @@ export class Session implements Linked {
       clearTimeout(timer);
     }
     this.#closed = true;
+    for (const sending of [...this.#sent.flatMap((sent) => sent.sendings), ...this.#outbox]) {
+      sending.lost();
+    }
+    this.#sent = [];
     this.#link.unlisten(channelOf(this.#base), this.#listener);
     this.#link.unlisten(channelOf(this.#base, this.#process), this.#listener);
     this.#link.delete(this);
@@ -277,18 +286,13 @@ export class Session implements Linked {
     }
   };
 
-  /** The optional keys that each request was sent with. */
-  readonly #along = new Map<string, readonly string[]>();
-  /** Requests that were asked to come back before they were known to be granted. */
-  readonly #early = new Set<string>();
-
   /** Listens where the loss of the state is announced, as everybody does who holds something. */
   #alarm(): Promise<void> {
     return this.#link.listen(channelOf(this.#base), this.#listener);
   }
 
   get #alarmed(): boolean {
-    return this.#link.listensIn(channelOf(this.#base));
+    return this.#link.hears(channelOf(this.#base), this.#listener);
   }
 
   /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
@@ -407,7 +411,8 @@ export class Session implements Linked {
         done: () => resolve(),
         // Refused: it has to go some day, or it would stay for as long as the session does.
         failed: () => {
-          setTimeout(() => this.#send(sending), this.ttl / 3).unref();
+          if (this.lease.left <= 0) resolve();
+          else setTimeout(() => this.#send(sending), this.ttl / 3).unref();
         },
         lost: resolve,
       };
@@ -423,7 +428,7 @@ export class Session implements Linked {
         failed: reject,
         // Some can be done by the next session as well.
         lost: () =>
-          ANYBODYS.has(operation.name)
+          ANYBODYS.has(operation.name) && !this.#closed
             ? this.#send(sending)
             : reject(new LockLostError('the session has ended')),
       };
@@ -433,6 +438,7 @@ export class Session implements Linked {
 
   #send(sending: Sending): void {
     this.#outbox.push(sending);
+    this.#wake();
     if (this.#suspended === undefined) {
       if (this.#scheduled) return;
       this.#scheduled = true;
@@ -474,7 +480,8 @@ export class Session implements Linked {
       incarnation: this.#incarnation,
       // What has no answer yet has begun the session, and may have been granted something by now.
       join: this.#sent.length > 0 ? ('must' as const) : this.#join,
-      listening: alarmed,
+      // Another session of this process that listens holds something, and is counted like anybody.
+      listening: alarmed && this.#link.listenersIn(channelOf(this.#base)) === 1,
       operations,
     };
     this.#sent.push(sent);
@@ -511,6 +518,7 @@ export class Session implements Linked {
       return;
     }
     this.lease.renew(at, reply.left);
+    this.#doubting = false;
     reply.results.forEach((result, i) => {
       sendings[i]?.done(result, alarmed);
     });
@@ -559,20 +567,24 @@ export class Session implements Linked {
     for (const sending of sendings) sending.failed(refusal);
   }
 
-  /** Sees to it that there is a heartbeat while anything is held or waited for. */
+  /** Sees to it that there is a heartbeat while anything is held, waited for or without an answer. */
   #wake(): void {
     if (this.#beatTimer !== undefined || this.#closed) return;
     this.#beatTimer = setTimeout(() => {
       this.#beatTimer = undefined;
       if (this.idle) {
-        this.#link.unlisten(channelOf(this.#base), this.#listener);
-        return;
+        if (this.#sent.length + this.#outbox.length === 0) {
+          this.#link.unlisten(channelOf(this.#base), this.#listener);
+          return;
+        }
+        // What should go back has ended with its lease, whether the server has heard of it or not.
+        if (this.lease.left <= 0) this.#lose('its lease ran out before it was given back');
       }
       const unanswered = this.#sent[0];
       if (unanswered !== undefined && now().monotonic - unanswered.at.monotonic > this.ttl) {
         this.#link.reconnect();
       }
-      if (this.#suspended === undefined) {
+      if (this.#suspended === undefined && !this.idle) {
         this.#send(this.#renewal());
         // A message can be lost without the connection: then this is how it is found out.
         this.recheck();
@@ -593,8 +605,12 @@ export class Session implements Linked {
   checkLease(): boolean {
     if (this.lease.valid) return true;
     if (this.#held.size > 0) {
-      if (this.lease.left > 0) this.#send(this.#renewal());
-      else this.#lose('its lease ran out before it could be renewed');
+      if (this.lease.left <= 0) {
+        this.#lose('its lease ran out before it could be renewed');
+      } else if (!this.#doubting) {
+        this.#doubting = true;
+        this.#send(this.#renewal());
+      }
     }
     return false;
   }

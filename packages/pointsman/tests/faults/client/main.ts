@@ -56,11 +56,14 @@ let holding = false;
 let holders: Promise<unknown>[] = [];
 
 function note(error: unknown): void {
-  const { name, message, stack } = error as Error;
-  const cause = (error as Error).cause as Error | undefined;
-  const kind = cause ? `${name} (${/^[A-Z]+\b/.exec(cause.message)?.[0] ?? cause.name})` : name;
+  const { name, message, stack, cause } = error as Error;
+  const reason = cause instanceof Error ? (/^[A-Z]+\b/.exec(cause.message)?.[0] ?? cause.name) : '';
+  const kind = reason ? `${name} (${reason})` : name;
   rejected[kind] = (rejected[kind] ?? 0) + 1;
-  if (!expected.has(name)) history.odd(`${name}: ${message} ${stack}`);
+  // ERR is what a server says to a command that should not have been sent.
+  if (!expected.has(name) || reason === 'ERR') {
+    history.odd(`${name}: ${message} ${reason === 'ERR' ? cause : stack}`);
+  }
 }
 
 function run(work: Promise<unknown>): void {

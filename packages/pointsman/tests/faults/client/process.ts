@@ -20,6 +20,9 @@ process.on('exit', killAll);
 
 type Settle = { resolve: (value: never) => void; reject: (error: Error) => void };
 
+/** No call takes so long, in milliseconds, unless the process is stuck. */
+const callLimit = 120_000;
+
 export class ClientProcess {
   readonly setting: Setting;
   readonly #start: Start;
@@ -76,6 +79,9 @@ export class ClientProcess {
       }
       this.#calls.set(number, { resolve, reject });
       this.#child.send({ number, name, values });
+      setTimeout(() => {
+        if (this.#calls.delete(number)) reject(new Error(`${this.name} does not answer ${name}`));
+      }, callLimit).unref();
     });
   }
 

@@ -42,8 +42,8 @@ function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Req
     }
   }
   for (const [session, value] of sessions) {
-    const [expires, incarnation] = value.split(' ').map(Number) as [number, number];
-    state.sessions.set(session, { expires, incarnation });
+    const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+    state.sessions.set(session, { expires, incarnation, ttl });
   }
   for (const [id, request] of requests) state.requests.set(id, request);
   return state;
@@ -59,8 +59,8 @@ function store({ clock, locks, sessions, requests, guard }: State): Stored {
   if (clock === undefined) return stored;
   stored.locks.set('', `${clock.token} ${clock.time} ${clock.seen} ${guard ?? 0}`);
   for (const [key, { id, token }] of locks) stored.locks.set(key, `${id} ${token}`);
-  for (const [session, { expires, incarnation }] of sessions) {
-    stored.sessions.set(session, `${expires} ${incarnation}`);
+  for (const [session, { expires, incarnation, ttl }] of sessions) {
+    stored.sessions.set(session, `${expires} ${incarnation} ${ttl}`);
   }
   for (const [id, request] of requests) {
     stored.requests.set(id, JSON.stringify(request));

@@ -13,14 +13,16 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
   local held = redis.call('HMGET', KEYS[1], unpack(fields))
   local record = redis.call('HGET', KEYS[2], me)
   local token, time, seen, guard = string.match(held[1] or '', '^(%d+) (%d+) (%d+) (%d+)$')
-  local expires, incarnation = string.match(record or '', '^(%d+) (%d+)$')
+  local expires, incarnation = string.match(record or '', '^(%d+) (%d+) ')
   if token and incarnation == mine and renew == '0' then
     local server = redis.call('TIME')
     local micros = server[1] * 1000000 + server[2]
     local now = math.floor(micros / 1000)
-    time = time + math.min(math.max(now - seen, 0), math.floor(ttl / 2))
+    local step = math.max(now - seen, 0)
+    time = time + step
     local left = expires - time
-    local owned, foreign = {}, guard + 0 > time
+    -- A longer step may have to be shortened.
+    local owned, foreign = {}, step > 25 or guard + 0 > time
     for i = 2, #fields do
       if held[i] and string.sub(held[i], 1, #id + 1) == id .. ' ' then
         owned[#owned + 1] = fields[i]
@@ -30,7 +32,7 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
     end
     local times = ' ' .. time .. ' ' .. now .. ' ' .. guard
     local answer = 'done ' .. left .. ' ' .. now .. ' 1\n'
-    if left >= ttl * 2 / 3 and name == 'unlock' then
+    if left >= ttl * 2 / 3 and step <= 25 and name == 'unlock' then
       if #owned > 0 then
         redis.call('HDEL', KEYS[1], unpack(owned))
       end

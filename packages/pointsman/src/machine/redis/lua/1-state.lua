@@ -2,14 +2,14 @@
 -- some time after the last process has fallen silent.
 --
 --   locks     hash   '' -> "<last token> <time> <server's clock> <guard>", key -> "<request> <token>"
---   sessions  hash   session -> "<expires> <incarnation>"
+--   sessions  hash   session -> "<expires> <incarnation> <ttl>"
 --   queue     zset   one member for each key that a request waits for, in lexical order:
 --                    "k<length>:<key>:<order, 16 digits><request>", "c..." for a condition
 --   requests  hash   request -> what it waits for, in JSON
 --
--- Invariant: time here is the namespace's own. It never runs backwards, and never faster than half a
--- lease per batch: a jump of the server's clock cannot end the leases of those who are alive. No
--- process ever sends its own clock.
+-- Invariant: time here is the namespace's own. It never runs backwards, and never faster than half of
+-- the shortest lease per batch: a jump of the server's clock cannot end the leases of those who are
+-- alive. No process ever sends its own clock.
 --
 -- The server runs all of this anew for each batch. Everything hangs on one table, because a function
 -- that captures locals costs as much to make as a command: 6 of 18 microseconds per batch.
@@ -58,7 +58,15 @@ function space.load()
   local clock = redis.call('HGET', space.locks, '')
   if clock then
     local token, time, seen, guard = string.match(clock, '^(%d+) (%d+) (%d+) (%d+)$')
-    local step = math.min(math.max(space.seen - seen, 0), math.floor(space.ttl / 2))
+    local step = math.max(space.seen - seen, 0)
+    if step > 25 then
+      -- Half of the shortest lease that is allowed; only now need it be known which there are.
+      local shortest = space.ttl
+      for _, record in ipairs(redis.call('HVALS', space.sessions)) do
+        shortest = math.min(shortest, string.match(record, '%d+$'))
+      end
+      step = math.min(step, math.floor(shortest / 2))
+    end
     space.token, space.time, space.guard = tonumber(token), time + step, tonumber(guard)
   else
     -- The rest may have stayed, where the server evicts keys.
@@ -72,7 +80,7 @@ function space.lease_of(session)
   local expires = space.leases[session]
   if expires == nil then
     local record = redis.call('HGET', space.sessions, session)
-    local ends, incarnation = string.match(record or '', '^(%d+) (%d+)$')
+    local ends, incarnation = string.match(record or '', '^(%d+) (%d+) ')
     expires = record and tonumber(ends)
     space.leases[session], space.incarnations[session] = expires, tonumber(incarnation)
   end

@@ -191,7 +191,7 @@ local renewing = space.renew == '1'
   or lease - space.time < ttl * 2 / 3
 if renewing then
   space.leases[me] = space.time + ttl
-  redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. incarnation)
+  redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. incarnation .. ' ' .. ttl)
 end
 
 local results = {}

@@ -244,8 +244,8 @@ class Namespace {
       }
     }
     for (const [session, value] of Object.entries(leases)) {
-      const [expires, incarnation] = value.split(' ').map(Number) as [number, number];
-      state.sessions.set(session, { expires, incarnation });
+      const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+      state.sessions.set(session, { expires, incarnation, ttl });
     }
     state.requests = requestsOf(Object.entries(waiting).flat());
     expect(members).toEqual(membersOf(state));

@@ -6,8 +6,8 @@
  * - a key is held by at most one request, and only by one of a session that exists;
  * - the first in the queue for a key cannot be granted all of its keys;
  * - every token handed out is higher than all before it;
- * - time in here never runs backwards, and never faster than half a lease per batch, so that a jump of
- *   the server's clock cannot end the leases of those who are alive.
+ * - time in here never runs backwards, and never faster than half of the shortest lease per batch, so
+ *   that a jump of the server's clock cannot end the leases of those who are alive.
  */
 
 import {
@@ -36,6 +36,8 @@ export interface Session {
   /** When its lease runs out, in the namespace's time. */
   expires: number;
   incarnation: number;
+  /** How long its lease is, in milliseconds. */
+  ttl: number;
 }
 
 /** All that the server keeps of a namespace. */
@@ -98,7 +100,8 @@ class Application {
       this.#clock = { token: 0, time: now, seen: now };
     } else {
       const { token, time, seen } = state.clock;
-      const step = Math.min(Math.max(now - seen, 0), Math.floor(batch.ttl / 2));
+      const shortest = Math.min(batch.ttl, ...[...state.sessions.values()].map(({ ttl }) => ttl));
+      const step = Math.min(Math.max(now - seen, 0), Math.floor(shortest / 2));
       this.#clock = { token, time: time + step, seen: now };
     }
   }
@@ -118,7 +121,7 @@ class Application {
       current.expires - this.#clock.time < (ttl * 2) / 3 ||
       operations.some(({ name }) => name === 'renew')
     ) {
-      this.#state.sessions.set(session, { expires: this.#clock.time + ttl, incarnation });
+      this.#state.sessions.set(session, { expires: this.#clock.time + ttl, incarnation, ttl });
     }
     const results = operations.map((operation) => this.#perform(operation));
     this.#settle();
