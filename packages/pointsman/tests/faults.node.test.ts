@@ -4,11 +4,13 @@
  */
 import { Semaphore } from 'pointsman';
 import { describe, expect, test } from 'vitest';
+import type { Fault } from './faults/dist/faults/fault.js';
 import { parseHistory } from './faults/dist/faults/history.js';
 import { judge } from './faults/dist/faults/judge.js';
 import { delayedReplies } from './faults/dist/faults/matrix/delayed-replies.js';
 import { matrix } from './faults/dist/faults/matrix/index.js';
-import { tryFault, unchecked } from './faults/dist/faults/try.js';
+import { stoppedHolder } from './faults/dist/faults/matrix/stopped-holder.js';
+import { tryFault, unbounded, unchecked } from './faults/dist/faults/try.js';
 
 const limit = 60_000;
 
@@ -29,13 +31,25 @@ describe('the matrix', () => {
 });
 
 describe('the judge', () => {
+  const kindsUnder = async (fault: Fault, subject: string) => {
+    const { violations } = await tryFault(fault, fault.short, subject);
+    return new Set(violations.map(({ kind }) => kind));
+  };
+
   test('finds out a lock that does not look whether it is still there', {
     timeout: limit,
   }, async () => {
-    const { violations } = await tryFault(delayedReplies, delayedReplies.short, unchecked);
-    const kinds = new Set(violations.map(({ kind }) => kind));
+    const kinds = await kindsUnder(delayedReplies, unchecked);
     expect(kinds).toContain('overlap');
     expect(kinds).toContain('token');
+  });
+
+  test('finds out a lock that believes itself held until it is given back', {
+    timeout: limit,
+  }, async () => {
+    const kinds = await kindsUnder(stoppedHolder, unbounded);
+    expect(kinds).toContain('overlap');
+    expect(kinds).toContain('silent');
   });
 
   const kindsOf = (...histories: string[][]) => {

@@ -152,8 +152,7 @@ export class Trial {
   }
 
   /** Ends the work of a client; whatever it asked for has to be answered within a bounded time. */
-  async settle(client: ClientProcess): Promise<void> {
-    const limit = 4 * this.terms.ttl + 8 * lateness;
+  async settle(client: ClientProcess, limit = 4 * this.terms.ttl + 8 * lateness): Promise<void> {
     try {
       const pending = await client.call('drain', limit);
       if (pending.length === 0) return;

@@ -4,8 +4,9 @@ import { type Outcome, together } from './outcome.js';
 import type { Terms } from './trial.js';
 
 export const ours = new URL('./subjects/pointsman.js', import.meta.url).href;
-/** A lock that breaks its promises, and must be found out. */
+/** Locks that break their promises, and must be found out. */
 export const unchecked = new URL('./subjects/unchecked.js', import.meta.url).href;
+export const unbounded = new URL('./subjects/unbounded.js', import.meta.url).href;
 
 export async function tryFault(fault: Fault, form: Form, subject = ours): Promise<Outcome> {
   const { ttl, count, trials } = form;

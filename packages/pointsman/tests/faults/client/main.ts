@@ -27,7 +27,7 @@ const standstill = 50;
 /** How long a lost lock's signal may be silent after its guard has become invalid. */
 const silence = 500;
 /** This share of the holders compares what the server says with what it holds. */
-const askingShare = 0.01;
+const askingShare = 0.05;
 /** A holder asks its guard so often whether it is valid. */
 const step = 5;
 
@@ -188,7 +188,7 @@ const calls: Calls = {
     stopping = true;
     const until = performance.now() + milliseconds;
     while (running.size > 0 && performance.now() < until) {
-      await Promise.race([...running, sleep(50)]);
+      await sleep(step);
     }
     return [...pending.values()].map(({ keys, since }) => ({
       keys,

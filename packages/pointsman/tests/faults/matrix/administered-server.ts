@@ -4,14 +4,14 @@ import type { Fault } from '../fault.js';
 import { between, oneOf } from '../random.js';
 import { Trial } from '../trial.js';
 
-type Deed = { readonly name: string; do(server: Server): Promise<void> };
+type Deed = { readonly name: string; do(server: Server, ttl: number): Promise<void> };
 
-/** Changes a setting for a moment. */
+/** Changes a setting for some time, which may be longer than a lease. */
 const setting = (name: string, value: string, usual: string): Deed => ({
   name: `${name} ${value}`,
-  async do(server) {
+  async do(server, ttl) {
     await server.command('CONFIG', 'SET', name, value);
-    await sleep(between([50, 400]));
+    await sleep(between([0.1, 1.5]) * ttl);
     await server.command('CONFIG', 'SET', name, usual);
   },
 });
@@ -37,9 +37,9 @@ const deeds: readonly Deed[] = [
 export const administeredServer: Fault = {
   number: '13',
   name: 'server interfered with',
-  how: `at random ${deeds.map(({ name }) => name).join(', ')}`,
+  how: `at random ${deeds.map(({ name }) => name).join(', ')}, the last two for up to 1.5 ttl`,
   holds: 'requests are answered or refused with an error, and go on afterwards',
-  full: { ttl: 1_000, count: 80, trials: ['script', 'script', 'pure'] },
+  full: { ttl: 1_000, count: 60, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 10, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
@@ -55,7 +55,7 @@ export const administeredServer: Fault = {
         await sleep(between([50, 700]));
         const deed = oneOf(deeds);
         trial.note(deed.name);
-        await deed.do(trial.server);
+        await deed.do(trial.server, terms.ttl);
         trial.note(`${deed.name} done`);
         trial.count(deed.name);
       }

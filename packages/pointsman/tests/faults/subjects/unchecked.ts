@@ -23,7 +23,10 @@ for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
 end`;
 
-export default async function open({ port, ttl }: Setting): Promise<Lock> {
+export default (setting: Setting): Promise<Lock> => open(setting, setting.ttl);
+
+/** Its guards believe themselves valid for so long after the reply. */
+export async function open({ port, ttl }: Setting, validity: number): Promise<Lock> {
   const client = new Redis({ host: '127.0.0.1', port, maxRetriesPerRequest: null });
   client.on('error', () => {});
   let closed = false;
@@ -35,7 +38,7 @@ export default async function open({ port, ttl }: Setting): Promise<Lock> {
         if (closed) throw named('ClosedError');
         signal?.throwIfAborted();
         const token = Number(await client.eval(take, keys.length, ...keys, id, ttl));
-        if (token > 0) return guardOf(client, keys, id, token, ttl);
+        if (token > 0) return guardOf(client, keys, id, token, validity);
         if (performance.now() > giveUpAt) throw named('TimeoutError');
         await sleep(5);
       }
@@ -58,10 +61,16 @@ export default async function open({ port, ttl }: Setting): Promise<Lock> {
   };
 }
 
-function guardOf(client: Redis, keys: readonly string[], id: string, token: number, ttl: number) {
-  const validUntil = performance.now() + ttl;
+function guardOf(
+  client: Redis,
+  keys: readonly string[],
+  id: string,
+  token: number,
+  validity: number,
+) {
+  const validUntil = performance.now() + validity;
   const loss = new AbortController();
-  const timer = setTimeout(() => loss.abort(), ttl);
+  const timer = setTimeout(() => loss.abort(), validity);
   return {
     token,
     get valid() {

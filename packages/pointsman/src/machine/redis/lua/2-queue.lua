@@ -91,9 +91,9 @@ function space.dequeue(id, request)
   space.waiting = space.waiting - redis.call('ZREM', space.queue, unpack(members))
 end
 
--- Asks those for the keys back who hand them over among their own tasks.
-function space.revoke(keys)
-  for _, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
+-- Asks those for keys back who hand them over among their own tasks; `holders` is what `locks` has.
+function space.revoke(holders)
+  for _, held in ipairs(holders) do
     local id = held and string.match(held, '^(.*~) ')
     if id and not space.revoked[id] then
       space.revoked[id] = true
@@ -109,7 +109,7 @@ function space.unpark(id, request, notified)
   request.notified = notified
   space.enqueue(id, request)
   space.free(request.keys)
-  space.revoke(request.keys)
+  space.revoke(redis.call('HMGET', space.locks, unpack(request.keys)))
 end
 
 function space.notify(condition, count)

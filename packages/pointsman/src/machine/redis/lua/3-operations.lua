@@ -71,9 +71,7 @@ function operations.lock(words)
         space.free({ key })
       end
     end
-    if blocked then
-      space.revoke(keys)
-    end
+    space.revoke(held)
   end
   if space.is_guarded() then
     ends = math.min(ends or space.guard, space.guard)
@@ -95,7 +93,8 @@ function operations.unlock(words)
     redis.call('HDEL', space.locks, unpack(mine))
     space.free(mine)
   end
-  local request = space.waiting > 0 and space.request_of(id)
+  -- One that holds all that it wanted is not in the queue.
+  local request = #mine < #keys and space.waiting > 0 and space.request_of(id)
   if request then
     space.remove(id, request)
   end
