@@ -36,6 +36,14 @@ export class Lease {
     return this.#length - (performance.now() - this.#from.monotonic);
   }
 
+  /**
+   * Whether there is enough left to begin something: a tenth. Between the look at the clock and the
+   * first step of whoever is let in, others may have theirs.
+   */
+  get lasting(): boolean {
+    return this.valid && this.left > this.#length / 10;
+  }
+
   /** Whether it has neither run out nor is in doubt. */
   get valid(): boolean {
     return this.left > 0 && Date.now() - this.#from.wall < this.#length;

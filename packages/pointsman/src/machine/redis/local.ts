@@ -323,8 +323,8 @@ export class LocalQueue implements Queue {
     // It may have given up, or lost its keys, since.
     if (standing === undefined || turn.state !== 'waiting') return;
     if (!standing.places.every(({ line }) => line.claim !== undefined && line.taken)) return;
-    if (!this.session.checkLease()) {
-      // Lost: then it has been considered anew. In doubt: the server is being asked.
+    if (!this.session.checkLease() || !this.session.lease.lasting) {
+      // Lost: then it has been considered anew. In doubt, or short: the server is asked first.
       if (standing.places.every(({ line }) => line.claim !== undefined)) {
         this.#stalled.push(turn);
         this.session.renew().then(

@@ -300,8 +300,8 @@ export class Session implements Linked {
     const { id } = grant;
     const claim = this.#asked.get(id);
     if (claim === undefined) return;
-    if (!this.lease.valid) {
-      // The grant, or the news of it, took longer than the lease. Does the server still agree?
+    if (!this.lease.lasting) {
+      // The grant, or the news of it, took as long as the lease. Does the server still agree?
       this.#send(this.#renewal());
       this.#send(this.#lockOf({ claim, id }));
       return;

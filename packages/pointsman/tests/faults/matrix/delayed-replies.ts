@@ -8,6 +8,8 @@ const delays = [
   [0, 0.05],
   [0, 0.3],
   [0.3, 1],
+  // The lease runs out while the reply is on its way, and the client has not lost its patience yet.
+  [0.85, 1.4],
   [1, 3],
 ] as const;
 

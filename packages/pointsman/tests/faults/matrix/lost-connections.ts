@@ -6,7 +6,7 @@ import { Trial } from '../trial.js';
 export const lostConnections: Fault = {
   number: '7',
   name: 'connections lost',
-  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on',
+  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on; some have slow replies before',
   holds: 'requests are found again, nobody is granted twice, nothing stays behind',
   full: { ttl: 1_000, count: 150, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 15, trials: ['script', 'pure'] },
@@ -19,12 +19,14 @@ export const lostConnections: Fault = {
         groups: 6,
         think: [0, 5],
         hold: [0, 20],
-        long: { share: 0.05, hold: [0.5 * ttl, 2 * ttl] },
+        long: { share: 0.15, hold: [0.5 * ttl, 2 * ttl] },
       });
       for (let loss = 0; loss < terms.count; loss += 1) {
         await sleep(between([0.02, 0.4]) * ttl);
         const client = oneOf(clients);
         const proxy = trial.proxyOf(client);
+        // Whoever counts its lease from the reply believes in it for so much too long.
+        proxy.delayReplies(oneOf([0, between([0, 0.8]) * ttl]));
         if (Math.random() < 0.7) {
           trial.note(`${client.name} reset`);
           proxy.cut();
@@ -42,6 +44,7 @@ export const lostConnections: Fault = {
         trial.note(`${client.name} no longer swallowed${told ? ', reset' : ''}`);
         trial.count(told ? 'swallowed, then reset' : 'swallowed, then half-open');
       }
+      for (const client of clients) trial.proxyOf(client).delayReplies(0);
       await trial.finish();
       return trial.outcome();
     }),

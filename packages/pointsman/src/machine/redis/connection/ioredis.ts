@@ -22,6 +22,7 @@ interface Redis {
   sunsubscribe(channel: string): Promise<unknown>;
   on(event: string, listener: (...values: never[]) => void): unknown;
   disconnect(): void;
+  readonly stream?: { destroy(): void };
 }
 
 interface Cluster {
@@ -108,6 +109,10 @@ function open(client: Redis, events: LineEvents, sharded: '' | 's'): Line {
       listeners.delete(channel);
       return redis[`${sharded}unsubscribe`](channel);
     },
-    destroy: () => redis.disconnect(),
+    destroy() {
+      redis.disconnect();
+      // The library says goodbye first, and a reply may come meanwhile.
+      redis.stream?.destroy();
+    },
   };
 }
