@@ -409,10 +409,15 @@ export class Session implements Linked {
       const sending: Sending = {
         operation: () => ({ name: 'unlock', id, keys }),
         done: () => resolve(),
-        // Refused: it has to go some day, or it would stay for as long as the session does.
+        // Refused. It has to go, or the server will keep it for as long as it knows the session.
         failed: () => {
-          if (this.lease.left <= 0) resolve();
-          else setTimeout(() => this.#send(sending), this.ttl / 3).unref();
+          const present = id.startsWith(`${this.id}/`);
+          if (present && this.lease.left > 0) {
+            setTimeout(() => this.#send(sending), this.ttl / 3).unref();
+            return;
+          }
+          if (present) this.#lose('its lease ran out before it was given back');
+          resolve();
         },
         lost: resolve,
       };
