@@ -84,7 +84,7 @@ test-all: setup browser redis servers check ## the same in every runtime that th
 	$(RUNTIMES) --all
 
 faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour
-	node packages/pointsman/tests/faults/dist/run.js
+	node packages/pointsman/tests/faults/dist/faults/run.js $(FAULT)
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .

@@ -21,28 +21,35 @@ export interface Linked {
   readonly handler: Handler;
   /** The server cannot be spoken to; what has no answer yet may or may not have been done. */
   suspend(reason: unknown): void;
-  /** The server can be spoken to again. */
-  resume(): void;
+  /** The server can be spoken to again; `server` is which one it is, if it tells. */
+  resume(server?: string): void;
   /** Messages may have been missed. */
   recheck(): void;
 }
 
 const oldest = [6, 2] as const;
 
-/** Refuses a server that is too old. One that does not tell its version gets the benefit of the doubt. */
-async function checkVersion(connection: CommandConnection, key: string): Promise<void> {
+/**
+ * Refuses a server that is too old; one that does not tell its version gets the benefit of the doubt.
+ * Resolves to the id of this run of this server.
+ */
+async function checkServer(
+  connection: CommandConnection,
+  key: string,
+): Promise<string | undefined> {
   const info = await connection.call(key, 'INFO', 'server').catch((error) => {
     if (error instanceof ConnectionLostError) throw error;
     return '';
   });
   const found = /^(?:valkey|redis)_version:((\d+)\.(\d+)\S*)/m.exec(String(info));
-  if (found === null) return;
+  if (found === null) return undefined;
   const [, version, major, minor] = found;
   if (Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1])) {
     throw new RedisLockError(
       `the server must be Redis ${oldest.join('.')} or later, or Valkey, got ${version}`,
     );
   }
+  return /^run_id:(\w+)/m.exec(String(info))?.[1];
 }
 
 interface Channel {
@@ -166,9 +173,9 @@ export class Link {
   async #prepare(added: readonly Linked[], generation: number): Promise<void> {
     for (const linked of added) {
       try {
-        await checkVersion(this.commands, linked.key);
+        const server = await checkServer(this.commands, linked.key);
         await linked.handler.prepare();
-        if (generation === this.#generation && this.#linked.has(linked)) linked.resume();
+        if (generation === this.#generation && this.#linked.has(linked)) linked.resume(server);
       } catch (error) {
         if (generation === this.#generation) linked.suspend(error);
       }

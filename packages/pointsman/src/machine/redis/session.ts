@@ -101,6 +101,8 @@ export class Session implements Linked {
   #sent: Sent[] = [];
   #scheduled = false;
   #suspended: unknown = new ConnectionLostError('not connected yet');
+  /** Which run of which server it has spoken to last. */
+  #server: string | undefined;
   /** Whether it hears what is said to it. */
   #listening: 'no' | 'soon' | 'yes' = 'no';
   #giveUpTimer: NodeJS.Timeout | undefined;
@@ -230,11 +232,15 @@ export class Session implements Linked {
     else this.#refuse(reason);
   }
 
-  resume(): void {
+  resume(server = this.#server): void {
+    const replaced = this.#server !== undefined && server !== this.#server;
+    this.#server = server;
     clearTimeout(this.#giveUpTimer);
     this.#giveUpTimer = undefined;
     this.#suspended = undefined;
     this.#incarnation++;
+    // It may have missed the last that was done, and bring back what had been given back.
+    if (replaced) this.#lose('another server has taken over');
     this.recheck();
     this.#flush();
   }
