@@ -247,7 +247,10 @@ export class Session implements Linked {
 
   recheck(): void {
     if (this.#suspended !== undefined) return;
-    for (const [id, claim] of this.#asked) this.#send(this.#lockOf({ claim, id }));
+    for (const [id, claim] of this.#asked) {
+      // One that does not wait is on its way: of two copies one could fail, and the other be granted.
+      if (claim.wait) this.#send(this.#lockOf({ claim, id }));
+    }
     for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
   }
 
