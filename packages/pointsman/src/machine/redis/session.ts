@@ -89,6 +89,8 @@ export class Session implements Linked {
   readonly #ids = new Map<Claim, string>();
   /** The optional keys that each request was sent with. */
   readonly #along = new Map<string, readonly string[]>();
+  /** How often each request that does not wait was sent. */
+  readonly #copies = new Map<string, number>();
   /** Requests that were asked to come back before they were known to be granted. */
   readonly #early = new Set<string>();
   #epoch = 0;
@@ -247,10 +249,7 @@ export class Session implements Linked {
 
   recheck(): void {
     if (this.#suspended !== undefined) return;
-    for (const [id, claim] of this.#asked) {
-      // One that does not wait is on its way: of two copies one could fail, and the other be granted.
-      if (claim.wait) this.#send(this.#lockOf({ claim, id }));
-    }
+    for (const [id, claim] of this.#asked) this.#send(this.#lockOf({ claim, id }));
     for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
   }
 
@@ -336,6 +335,7 @@ export class Session implements Linked {
     this.#asked.delete(id);
     this.#held.delete(id);
     this.#early.delete(id);
+    this.#copies.delete(id);
     this.#along.delete(id);
     this.#ids.delete(claim);
     if (this.#join === 'must' && this.idle) this.#join = 'new';
@@ -354,21 +354,20 @@ export class Session implements Linked {
   #lockOf({ claim, id }: Waiting): Sending {
     const { tokens, wait, keys } = claim;
     return {
-      operation: () =>
-        this.#asked.has(id)
-          ? { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) }
-          : undefined,
+      operation: () => {
+        if (!this.#asked.has(id)) return undefined;
+        if (!wait) this.#copies.set(id, (this.#copies.get(id) ?? 0) + 1);
+        return { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) };
+      },
       done: (result, alarmed) => {
         if (result.name === 'held') {
-          // What was refused and is sent a second time, as after a reconnection, may be granted then.
-          if (!wait && !this.#asked.has(id) && !this.#held.has(id)) {
-            void this.#unlock(id, [...keys, ...result.grant.extra]);
-          }
           this.#grant(result.grant, alarmed);
         } else if (result.name === 'queued') {
           this.#sweepIn(result.left);
           if (!this.#alarmed) this.#alarm().catch(() => {});
         } else if (this.#asked.has(id)) {
+          // Of two copies one may fail and the next be granted.
+          if ((this.#copies.get(id) ?? 0) > 1) void this.#unlock(id, this.#wantedBy({ claim, id }));
           this.#forget(id, claim);
           claim.busy?.();
         }
@@ -555,6 +554,7 @@ export class Session implements Linked {
     this.#asked.clear();
     this.#ids.clear();
     this.#early.clear();
+    this.#copies.clear();
     this.#along.clear();
     this.#epoch++;
     this.#join = 'again';

@@ -230,5 +230,9 @@ async function play(plan: Plan) {
 test('nobody is inside together, nobody is forgotten, nothing is left', {
   timeout: 120_000,
 }, async () => {
-  await fc.assert(fc.asyncProperty(anyPlan, play), { numRuns: runs });
+  await fc.assert(fc.asyncProperty(anyPlan, play), {
+    numRuns: runs,
+    // The same runs each time, unless others are asked for.
+    ...(process.env.POINTSMAN_SIMULATIONS === undefined && { seed: 1 }),
+  });
 });
