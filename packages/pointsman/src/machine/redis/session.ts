@@ -213,9 +213,7 @@ export class Session implements Linked {
       clearTimeout(timer);
     }
     this.#closed = true;
-    for (const sending of [...this.#sent.flatMap((sent) => sent.sendings), ...this.#outbox]) {
-      sending.lost();
-    }
+    for (const sending of this.#unanswered) sending.lost();
     this.#sent = [];
     this.#link.unlisten(channelOf(this.#base), this.#listener);
     this.#link.unlisten(channelOf(this.#base, this.#process), this.#listener);
@@ -225,10 +223,15 @@ export class Session implements Linked {
     }
   }
 
+  /** What was sent and what was not yet, in order. */
+  get #unanswered(): Sending[] {
+    return [...this.#sent.flatMap(({ sendings }) => sendings), ...this.#outbox];
+  }
+
   suspend(reason: unknown): void {
     this.#suspended = reason;
     // What has no answer goes first when it is sent again.
-    this.#outbox = [...this.#sent.flatMap(({ sendings }) => sendings), ...this.#outbox];
+    this.#outbox = this.#unanswered;
     this.#sent = [];
     if (reason instanceof ConnectionLostError) this.#giveUpInTime();
     else this.#refuse(reason);
@@ -545,7 +548,7 @@ export class Session implements Linked {
   #lose(reason: string): void {
     const error = new LockLostError(reason);
     const before = this.id;
-    const sendings = [...this.#sent.flatMap((sent) => sent.sendings), ...this.#outbox];
+    const sendings = this.#unanswered;
     const held = [...this.#held.values()];
     const asked = [...this.#asked.values()];
     this.#sent = [];
