@@ -4,10 +4,10 @@
  * several processes.
  */
 import type { Row, Subject, Table } from '../../harness/table.js';
-import { loopsCell } from './cells/loops.js';
+import { processesCell } from './cells/processes.js';
 import { test1Cell } from './cells/test-1.js';
 import { test2Cell } from './cells/test-2.js';
-import { nameOf, type Setting, settings } from './loops/shared.js';
+import { nameOf, type Setting, settings } from './processes/shared.js';
 import { announce, findServer, startServer } from './server.js';
 import {
   contenders,
@@ -158,31 +158,31 @@ const isForeign = ({ name }: Subject) => foreignSubjects.some((other) => other.n
 
 const keySetColumns = keySets.map(({ name }) => ({ name, column: name }));
 
-function besideLoops(pauseMilliseconds: number, title: string): Row[] {
+function besideProcesses(pauseMilliseconds: number, title: string): Row[] {
   const columns = settings
     .filter((setting) => setting.pauseMilliseconds === pauseMilliseconds)
     .map((setting) => ({
       name: nameOf(setting),
-      column: `${setting.loops} loops, ${setting.keySet}`,
+      column: `${setting.processes} processes, ${setting.keySet}`,
     }));
-  const beside = [...waits, fairnessAmong('the loops'), ...load];
-  return matrix(title, loopsCell.id, columns, beside, fastestSubjects);
+  const beside = [...waits, fairnessAmong('the processes'), ...load];
+  return matrix(title, processesCell.id, columns, beside, fastestSubjects);
 }
 
-function loopsRow(setting: Setting): Row {
-  const { loops, keySet, pauseMilliseconds } = setting;
+function processesRow(setting: Setting): Row {
+  const { processes, keySet, pauseMilliseconds } = setting;
   const name = nameOf(setting);
   const keys = keySet === '1/1' ? 'one key' : '5 of 9 keys';
   return {
     row: name,
-    cell: loopsCell.id,
+    cell: processesCell.id,
     measure: `${name} perSecond`,
     unit: 'turns/s',
     better: 'higher',
     about:
       pauseMilliseconds === 0
-        ? `${loops} event loops, each with its own connections as a process has, and ten tasks each lock ${keys} without a pause.`
-        : `${loops} event loops with ten tasks each, which pause 1 ms, lock ${keys} and stay inside for 1 ms: as real work does.`,
+        ? `${processes} processes with ten tasks each lock ${keys} without a pause.`
+        : `${processes} processes with ten tasks each, which pause 1 ms, lock ${keys} and stay inside for 1 ms: as real work does.`,
   };
 }
 
@@ -195,7 +195,7 @@ const table: Table = {
     source: 'https://github.com/royaltm/redis-em-mutex/blob/master/BENCHMARK.md',
   },
   subjects,
-  cells: [test1Cell, test2Cell, loopsCell],
+  cells: [test1Cell, test2Cell, processesCell],
   rows: [
     ...keySets.map(test1Row),
     ...keySets.map(test2Row),
@@ -209,7 +209,7 @@ const table: Table = {
       about:
         'One task locks one key and unlocks it, nobody else is there: what a lock costs on most days.',
     },
-    ...settings.map(loopsRow),
+    ...settings.map(processesRow),
     ...matrix(
       'Test 1: who waits',
       test1Cell.id,
@@ -226,8 +226,8 @@ const table: Table = {
       contestants,
     ),
     ...matrix('Test 2: load on the server', test2Cell.id, keySetColumns, load, contestants),
-    ...besideLoops(0, 'Several event loops, without a pause'),
-    ...besideLoops(1, 'Several event loops, 1 ms inside and 1 ms out'),
+    ...besideProcesses(0, 'Several processes, without a pause'),
+    ...besideProcesses(1, 'Several processes, 1 ms inside and 1 ms out'),
   ],
   tools: ['ioredis', 'redis'],
   get otherVersions() {

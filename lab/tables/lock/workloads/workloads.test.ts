@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import handOverInProcess from '../floors/hand-over-in-process.js';
 import { Judge } from '../judge.js';
+import { FileJudge } from '../processes/file-judge.js';
 import type { LockClient } from '../subject.js';
 import { fairness, slowestWaits } from './fairness.js';
 import { drawFrom, keySets } from './keys.js';
@@ -32,11 +36,17 @@ describe('the judge', () => {
     expect(judge.turns).toBe(1);
   });
 
-  it('sees in another thread what this one does', async () => {
-    const [here, there] = [new Judge(), new Judge()];
-    const same = new Judge(here.memory);
+  it('sees what another process does, by the file in which both count', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'judge-'));
+    const tally = join(folder, 'tally');
+    FileJudge.prepare(tally);
+    const [here, there] = [new FileJudge(tally), new FileJudge(tally)];
     await here.turn(undefined);
-    expect([same.turns, there.turns]).toEqual([1, 0]);
+    expect([there.turns, there.intruders]).toEqual([1, 0]);
+    await Promise.all([here.turn(async () => {}), there.turn(async () => {})]);
+    expect([here.turns, there.intruders]).toEqual([2, 1]);
+    for (const judge of [here, there]) judge.close();
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -1,0 +1,69 @@
+/** One process of a cell: ten tasks that lock, come in and unlock until they are stopped. */
+import { on } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { commandsSent } from '../commands.js';
+import { lockSubjectNamed } from '../subjects/index.js';
+import { drawFrom, keySetNamed } from '../workloads/keys.js';
+import { FileJudge } from './file-judge.js';
+import {
+  type Command,
+  nameOf,
+  type Orders,
+  type Report,
+  type Setting,
+  tasksPerProcess,
+} from './shared.js';
+
+const { subject, address, tally }: Orders = JSON.parse(process.argv[2] ?? '');
+// Two commands may come in one turn of a busy event loop.
+const commands = on(process, 'message');
+const client = await lockSubjectNamed(subject).connect(address);
+process.send?.('ready');
+for (;;) {
+  const command = await told();
+  if (command.name !== 'begin') break;
+  process.send?.(await run(command.setting));
+}
+process.exit();
+
+async function told(): Promise<Command> {
+  const { value } = await commands.next();
+  return value[0];
+}
+
+async function run(setting: Setting): Promise<Report> {
+  const judge = new FileJudge(tally);
+  const pause = setting.pauseMilliseconds;
+  const stay = pause === 0 ? undefined : () => sleep(pause);
+  const draw = drawFrom(keySetNamed(setting.keySet), nameOf(setting));
+  const waits: number[] = [];
+  const sentBefore = commandsSent();
+  let phase: 'before' | 'measured' | 'over' = 'before';
+  let turns = 0;
+
+  async function task(): Promise<void> {
+    while (phase !== 'over') {
+      if (pause > 0) await sleep(pause);
+      const keys = draw();
+      const askedAt = performance.now();
+      const held = await client.lock(keys);
+      if (phase === 'measured') waits.push(performance.now() - askedAt);
+      await judge.turn(stay);
+      turns++;
+      await client.unlock(held);
+    }
+  }
+
+  const tasks = Promise.all(Array.from({ length: tasksPerProcess }, task));
+  await Promise.race([told(), tasks]);
+  const before = turns;
+  const startedAt = performance.now();
+  phase = 'measured';
+  await Promise.race([told(), tasks]);
+  const perSecond = (1_000 * (turns - before)) / (performance.now() - startedAt);
+  phase = 'over';
+  await tasks;
+  judge.close();
+  const sent = commandsSent() - sentBefore;
+  return { perSecond, waits, sent, turns, intruders: judge.intruders };
+}

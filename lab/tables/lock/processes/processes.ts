@@ -1,0 +1,98 @@
+/** Directs the processes of a cell through one setting after the other. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sum } from 'simple-statistics';
+import { reject } from '../judge.js';
+import type { Address } from '../subject.js';
+import { fairness, slowestWaits } from '../workloads/fairness.js';
+import { within } from '../workloads/watch.js';
+import { FileJudge } from './file-judge.js';
+import { type Command, mostProcesses, type Orders, type Report, type Setting } from './shared.js';
+
+export interface Found {
+  readonly perSecond: number;
+  readonly p99: number;
+  readonly longest: number;
+  readonly fairness: number;
+  /** Commands sent in the whole run. */
+  readonly sent: number;
+  /** Turns taken in the whole run, with those before and after the measured part. */
+  readonly turns: number;
+}
+
+const patienceMilliseconds = 15_000;
+
+export class Processes {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'lab-lock-'));
+  readonly #tally = join(this.#folder, 'tally');
+  readonly #children: readonly ChildProcess[];
+
+  constructor(subject: string, address: Address) {
+    const orders: Orders = { subject, address, tally: this.#tally };
+    this.#children = Array.from({ length: mostProcesses }, () =>
+      fork(new URL('./process.js', import.meta.url), [JSON.stringify(orders)], {
+        serialization: 'advanced',
+      }),
+    );
+    process.once('exit', () => this.end());
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#children.map(heard));
+  }
+
+  /** `working` of the setting's processes work, the others stand by. */
+  async run(
+    setting: Setting,
+    working: number,
+    { warmUpMilliseconds, milliseconds }: Record<'warmUpMilliseconds' | 'milliseconds', number>,
+  ): Promise<Found> {
+    FileJudge.prepare(this.#tally);
+    const judge = new FileJudge(this.#tally);
+    const children = this.#children.slice(0, working);
+    const tell = (command: Command) => {
+      for (const child of children) child.send(command);
+    };
+    const answers = Promise.all(children.map(heard)) as Promise<Report[]>;
+    tell({ name: 'begin', setting });
+    await Promise.race([sleep(warmUpMilliseconds), answers]);
+    tell({ name: 'measure' });
+    await Promise.race([sleep(milliseconds), answers]);
+    tell({ name: 'end' });
+    const reports = await within(
+      patienceMilliseconds,
+      answers,
+      () => `processes had not all ended, with ${judge.turns} turns taken,`,
+    );
+    const turns = sum(reports.map((report) => report.turns));
+    reject(sum(reports.map((report) => report.intruders)), judge.turns, turns);
+    judge.close();
+    return {
+      perSecond: sum(reports.map((report) => report.perSecond)),
+      ...slowestWaits(Float64Array.from(reports.flatMap((report) => report.waits))),
+      fairness: fairness(reports.map((report) => report.waits.length)),
+      sent: sum(reports.map((report) => report.sent)),
+      turns,
+    };
+  }
+
+  end(): void {
+    for (const child of this.#children) child.kill('SIGKILL');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The next that a process says. It has failed if it ends before. */
+function heard(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, fail) => {
+    const ended = (code: number | null) => fail(new Error(`a process ended with code ${code}`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message);
+    });
+  });
+}
