@@ -15,10 +15,9 @@ export { ConnectionLostError } from './lost.js';
 export interface ConnectionFactory {
   /**
    * How messages travel: `plain` by PUBLISH, whose count of receivers tells whether anybody has heard
-   * it; `sharded` by SPUBLISH, with the same count; `uncounted` by PUBLISH where the count means
-   * nothing.
+   * it; `sharded` by SPUBLISH, with the same count.
    */
-  readonly channels: 'plain' | 'sharded' | 'uncounted';
+  readonly channels: 'plain' | 'sharded';
   /** What the client puts before every key. Connections put nothing before anything. */
   readonly keyPrefix: string;
   /** Opens a connection of its own for commands, with the client's settings. */

@@ -139,14 +139,14 @@ export class PureHandler implements Handler {
     const requests = requestsOf(hashes[2] as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
     const fresh = !locks.has('');
-    const others = fresh ? await this.#listeners(['']) : new Map<string, number | undefined>();
+    const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
     const world = {
       now: seconds * 1e6 + micros,
       uptime: fresh ? await this.#uptime() : Number.POSITIVE_INFINITY,
     };
 
     // Who listens is asked for when it turns out to matter, and then everything is done again.
-    const listeners = new Map<string, number | undefined>();
+    const listeners = new Map<string, number>();
     for (;;) {
       const state = load(locks, sessions, requests);
       const messages: [channel: string, message: Message][] = [];
@@ -160,7 +160,7 @@ export class PureHandler implements Handler {
         tell: (process, message) => {
           if (message.name === 'held' && !listeners.has(process)) unknown.push(process);
           if (listeners.get(process) !== 0) messages.push([process, message]);
-          return listeners.get(process);
+          return listeners.get(process) ?? 0;
         },
       };
       const reply = apply(state, batch, view);
@@ -216,9 +216,8 @@ export class PureHandler implements Handler {
     return reply;
   }
 
-  /** How many listen to each of these processes; undefined where the server cannot know. */
-  async #listeners(processes: readonly string[]): Promise<Map<string, number | undefined>> {
-    if (this.#channels === 'uncounted') return new Map(processes.map((name) => [name, undefined]));
+  /** How many listen to each of these processes. */
+  async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.#base, name));
     const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);

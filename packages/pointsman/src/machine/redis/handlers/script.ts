@@ -34,7 +34,7 @@ export class ScriptHandler implements Handler {
       `${keys.length}`,
       ...keys,
       channelOf(base),
-      `${channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH'} ${channels === 'uncounted' ? '0' : '1'}`,
+      channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
     ];
   }
 

@@ -37,7 +37,7 @@ local space = {
   grants = {},
 }
 
-space.publish, space.counted = string.match(ARGV[2], '^(%S+) (%d)$')
+space.publish = ARGV[2]
 space.me, space.ttl, space.incarnation, space.join, space.renew, space.listening =
   string.match(ARGV[3], '^(%S+) (%d+) (%d+) (%a+) (%d) (%d)$')
 space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
@@ -105,8 +105,7 @@ function space.next_token(count)
   return token
 end
 
--- Tells one process, or all; how many were listening, or nil where the server cannot know.
+-- Tells one process, or all; how many were listening.
 function space.tell(process, message)
-  local listeners = redis.call(space.publish, ARGV[1] .. process, cjson.encode(message))
-  return space.counted == '1' and listeners or nil
+  return redis.call(space.publish, ARGV[1] .. process, cjson.encode(message))
 end

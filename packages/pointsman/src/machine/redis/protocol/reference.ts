@@ -59,8 +59,8 @@ export interface World {
   readonly uptime: number;
   /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
-  /** Tells one process; how many were listening, or undefined if that cannot be known. */
-  tell(process: string, message: Message): number | undefined;
+  /** Tells one process; how many were listening. */
+  tell(process: string, message: Message): number;
 }
 
 export const emptyState = (): State => ({
