@@ -37,6 +37,8 @@ interface Event {
 const mostTraces = 5;
 /** On a busy machine processes and timers are late, but not by more than this. */
 export const lateness = 1_000;
+/** A connection that was half-open from its beginning, or before it was of use, is found out so late. */
+const connecting = 3_000;
 
 export class Trial {
   readonly terms: Terms;
@@ -225,7 +227,7 @@ export class Trial {
 
   /** A lock that refused everybody for ever would break no other promise. */
   async #prove(client: ClientProcess): Promise<void> {
-    const limit = 3 * this.terms.ttl + 2 * lateness;
+    const limit = 3 * this.terms.ttl + connecting + 2 * lateness;
     if (!(await client.call('prove', [keysOf(0), keysOf(1), keysOf(2)], limit))) {
       const text = `${client.name} got no lock within ${limit} ms when everything was well again`;
       this.violation('stranded', text);

@@ -6,7 +6,7 @@ import { Trial } from '../trial.js';
 export const lostConnections: Fault = {
   number: '7',
   name: 'connections lost',
-  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on; some have slow replies before',
+  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on, or are half-open as soon as they are made again; some have slow replies before',
   holds: 'requests are found again, nobody is granted twice, nothing stays behind',
   full: { ttl: 1_000, count: 150, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 15, trials: ['script', 'pure'] },
@@ -31,6 +31,13 @@ export const lostConnections: Fault = {
           trial.note(`${client.name} reset`);
           proxy.cut();
           trial.count('resets');
+          if (Math.random() < 0.7) continue;
+          // What is just being made again stays half-open, be it one of two connections.
+          await sleep(between([0, 0.3]) * ttl);
+          proxy.blackhole(true);
+          proxy.blackhole(false);
+          trial.note(`${client.name} half-open while it connects`);
+          trial.count('reset, then half-open');
           continue;
         }
         const hole = Math.random() < 0.1 ? 5_000 : between([0.1, 1.5]) * ttl;

@@ -1,0 +1,206 @@
+/**
+ * How two threads come together: the messages of the handshake, and the parts of a side that depend on
+ * the transport.
+ *
+ * The host offers: memory and a port. The worker accepts by naming what it serves. Either may be first:
+ * the host offers at once, and again to a worker that says hello later.
+ */
+
+import type { Codec } from '../memory/codec/codec.js';
+import { Memory } from '../memory/memory.js';
+import { CONTROL, RingReader, RingWriter } from '../memory/ring.js';
+import { CONTROL_SIZE, Control, type Role } from './control.js';
+import { PortReader, PortWriter } from './links.js';
+import { listen, type Port, platform } from './platform.js';
+import type { CompiledCall } from './schemas.js';
+import { type AnyFunction, Side } from './side.js';
+
+/**
+ * How calls and answers travel.
+ * - `ring`: through shared memory. Both sides look for the next message before they sleep, for as long
+ *   as measurements say that it pays.
+ * - `shared/shared`: the same, but whoever has nothing to do sleeps at once.
+ * - `port/shared`: calls by message, answers through shared memory.
+ * - `port/port`: by message only. No call can block.
+ */
+export type Transport = 'ring' | 'shared/shared' | 'port/shared' | 'port/port';
+export const transports: readonly Transport[] = [
+  'ring',
+  'shared/shared',
+  'port/shared',
+  'port/port',
+];
+
+const tag = 'pointsman.bridge';
+
+export interface Offer {
+  readonly id: number;
+  readonly transport: Transport;
+  readonly memory: SharedArrayBuffer | undefined;
+  readonly port: MessagePort;
+  readonly names: readonly string[];
+  readonly codec: string;
+  readonly limit: number;
+  readonly patience: number;
+  readonly spin: boolean;
+  /** Whether the host can receive messages while it blocks. */
+  readonly receives: boolean;
+}
+
+/** What a message says: of which connection, what, and with which value. */
+type Message = readonly [tag: string, id: number, type: string, payload: unknown];
+
+export function messageOf(data: unknown): Message | undefined {
+  return Array.isArray(data) && data[0] === tag ? (data as unknown as Message) : undefined;
+}
+
+export function message(id: number, type: string, payload?: unknown): Message {
+  return [tag, id, type, payload];
+}
+
+/** Why there is no shared memory here; undefined if there is. */
+export function noSharedMemory(): string | undefined {
+  if (typeof SharedArrayBuffer === 'function') return undefined;
+  return 'there is no SharedArrayBuffer here, because the page is not cross-origin isolated: serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"';
+}
+
+/** Where things lie in the shared memory. */
+const upControl = 256;
+const downControl = upControl + CONTROL;
+const data = downControl + CONTROL;
+
+export function memoryFor(transport: Transport, capacity: number): SharedArrayBuffer | undefined {
+  if (transport === 'port/port') return undefined;
+  if (CONTROL_SIZE > upControl) throw new Error('the control words overlap the ring');
+  return new SharedArrayBuffer(data + 2 * capacity);
+}
+
+export interface Terms {
+  readonly role: Role;
+  readonly offer: Offer;
+  /** The port of the connection, on this side. */
+  readonly port: MessagePort;
+  /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
+  readonly base: Port;
+  readonly codec: Codec;
+  readonly functions: readonly { readonly name: string; readonly call: AnyFunction }[];
+  readonly schemas: ReadonlyMap<string, CompiledCall>;
+  /** The bridge has ended. */
+  ended(reason: string): void;
+}
+
+/** One side and its way to the other. */
+export class Connection {
+  readonly side: Side;
+  readonly #terms: Terms;
+  readonly #port: Port;
+  readonly #frames: PortReader | undefined;
+  readonly #stopListening: () => void;
+
+  constructor(terms: Terms) {
+    const { role, offer, port } = terms;
+    this.#terms = terms;
+    this.#port = port as unknown as Port;
+    const { transport, memory } = offer;
+    const ringUp = transport === 'ring' || transport === 'shared/shared';
+    const ringDown = transport !== 'port/port';
+    const rings = memory && this.#rings(memory);
+    const [rx, tx] = role === 'host' ? [ringUp, ringDown] : [ringDown, ringUp];
+    this.#frames = rx ? undefined : new PortReader();
+    const ringReader = rx ? rings?.reader : undefined;
+    const ringWriter = tx ? rings?.writer : undefined;
+    const frames = new PortWriter((buffer) => this.post('frames', buffer, [buffer]));
+    this.side = new Side({
+      writer: ringWriter ?? frames,
+      reader: ringReader ?? (this.#frames as PortReader),
+      ringWriter,
+      ringReader,
+      control: memory && new Control(memory, 0, role),
+      cannotBlock: this.#cannotBlock(),
+      otherReceives: role === 'worker' || platform.receive !== undefined,
+      codec: terms.codec,
+      limit: offer.limit,
+      patience: offer.patience,
+      spin: offer.spin && transport === 'ring',
+      functions: terms.functions,
+      schemas: terms.schemas,
+      post: (type, payload, transfer) => this.post(type, payload, transfer),
+      receive: platform.receive && (() => this.#receiveNow()),
+      keepAlive: (busy) => {
+        if (role === 'worker') this.#port[busy ? 'ref' : 'unref']?.();
+      },
+    });
+    this.#stopListening = listen(this.#port, (data) => this.receive(data));
+    this.#port.unref?.();
+  }
+
+  #rings(memory: SharedArrayBuffer): { reader: RingReader; writer: RingWriter } {
+    const capacity = (memory.byteLength - data) / 2;
+    const views = new Memory(memory);
+    const up = { memory: views, control: upControl, data, capacity };
+    const down = { memory: views, control: downControl, data: data + capacity, capacity };
+    const [from, to] = this.#terms.role === 'host' ? [up, down] : [down, up];
+    return {
+      reader: new RingReader(from, () => this.post('room')),
+      writer: new RingWriter(to, () => this.post('wake')),
+    };
+  }
+
+  #cannotBlock(): string | undefined {
+    const { role, offer } = this.#terms;
+    if (role === 'host') return 'a host calls its worker asynchronously';
+    if (offer.transport !== 'port/port') return undefined;
+    return noSharedMemory() ?? 'the transport port/port has no way to block';
+  }
+
+  /**
+   * In a browser's worker by its own `postMessage`: in Firefox the messages of a port are held back
+   * until a thread that has blocked goes on.
+   */
+  post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
+    const { role, base, offer } = this.#terms;
+    const way = role === 'worker' && platform.receive === undefined ? base : this.#port;
+    way.postMessage(message(offer.id, type, payload), transfer as never);
+  }
+
+  /** Receives one message without a return to the event loop; whether there was one. */
+  #receiveNow(): boolean {
+    const received = platform.receive?.(this.#port);
+    if (received) this.receive(received.message);
+    return received !== undefined;
+  }
+
+  receive(data: unknown): void {
+    const received = messageOf(data);
+    if (received?.[1] !== this.#terms.offer.id) return;
+    const [, , type, payload] = received;
+    switch (type) {
+      case 'frames':
+        this.#frames?.receive(payload as ArrayBuffer);
+        this.side.pump();
+        break;
+      case 'value':
+        this.side.references.arrive(payload);
+        this.side.pump();
+        break;
+      case 'wake':
+        this.side.pump();
+        break;
+      case 'room':
+        this.side.roomCame();
+        break;
+      case 'close':
+        this.close(String(payload));
+    }
+  }
+
+  /** Ends the bridge on this side, and tells the other if it is there to be told. */
+  close(reason: string, tell = false): void {
+    if (this.side.closed) return;
+    if (tell) this.post('close', 'the other side has closed the bridge');
+    this.side.close(reason);
+    this.#stopListening();
+    this.#port.close?.();
+    this.#terms.ended(reason);
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * What both sides of a bridge know of each other without a message: whether it is closed, how long the
+ * host shall look for the next call, and for which thread each of them waits.
+ */
+
+const CLOSED = 0;
+const LINGER = 1;
+/** Of the host; the worker's follow. */
+const THREAD = 2;
+const WAITS_FOR = 4;
+/** Bytes. */
+export const CONTROL_SIZE = 64;
+
+export type Role = 'host' | 'worker';
+
+/** This thread, as other threads of the program know it. */
+const thisThread = 1 + Math.floor(Math.random() * 0x7ffffffe);
+
+export class Control {
+  readonly #words: Int32Array;
+  readonly #mine: number;
+  readonly #other: number;
+
+  constructor(buffer: SharedArrayBuffer, offset: number, role: Role) {
+    this.#words = new Int32Array(buffer, offset, CONTROL_SIZE / 4);
+    this.#mine = role === 'host' ? 0 : 1;
+    this.#other = 1 - this.#mine;
+    Atomics.store(this.#words, THREAD + this.#mine, thisThread);
+  }
+
+  get isClosed(): boolean {
+    return Atomics.load(this.#words, CLOSED) === 1;
+  }
+
+  close(): void {
+    Atomics.store(this.#words, CLOSED, 1);
+  }
+
+  /** Microseconds that the host looks for the next call before it sleeps. */
+  get lingering(): number {
+    return this.#mine === 0 ? Atomics.load(this.#words, LINGER) : 0;
+  }
+
+  linger(microseconds: number): void {
+    if (this.#mine === 1) Atomics.store(this.#words, LINGER, microseconds);
+  }
+
+  get otherThread(): number {
+    return Atomics.load(this.#words, THREAD + this.#other);
+  }
+
+  /** This thread blocks until that one answers; 0: it does not. */
+  waitFor(thread: number): void {
+    Atomics.store(this.#words, WAITS_FOR + this.#mine, thread);
+  }
+
+  get otherWaitsForThis(): boolean {
+    return Atomics.load(this.#words, WAITS_FOR + this.#other) === thisThread;
+  }
+}

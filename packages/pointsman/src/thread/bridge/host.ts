@@ -1,0 +1,262 @@
+/**
+ * The host's side: what the thread that has made a worker lets it call.
+ */
+
+import { checkInteger, invalid } from '../../task/errors.js';
+import type { Codec } from '../memory/codec/codec.js';
+import { structured } from '../memory/codec/structured.js';
+import { asynchronous, functionsOf } from './calls.js';
+import {
+  Connection,
+  memoryFor,
+  message,
+  messageOf,
+  noSharedMemory,
+  type Offer,
+  type Transport,
+  transports,
+} from './connection.js';
+import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { listen, type Port, platform } from './platform.js';
+import { type CallSchemas, compileCalls } from './schemas.js';
+import { type CallOptions, checkCallOptions } from './side.js';
+import type { Answers, Asynchronous, Noted, Noting } from './types.js';
+
+/** A `Worker` of the web or of Node, or a port to a thread of any kind. */
+export interface WorkerLike {
+  postMessage(message: unknown, ...rest: never[]): void;
+}
+
+export interface ExposeOptions {
+  /** How calls travel. Default: `ring`, or `port/port` where memory cannot be shared. */
+  readonly transport?: Transport;
+  /** How values become bytes; the worker has to name the same. Default: `structured()`. */
+  readonly codec?: Codec;
+  /** Schemas of functions, on both sides the same. */
+  readonly schemas?: CallSchemas;
+  /**
+   * Whether both sides may look for the next message for a moment before they sleep. `auto`, the
+   * default, measures whether that pays and looks for 0.3 ms at most; `false` never does.
+   */
+  readonly spin?: 'auto' | false;
+  /**
+   * Bytes of shared memory for each direction; rounded up to a power of two. What is larger travels in
+   * parts. Memory that is never needed is never touched. Default: 2 MiB.
+   */
+  readonly capacity?: number;
+  /** The most bytes that one call or answer may have; more is a `RangeError`. Default: 256 MiB. */
+  readonly limit?: number;
+  /** Milliseconds for which a call that blocks does without a sign of life. Default: 10,000. */
+  readonly patience?: number;
+}
+
+/** The host's end of a bridge. */
+export interface Exposed<WorkerApi> extends Disposable {
+  /**
+   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or it
+   * names another codec.
+   */
+  readonly ready: Promise<void>;
+  /** Resolves when the bridge is closed, by whichever side or because the worker ended, with the reason. */
+  readonly closed: Promise<string>;
+  /**
+   * The functions that the worker serves, returning promises. A worker that is blocked by a call of
+   * its own carries them out meanwhile.
+   */
+  readonly worker: Asynchronous<WorkerApi> & {
+    batch<const Calls extends readonly Noted<unknown>[]>(
+      note: (calls: Noting<WorkerApi>) => Calls,
+    ): Promise<Answers<Calls>>;
+  };
+  /** The same with options for each call: `timeout` in milliseconds, and a `signal`. */
+  with(options: CallOptions): Asynchronous<WorkerApi>;
+  /** Ends the bridge: calls without an answer reject with a `BridgeClosedError`, on both sides. */
+  close(): void;
+}
+
+const defaultCapacity = 1 << 21;
+const mostCapacity = 1 << 29;
+const defaultLimit = 1 << 28;
+const defaultPatience = 10_000;
+
+/**
+ * Lets a worker call the functions of `api`. Call it when the worker has been made; the worker calls
+ * {@link connect}.
+ *
+ * A function may return a promise: whoever called it then waits, blocked or not. What it throws is
+ * thrown in the worker, with name, message, stack, cause, code and own properties.
+ *
+ * ```js
+ * const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+ * const bridge = expose(worker, { add: (a, b) => a + b });
+ * ```
+ */
+export function expose<WorkerApi = object>(
+  worker: WorkerLike,
+  api: object,
+  options: ExposeOptions = {},
+): Exposed<WorkerApi> {
+  if (typeof worker?.postMessage !== 'function') {
+    throw invalid('worker', worker, 'a Worker or a port');
+  }
+  const { codec = structured(), spin = 'auto', schemas } = options;
+  const { capacity = defaultCapacity, limit = defaultLimit, patience = defaultPatience } = options;
+  const missing = noSharedMemory();
+  const { transport = missing ? 'port/port' : 'ring' } = options;
+  if (!transports.includes(transport)) {
+    throw invalid('transport', transport, `one of ${transports.join(', ')}`);
+  }
+  if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
+  checkInteger('capacity', capacity, 1, mostCapacity);
+  checkInteger('limit', limit, 1, 2 ** 31 - 1);
+  checkInteger('patience', patience, 1, 2 ** 31 - 1);
+  if (missing && transport !== 'port/port') {
+    throw new BridgeStateError(
+      `the transport ${transport} needs shared memory: ${missing}`,
+      'expose',
+    );
+  }
+  const functions = functionsOf(api, 'api');
+  const compiled = compileCalls(schemas);
+  const base = worker as unknown as Port;
+
+  let connection: Connection | undefined;
+  let view: object | undefined;
+  let reason: string | undefined;
+  const offers = new Map<number, { readonly offer: Offer; readonly port: MessagePort }>();
+  let resolveReady!: () => void;
+  let rejectReady!: (error: unknown) => void;
+  const ready = new Promise<void>((resolve, reject) => {
+    resolveReady = resolve;
+    rejectReady = reject;
+  });
+  // Whoever does not wait for it need not handle it.
+  ready.catch(() => {});
+  let resolveClosed!: (reason: string) => void;
+  const closed = new Promise<string>((resolve) => {
+    resolveClosed = resolve;
+  });
+
+  function end(why: string): void {
+    if (reason !== undefined) return;
+    reason = why;
+    stopListening();
+    for (const { port } of offers.values()) port.close();
+    offers.clear();
+    rejectReady(new BridgeClosedError(`the bridge is closed: ${why}`, 'expose'));
+    resolveClosed(why);
+  }
+
+  function makeOffer(): void {
+    const { port1, port2 } = new MessageChannel();
+    const offer: Offer = {
+      id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+      transport,
+      memory: memoryFor(transport, 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096)))),
+      port: port2,
+      names: functions.map(({ name }) => name),
+      codec: codec.name,
+      limit,
+      patience,
+      spin: spin === 'auto',
+      receives: platform.receive !== undefined,
+    };
+    offers.set(offer.id, { offer, port: port1 });
+    listen(port1 as unknown as Port, heard);
+    (port1 as unknown as Port).unref?.();
+    base.postMessage(message(offer.id, 'offer', offer), [port2] as never);
+  }
+
+  function heard(data: unknown): void {
+    const received = messageOf(data);
+    if (received === undefined || reason !== undefined) return;
+    const [, id, type, payload] = received;
+    if (type === 'hello') {
+      if (connection === undefined) makeOffer();
+      return;
+    }
+    const made = offers.get(id);
+    if (made === undefined) return;
+    if (type === 'accept') accept(made.offer, made.port, payload as readonly string[]);
+    else if (type === 'refuse') end(String(payload));
+    else if (type === 'alive') watch(id);
+    // Those of the port are for the connection, which listens there itself.
+    else connection?.receive(data);
+  }
+
+  function accept(offer: Offer, port: MessagePort, names: readonly string[]): void {
+    if (connection) return;
+    connection = new Connection({
+      role: 'host',
+      offer,
+      port,
+      base,
+      codec,
+      functions,
+      schemas: compiled,
+      ended: end,
+    });
+    connection.side.meet(names);
+    view = asynchronous(connection.side, names);
+    connection.side.pump();
+    resolveReady();
+  }
+
+  /** A browser does not tell when a worker ends; the lock that it holds is free then. */
+  function watch(id: number): void {
+    const { locks } = globalThis.navigator;
+    void locks.request(lockOf(id), () => stop('the worker has ended')).catch(() => {});
+  }
+
+  function stop(why: string, tell = false): void {
+    if (connection) connection.close(why, tell);
+    else end(why);
+  }
+
+  const onExit = () => stop('the worker has ended');
+  const onError = (error: { message?: string }) => {
+    // In a browser a worker lives on after an error, once it runs.
+    if (base.on || connection === undefined) {
+      stop(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
+    }
+  };
+  const stopHearing = listen(base, heard);
+  base.on?.('exit', onExit);
+  base.on?.('error', onError);
+  base.addEventListener?.('error', onError);
+  function stopListening(): void {
+    stopHearing();
+    base.off?.('exit', onExit);
+    base.off?.('error', onError);
+    base.removeEventListener?.('error', onError);
+  }
+  makeOffer();
+
+  function connected(): Connection {
+    if (connection) return connection;
+    throw new BridgeStateError(
+      'the worker has not connected yet: await bridge.ready first',
+      'expose',
+    );
+  }
+
+  return {
+    ready,
+    closed,
+    get worker() {
+      connected();
+      return view as never;
+    },
+    with(more) {
+      checkCallOptions(more);
+      const { side } = connected();
+      return asynchronous(side, side.names, more) as never;
+    },
+    close: () => stop('closed here', true),
+    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: () => stop('closed here', true),
+  } as Exposed<WorkerApi>;
+}
+
+export function lockOf(id: number): string {
+  return `pointsman.bridge.${id}`;
+}

@@ -1,0 +1,49 @@
+/**
+ * What differs between runtimes: how a worker reaches whoever made it, and whether messages can be
+ * received while the thread does not return to its event loop. A runtime's own entry sets it.
+ */
+
+/** A port, a worker or a worker's own global scope, whichever way it tells of messages. */
+export interface Port {
+  postMessage(message: unknown, transfer?: never): void;
+  addEventListener?(type: string, listener: (event: never) => void): void;
+  removeEventListener?(type: string, listener: (event: never) => void): void;
+  on?(type: string, listener: (value: never) => void): unknown;
+  off?(type: string, listener: (value: never) => void): unknown;
+  start?(): void;
+  ref?(): void;
+  unref?(): void;
+  close?(): void;
+}
+
+export interface Platform {
+  /** Where a worker finds its host; undefined in a thread that nobody made. */
+  readonly host: Port | undefined;
+  /** The next message of a port without a return to the event loop; absent where there is no such thing. */
+  readonly receive?: (port: Port) => { message: unknown } | undefined;
+}
+
+const scope = globalThis as unknown as Port & { document?: unknown };
+
+const web: Platform = {
+  host: typeof scope.postMessage === 'function' && scope.document === undefined ? scope : undefined,
+};
+
+export let platform = web;
+
+export function usePlatform(other: Platform): void {
+  platform = other;
+}
+
+/** Listens for messages; returns how to stop. */
+export function listen(endpoint: Port, listener: (message: unknown) => void): () => void {
+  // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
+  if (endpoint.on && endpoint.off) {
+    endpoint.on('message', listener);
+    return () => endpoint.off?.('message', listener);
+  }
+  const unwrap = (event: { data: unknown }) => listener(event.data);
+  endpoint.addEventListener?.('message', unwrap);
+  endpoint.start?.();
+  return () => endpoint.removeEventListener?.('message', unwrap);
+}

@@ -1,0 +1,54 @@
+/**
+ * Functions whose arguments and result have a schema: they are written without a tag or a name.
+ */
+
+import { invalid } from '../../task/errors.js';
+import { compile, type Schema } from '../memory/codec/struct.js';
+import type { Reader } from '../memory/reader.js';
+import type { Writer } from '../memory/writer.js';
+
+/** What one function takes and returns; what is left out goes by the bridge's codec. */
+export interface CallSchema {
+  readonly arguments?: readonly Schema<never>[];
+  readonly result?: Schema<never>;
+}
+
+export type CallSchemas = Readonly<Record<string, CallSchema>>;
+
+interface Form<T> {
+  write(writer: Writer, value: T): void;
+  read(reader: Reader): T;
+}
+
+export interface CompiledCall {
+  readonly arguments: Form<readonly unknown[]> | undefined;
+  readonly result: Form<unknown> | undefined;
+}
+
+export function compileCalls(schemas: CallSchemas = {}): ReadonlyMap<string, CompiledCall> {
+  const compiled = new Map<string, CompiledCall>();
+  for (const [name, schema] of Object.entries(schemas)) {
+    const args = schema.arguments?.map((one, index) =>
+      compile(one, `${name}: arguments[${index}]`),
+    );
+    compiled.set(name, {
+      arguments: args && tuple(name, args as Form<unknown>[]),
+      result: schema.result && (compile(schema.result, `${name}: result`) as Form<unknown>),
+    });
+  }
+  return compiled;
+}
+
+function tuple(name: string, forms: readonly Form<unknown>[]): Form<readonly unknown[]> {
+  return {
+    write(writer, args) {
+      if (args.length !== forms.length) {
+        throw invalid(`${name}: arguments`, args, `${forms.length} values, and not ${args.length}`);
+      }
+      for (let i = 0; i < forms.length; i++) (forms[i] as Form<unknown>).write(writer, args[i]);
+    },
+    read(reader) {
+      return forms.map((form) => form.read(reader));
+    },
+  };
+}

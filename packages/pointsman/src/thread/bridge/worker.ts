@@ -1,0 +1,145 @@
+/**
+ * The worker's side: calls into the thread that has made it.
+ */
+
+import { invalid } from '../../task/errors.js';
+import type { Codec } from '../memory/codec/codec.js';
+import { structured } from '../memory/codec/structured.js';
+import { fill, functionsOf } from './calls.js';
+import { Connection, message, messageOf, type Offer } from './connection.js';
+import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { lockOf } from './host.js';
+import { listen, type Port, platform } from './platform.js';
+import { type CallSchemas, compileCalls } from './schemas.js';
+import type { Host } from './types.js';
+
+export interface ConnectOptions {
+  /** How values become bytes; the host has to name the same. Default: `structured()`. */
+  readonly codec?: Codec;
+  /** Schemas of functions, on both sides the same. */
+  readonly schemas?: CallSchemas;
+  /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
+  readonly serve?: object;
+  /** Where the host is. Default: whoever has made this worker. */
+  readonly port?: { postMessage(message: unknown, ...rest: never[]): void };
+}
+
+/**
+ * Connects to the host, which calls {@link expose}. The functions can be called when `ready` has
+ * resolved: they block until they have the answer. `async`, `send`, `batch` and `with` are other ways
+ * to call them.
+ *
+ * ```js
+ * const host = connect();
+ * await host.ready;
+ * host.add(1, 2); // 3
+ * ```
+ */
+export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
+  const { codec = structured(), serve = {}, schemas, port: base = platform.host } = options;
+  if (base === undefined) {
+    throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
+  }
+  if (typeof base.postMessage !== 'function') throw invalid('port', base, 'a port');
+  const functions = functionsOf(serve, 'serve');
+  const compiled = compileCalls(schemas);
+  const host = base as Port;
+
+  let connection: Connection | undefined;
+  let over = false;
+  let resolveReady!: () => void;
+  let rejectReady!: (error: unknown) => void;
+  const ready = new Promise<void>((resolve, reject) => {
+    resolveReady = resolve;
+    rejectReady = reject;
+  });
+  ready.catch(() => {});
+  let resolveClosed!: (reason: string) => void;
+  const closed = new Promise<string>((resolve) => {
+    resolveClosed = resolve;
+  });
+
+  function end(reason: string): void {
+    over = true;
+    stopListening();
+    rejectReady(new BridgeClosedError(`the bridge is closed: ${reason}`, 'connect'));
+    resolveClosed(reason);
+  }
+
+  const view = Object.assign(Object.create(unconnected), {
+    ready,
+    closed,
+    close() {
+      if (connection) connection.close('closed here', true);
+      else if (!over) end('closed here');
+    },
+  });
+
+  const stopListening = listen(host, (data) => {
+    const received = messageOf(data);
+    if (received?.[2] !== 'offer' || connection || over) return;
+    const offer = received[3] as Offer;
+    if (offer.codec !== codec.name) {
+      const reason = `the host uses the codec ${offer.codec}, the worker ${codec.name}`;
+      host.postMessage(message(offer.id, 'refuse', reason));
+      end(reason);
+      return;
+    }
+    accept(offer);
+  });
+
+  function accept(offer: Offer): void {
+    connection = new Connection({
+      role: 'worker',
+      offer,
+      port: offer.port,
+      base: host,
+      codec,
+      functions,
+      schemas: compiled,
+      ended: end,
+    });
+    stopListening();
+    const { side } = connection;
+    side.meet(offer.names);
+    fill(view, side, offer.names);
+    connection.post(
+      'accept',
+      functions.map(({ name }) => name),
+    );
+    side.attend();
+    if (platform.receive === undefined) holdLock(offer.id, connection);
+    resolveReady();
+  }
+
+  host.postMessage(message(0, 'hello'));
+  return view as Host<Api>;
+}
+
+/** As long as this thread lives it holds a lock, so that the host learns when it does not. */
+function holdLock(id: number, connection: Connection): void {
+  const locks = globalThis.navigator?.locks;
+  void locks
+    ?.request(lockOf(id), () => {
+      connection.post('alive');
+      return new Promise(() => {});
+    })
+    .catch(() => {});
+}
+
+/** Says what to do about a call that comes too early. */
+const unconnected: object = new Proxy(
+  {},
+  {
+    get(_, name) {
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
+      if (name === 'async' || name === 'send') return unconnected;
+      return () => {
+        throw new BridgeStateError(
+          `${name}() is called before the bridge is connected, or the host has no such function: await host.ready first`,
+          name,
+        );
+      };
+    },
+  },
+);

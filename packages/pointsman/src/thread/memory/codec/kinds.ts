@@ -1,0 +1,126 @@
+/**
+ * What sort of object a value is, as structured clone sees it.
+ *
+ * Invariant: what is sent as a plain object is one: an object of the language, of a class of the user, or
+ * without a prototype. Objects that only the platform can make (a promise, a node, a port) are opaque:
+ * nobody else could make one again.
+ */
+
+import { Refused } from './errors.js';
+
+export type Kind =
+  | 'plain'
+  | 'array'
+  | 'view'
+  | 'date'
+  | 'regexp'
+  | 'map'
+  | 'set'
+  | 'buffer'
+  | 'shared'
+  | 'error'
+  | 'boxed'
+  | 'geometry'
+  | 'opaque';
+
+const names: Readonly<Record<string, Kind>> = {
+  Object: 'plain',
+  Array: 'array',
+  Date: 'date',
+  RegExp: 'regexp',
+  Map: 'map',
+  Set: 'set',
+  ArrayBuffer: 'buffer',
+  SharedArrayBuffer: 'shared',
+  Error: 'error',
+  EvalError: 'error',
+  RangeError: 'error',
+  ReferenceError: 'error',
+  SyntaxError: 'error',
+  TypeError: 'error',
+  URIError: 'error',
+  AggregateError: 'error',
+  DOMException: 'error',
+  Boolean: 'boxed',
+  Number: 'boxed',
+  String: 'boxed',
+  BigInt: 'boxed',
+  DOMRect: 'geometry',
+  DOMRectReadOnly: 'geometry',
+  DOMPoint: 'geometry',
+  DOMPointReadOnly: 'geometry',
+  DOMMatrix: 'geometry',
+  DOMMatrixReadOnly: 'geometry',
+};
+
+const globals = globalThis as unknown as Record<string, { prototype: object } | undefined>;
+
+const known = new Map<object, Kind>();
+for (const [name, kind] of Object.entries(names)) {
+  const prototype = globals[name]?.prototype;
+  if (prototype !== undefined) known.set(prototype, kind);
+}
+
+// Those that some runtimes write in JavaScript, and those without a constructor of their own.
+const opaque = new Set<object>([
+  ancestor([][Symbol.iterator](), 2),
+  ancestor((async function* () {})(), 3),
+]);
+for (const name of ['EventTarget', 'Blob', 'ReadableStream', 'WritableStream', 'TransformStream']) {
+  const prototype = globals[name]?.prototype;
+  if (prototype !== undefined) opaque.add(prototype);
+}
+
+function ancestor(value: object, generation: number): object {
+  return generation === 0 ? value : ancestor(Object.getPrototypeOf(value), generation - 1);
+}
+
+/** The kind of an object that is directly of a built-in class, else undefined. */
+export function builtIn(value: object): Kind | undefined {
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === null) return 'plain';
+  return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : undefined);
+}
+
+/** Throws if nobody else could make such an object again. */
+export function refuseOpaque(value: object): void {
+  const kind = kindOf(value);
+  if (kind === 'opaque') throw new Refused(value, 'an object of the platform');
+  if (kind === 'shared') {
+    throw new Refused(value, 'a SharedArrayBuffer, which would be a copy on the other side');
+  }
+}
+
+/** By the prototype of those that are not of a built-in class, so that each class is examined once. */
+const classes = new WeakMap<object, Kind>();
+
+/** The kind of any object, also of one of a derived class or from another realm. */
+export function kindOf(value: object): Kind {
+  if (Array.isArray(value)) return 'array';
+  const kind = builtIn(value);
+  if (kind !== undefined) return kind;
+  const prototype = Object.getPrototypeOf(value);
+  const before = classes.get(prototype);
+  if (before !== undefined) return before;
+  const found = inherited(prototype);
+  classes.set(prototype, found);
+  return found;
+}
+
+function inherited(first: object): Kind {
+  for (let each: object | null = first; each !== null; each = Object.getPrototypeOf(each)) {
+    if (opaque.has(each)) return 'opaque';
+    const kind = known.get(each);
+    if (kind !== undefined) return kind;
+    const maker: unknown = Object.getOwnPropertyDescriptor(each, 'constructor')?.value;
+    // From another realm, or of the platform.
+    if (typeof maker === 'function' && isNative(maker)) {
+      return Object.hasOwn(names, maker.name) ? (names[maker.name] as Kind) : 'opaque';
+    }
+  }
+  return 'plain';
+}
+
+function isNative(maker: object): boolean {
+  return /\{\s*\[native code\]\s*\}$/.test(Function.prototype.toString.call(maker));
+}

@@ -1,0 +1,234 @@
+/**
+ * Where one message is written: a region of a ring if it fits there, else memory of its own.
+ *
+ * Invariants: a message begins at a multiple of 8, in whichever memory it is, so what is aligned stays
+ * aligned when the message moves. `memory`, `u8`, `f64` and `view` change together, in `open` and
+ * `reserve` only: whoever wants to write reserves first and reads them afterwards.
+ */
+
+import { Memory } from './memory.js';
+
+/** A message has more bytes than were allowed. Nothing of it was sent. */
+export class MessageTooLargeError extends RangeError {
+  override readonly name = 'MessageTooLargeError';
+  /** The most bytes that a message may have. */
+  readonly limit: number;
+
+  constructor(limit: number) {
+    super(`a message must have at most ${limit} bytes`);
+    this.limit = limit;
+  }
+}
+
+/** Memory of its own beyond this is given back when the next message begins. */
+const most = 1 << 20;
+const least = 4096;
+
+/** Up to here a loop over the characters beats a call into the runtime. */
+const short = 48;
+
+// How a string begins: with its length if it is of this many characters of one byte each at most, else
+// with its kind and a length of four bytes.
+export const shortest = 0xef;
+export const latin1 = 0xf0;
+export const utf16 = 0xf1;
+export const utf8 = 0xf2;
+
+const encoder = new TextEncoder();
+const beyondLatin1 = /[\u0100-\uffff]/;
+/** Under this flag a pair of surrogates is one character, so only lone ones are found. */
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** What a runtime that takes no views of shared memory encodes into, a piece of a string at a time. */
+let scratch: Uint8Array | undefined;
+
+const nowhere = new Memory(new ArrayBuffer(0));
+
+export class Writer {
+  memory: Memory = nowhere;
+  u8: Uint8Array = nowhere.u8;
+  f64: Float64Array = nowhere.f64;
+  view: DataView = nowhere.view;
+  position = 0;
+  end = 0;
+  /** Where the message begins. */
+  start = 0;
+  /** How many messages were begun, so that others can tell one from the next. */
+  messages = 0;
+  readonly #limit: number;
+  /** Memory of its own: that of the last message which needed some. */
+  #own = nowhere;
+
+  /** Takes the most bytes that a message may have. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Begins a message there. */
+  open(memory: Memory, start: number, end: number): void {
+    if (this.#own.u8.length > most) this.#own = nowhere;
+    this.#use(memory);
+    this.start = start;
+    this.position = start;
+    this.end = Math.min(end, start + this.#limit);
+    this.messages += 1;
+  }
+
+  /** Whether the message is in memory of its own, where it begins at 0. */
+  get spilled(): boolean {
+    return this.memory === this.#own;
+  }
+
+  /** How many bytes the message has so far. */
+  get length(): number {
+    return this.position - this.start;
+  }
+
+  /** Makes room, if need be by moving what is written so far to memory of its own. */
+  reserve(bytes: number): void {
+    if (this.end - this.position < bytes) this.#grow(bytes);
+  }
+
+  #grow(bytes: number): void {
+    const { u8, start, position, length } = this;
+    const needed = length + bytes;
+    if (needed > this.#limit) throw new MessageTooLargeError(this.#limit);
+    // Memory that was transferred away has no bytes left, and is replaced like memory that is too small.
+    if (this.#own.u8.length < needed) {
+      const wanted = Math.max(needed, 2 * (this.end - start), least);
+      this.#own = new Memory(new ArrayBuffer((wanted + 7) & ~7));
+    }
+    this.#own.u8.set(u8.subarray(start, position));
+    this.#use(this.#own);
+    this.start = 0;
+    this.position = length;
+    this.end = Math.min(this.#own.u8.length, this.#limit);
+  }
+
+  #use(memory: Memory): void {
+    this.memory = memory;
+    this.u8 = memory.u8;
+    this.f64 = memory.f64;
+    this.view = memory.view;
+  }
+
+  /** Skips to a multiple of 8. The room for it is reserved already. */
+  align(): void {
+    this.position = (this.position + 7) & ~7;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.u8[this.position++] = value;
+  }
+
+  /** An integer from 0 to 2 ** 32 - 1, in one byte if it is below 128. */
+  varint(value: number): void {
+    this.reserve(5);
+    let rest = value;
+    while (rest > 127) {
+      this.u8[this.position++] = (rest & 127) | 128;
+      rest >>>= 7;
+    }
+    this.u8[this.position++] = rest;
+  }
+
+  i32(value: number): void {
+    this.reserve(4);
+    this.view.setInt32(this.position, value, true);
+    this.position += 4;
+  }
+
+  double(value: number): void {
+    this.reserve(8);
+    this.view.setFloat64(this.position, value, true);
+    this.position += 8;
+  }
+
+  /** How many, and then the bytes. */
+  bytes(value: Uint8Array): void {
+    this.varint(value.length);
+    this.reserve(value.length);
+    this.u8.set(value, this.position);
+    this.position += value.length;
+  }
+
+  string(value: string): void {
+    const { length } = value;
+    if (length > short) {
+      this.#long(value);
+      return;
+    }
+    this.reserve(length + 1);
+    const { u8, position } = this;
+    u8[position] = length;
+    for (let index = 0; index < length; index += 1) {
+      const code = value.charCodeAt(index);
+      if (code > 255) {
+        this.#utf16(value);
+        return;
+      }
+      u8[position + 1 + index] = code;
+    }
+    this.position = position + 1 + length;
+  }
+
+  #long(value: string): void {
+    const { length } = value;
+    // The search is over at once in a string that the engine stores in bytes.
+    const wide = beyondLatin1.test(value);
+    if (this.memory.text !== undefined && !wide) {
+      this.#head(latin1, length, length);
+      // The memory may be another now.
+      this.memory.text?.write(value, this.position, length, 'latin1');
+      this.position += length;
+    } else if (this.memory.text !== undefined || loneSurrogate.test(value)) {
+      this.#utf16(value);
+    } else {
+      this.#utf8(value);
+    }
+  }
+
+  #utf16(value: string): void {
+    const { length } = value;
+    this.#head(utf16, length, 2 * length);
+    if (length > short && this.memory.text !== undefined) {
+      this.memory.text.write(value, this.position, 2 * length, 'utf16le');
+    } else {
+      for (let index = 0; index < length; index += 1) {
+        this.view.setUint16(this.position + 2 * index, value.charCodeAt(index), true);
+      }
+    }
+    this.position += 2 * length;
+  }
+
+  #utf8(value: string): void {
+    // At least a byte for each character: more is reserved when that was not enough.
+    this.#head(utf8, 0, value.length);
+    const begin = this.length;
+    let rest = value;
+    while (rest.length > 0) {
+      this.reserve(rest.length);
+      const room = this.end - this.position;
+      let target = this.u8.subarray(this.position, this.end);
+      if (!this.memory.encodable) {
+        scratch ??= new Uint8Array(65536);
+        target = scratch.subarray(0, room);
+      }
+      const { read, written } = encoder.encodeInto(rest, target);
+      if (!this.memory.encodable) this.u8.set(target.subarray(0, written), this.position);
+      this.position += written;
+      rest = rest.slice(read);
+      // A character takes three bytes at most, and a pair of them four.
+      if (read === 0) this.reserve(Math.max(rest.length, 4));
+    }
+    this.view.setUint32(this.start + begin - 4, this.length - begin, true);
+  }
+
+  #head(kind: number, length: number, bytes: number): void {
+    this.reserve(5 + bytes);
+    this.u8[this.position] = kind;
+    this.view.setUint32(this.position + 1, length, true);
+    this.position += 5;
+  }
+}
