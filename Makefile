@@ -35,9 +35,12 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
-# The tables that need a server.
+# The tables that need a server or a browser.
 ifneq ($(filter lock,$(or $(TABLE),lock)),)
 lab: redis
+endif
+ifneq ($(filter bridge,$(or $(TABLE),bridge)),)
+lab: browser
 endif
 
 lab: setup ## measure every table against every peer, and build the report
@@ -70,7 +73,7 @@ install = @command -v $(1) >/dev/null || { \
 	  $$as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 $(3); }
 
 browser:
-	$(call install,chromium chromium-browser google-chrome google-chrome-stable,The tests in a browser need,chromium)
+	$(call install,chromium chromium-browser google-chrome google-chrome-stable,Tests and measurements in a browser need,chromium)
 
 redis:
 	$(call install,redis-server valkey-server,Locks on Redis are tried out on,redis-server)

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -26,6 +27,7 @@ const root = join(here, '../../..');
 const source = join(here, '../src');
 const entries = {
   pointsman: join(source, 'task/index.ts'),
+  'pointsman/bridge': join(source, 'thread/bridge/index.ts'),
   'pointsman/redis': join(source, 'machine/redis/index.ts'),
 };
 
@@ -88,18 +90,31 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-/** Runs it beside the package, so that it finds what is published and the client libraries. */
+/** The files of an example: several, each behind a comment with its name, or one without a name. */
+function filesOf(code: string): [name: string, code: string][] {
+  const [first = '', ...rest] = code.split(/^\/\/ ([a-z]+)\.ts\n/m);
+  if (rest.length === 0) return [['example', first]];
+  return rest.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, rest[index + 1] ?? ''] as [string, string]] : [],
+  );
+}
+
+/** Runs its first file within the package, so that it finds what is published and the client libraries. */
 async function outputOf({ name, code }: Example): Promise<string[]> {
-  const { code: script } = await transform(code, {
-    loader: 'ts',
-    sourcefile: name,
-    target: 'es2022',
-  });
-  const program = spawn(process.execPath, ['--input-type=module'], {
-    cwd: join(here, '..'),
+  const folder = mkdtempSync(join(here, '.example-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const files = filesOf(code);
+  for (const [file, text] of files) {
+    const { code: script } = await transform(text, {
+      loader: 'ts',
+      sourcefile: name,
+      target: 'es2022',
+    });
+    writeFileSync(join(folder, `${file}.js`), script);
+  }
+  const program = spawn(process.execPath, [join(folder, `${files[0]?.[0]}.js`)], {
     env: { NO_COLOR: '1', REDIS_URL: server.url },
   });
-  program.stdin.end(script);
   const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr)]);
   expect(errors).toBe('');
   return output.split('\n').slice(0, -1);
@@ -123,8 +138,12 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-examples-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   for (const [index, { name, code }] of examples.entries()) {
-    writeFileSync(join(folder, `${index}.mts`), `// ${name}\n${code}`);
+    mkdirSync(join(folder, `${index}`));
+    for (const [file, text] of filesOf(code)) {
+      writeFileSync(join(folder, `${index}`, `${file}.ts`), `// ${name}\n${text}`);
+    }
   }
   const tsconfig = {
     extends: join(root, 'tsconfig.base.json'),
@@ -138,7 +157,7 @@ test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
       typeRoots: [join(root, 'node_modules/@types')],
       paths: Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, [entry]])),
     },
-    include: [join(folder, '*.mts')],
+    include: [join(folder, '*/*.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const compiler = join(

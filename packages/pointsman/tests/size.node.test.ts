@@ -7,12 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import * as pointsman from 'pointsman';
+import * as bridge from 'pointsman/bridge';
 import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
 /** Budgets in bytes, minified and compressed by gzip. */
 const semaphoreBudget = 2_000;
 const entryBudget = 2_750;
+const bridgeBudget = 22_500;
 const redisBudget = 17_500;
 
 interface Size {
@@ -61,6 +63,13 @@ test(`the whole entry takes at most ${entryBudget} bytes`, async () => {
   lines.push(`everything: ${before} B gzip of ${entryBudget} B`);
   console.log(lines.join('\n'));
   expect(before).toBeLessThanOrEqual(entryBudget);
+});
+
+test(`the entry pointsman/bridge takes at most ${bridgeBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(bridge), 'pointsman/bridge');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${bridgeBudget} B`;
+  console.log(`pointsman/bridge: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(bridgeBudget);
 });
 
 test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () => {
