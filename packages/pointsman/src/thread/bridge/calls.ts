@@ -4,7 +4,8 @@
  */
 
 import { invalid } from '../../task/errors.js';
-import { type AnyFunction, type CallOptions, checkCallOptions, type Side } from './side.js';
+import { type CallOptions, checkCallOptions } from './call-options.js';
+import type { AnyFunction, Side } from './side.js';
 import { reserved } from './types.js';
 
 export interface NotedCall {

@@ -16,6 +16,9 @@ export type Role = 'host' | 'worker';
 /** This thread, as other threads of the program know it. */
 const thisThread = 1 + Math.floor(Math.random() * 0x7ffffffe);
 
+/** Of all bridges of this thread: who blocks for one keeps the others waiting. */
+const controls = new Set<Control>();
+
 export class Control {
   readonly #words: Int32Array;
   readonly #mine: number;
@@ -26,6 +29,7 @@ export class Control {
     this.#mine = role === 'host' ? 0 : 1;
     this.#other = 1 - this.#mine;
     Atomics.store(this.#words, THREAD + this.#mine, thisThread);
+    controls.add(this);
   }
 
   get isClosed(): boolean {
@@ -34,6 +38,7 @@ export class Control {
 
   close(): void {
     Atomics.store(this.#words, CLOSED, 1);
+    controls.delete(this);
   }
 
   /** Microseconds that the host looks for the next call before it sleeps. */
@@ -45,13 +50,19 @@ export class Control {
     if (this.#mine === 1) Atomics.store(this.#words, LINGER, microseconds);
   }
 
-  get otherThread(): number {
-    return Atomics.load(this.#words, THREAD + this.#other);
+  /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */
+  block(): void {
+    if (controls.size > 1) this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
   }
 
-  /** This thread blocks until that one answers; 0: it does not. */
-  waitFor(thread: number): void {
-    Atomics.store(this.#words, WAITS_FOR + this.#mine, thread);
+  unblock(): void {
+    if (controls.size > 1) this.#tellOthers(0);
+  }
+
+  #tellOthers(thread: number): void {
+    for (const control of controls) {
+      if (control !== this) Atomics.store(control.#words, WAITS_FOR + control.#mine, thread);
+    }
   }
 
   get otherWaitsForThis(): boolean {

@@ -5,6 +5,7 @@
 import { checkInteger, invalid } from '../../task/errors.js';
 import type { Codec } from '../memory/codec/codec.js';
 import { structured } from '../memory/codec/structured.js';
+import { type CallOptions, checkCallOptions } from './call-options.js';
 import { asynchronous, functionsOf } from './calls.js';
 import {
   Connection,
@@ -19,7 +20,6 @@ import {
 import { BridgeClosedError, BridgeStateError } from './errors.js';
 import { listen, type Port, platform } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
-import { type CallOptions, checkCallOptions } from './side.js';
 import type { Answers, Asynchronous, Noted, Noting } from './types.js';
 
 /** A `Worker` of the web or of Node, or a port to a thread of any kind. */

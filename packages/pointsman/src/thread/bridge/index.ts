@@ -16,6 +16,7 @@ export {
   string,
 } from '../memory/codec/struct.js';
 export { structured } from '../memory/codec/structured.js';
+export type { CallOptions } from './call-options.js';
 export type { Transport } from './connection.js';
 export {
   BridgeClosedError,
@@ -25,7 +26,6 @@ export {
 } from './errors.js';
 export { type Exposed, type ExposeOptions, expose, type WorkerLike } from './host.js';
 export type { CallSchema, CallSchemas } from './schemas.js';
-export type { CallOptions } from './side.js';
 export { type Transferred, transfer } from './transfer.js';
 export type {
   Answers,

@@ -11,16 +11,17 @@
  * The floor of one blocking call is two hand-overs of a cache line between cores, 0.3 us.
  */
 
-import { invalid, TimeoutError } from '../../task/errors.js';
 import type { Codec, Decoder, Encoder } from '../memory/codec/codec.js';
 import { structured } from '../memory/codec/structured.js';
 import { readValue, writeValue } from '../memory/codec/value.js';
 import { Reader } from '../memory/reader.js';
 import type { RingReader, RingWriter } from '../memory/ring.js';
-import { WaitPolicy } from '../memory/wait-policy.js';
 import { MessageTooLargeError, Writer } from '../memory/writer.js';
+import { type Blockable, Blocking, lookFor } from './blocking.js';
+import type { CallOptions } from './call-options.js';
 import type { Control } from './control.js';
-import { BridgeClosedError, BridgeStateError, DeadlockError, UnresponsiveError } from './errors.js';
+import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { soon } from './event-loop.js';
 import {
   ABORT,
   BLOCKING_CALL,
@@ -37,17 +38,12 @@ import {
   SEND,
 } from './frames.js';
 import type { FrameReader, FrameWriter } from './links.js';
+import { bare, timedOut, withCaller } from './outcome.js';
 import { type Calls, References } from './references.js';
 import type { CompiledCall } from './schemas.js';
 import { isTransferred } from './transfer.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds. */
-  readonly timeout?: number | undefined;
-}
 
 export interface SideOptions {
   readonly writer: FrameWriter;
@@ -74,29 +70,6 @@ export interface SideOptions {
   keepAlive(busy: boolean): void;
 }
 
-/** A blocking call, or several that were sent together, and those who wait further out. */
-interface Waiting {
-  from: number;
-  count: number;
-  left: number;
-  values: unknown[];
-  /** The place of the first that has failed, or -1. */
-  failed: number;
-  /** Which function it calls, or several in a batch. */
-  readonly targets: number | readonly { readonly target: number }[];
-  readonly outer: Waiting | undefined;
-  /** When it was first about to sleep, or 0: until then no clock is read. */
-  began: number;
-  /** When the other side has last shown that it is alive, or 0 if that is now. */
-  heard: number;
-}
-
-interface Stuck {
-  readonly id: number;
-  readonly name: string;
-  readonly since: number;
-}
-
 interface Pending {
   readonly name: string;
   resolve(value: unknown): void;
@@ -107,14 +80,6 @@ interface Pending {
 const TURN = 4;
 /** A sleeper is told of an answer before the others are ready after so many milliseconds. */
 const SOON = 0.2;
-/** Milliseconds between two looks at the other side's state while it owes an answer. */
-const SLICE = 250;
-
-/** All sides of this thread: who blocks for one of them keeps the others waiting. */
-const sides = new Set<Side>();
-
-const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
-
 export class Side implements Calls {
   readonly references = new References(this);
   readonly #options: SideOptions;
@@ -127,17 +92,15 @@ export class Side implements Calls {
   /** Errors travel in full, whatever the codec makes of them. */
   readonly #errorEncoder: Encoder;
   readonly #errorDecoder: Decoder;
-  readonly #policy: WaitPolicy;
+  /** Absent where this side cannot block. */
+  readonly #blocking: Blocking | undefined;
   readonly #pending = new Map<number, Pending>();
   /** Calls of the other side that have not been answered. */
   readonly #working = new Set<number>();
-  /** Those of them that came while this thread was blocked, and cannot go on before it is not. */
-  #stuck: Stuck[] = [];
   /** What the other side exposes, by number. */
   #names: readonly string[] = [];
   #schemas: readonly (CompiledCall | undefined)[] = [];
   readonly #mine: readonly (CompiledCall | undefined)[];
-  #waiting: Waiting | undefined;
   #ids = 0;
   #writing = false;
   /** The frame that is open waits for a value that travels by message. */
@@ -150,8 +113,6 @@ export class Side implements Calls {
   #armed = false;
   #pumping = false;
   #waitsForRoom = false;
-  #pinged = 0;
-  #ponged = 0;
   #closed: BridgeClosedError | undefined;
 
   constructor(options: SideOptions) {
@@ -165,11 +126,35 @@ export class Side implements Calls {
     this.#errorEncoder = errors.encoder(this.references);
     this.#errorDecoder = errors.decoder(this.references);
     this.#mine = options.functions.map(({ name }) => options.schemas.get(name));
-    const { control } = options;
-    this.#policy = new WaitPolicy(options.spin && control !== undefined, ({ linger }) =>
-      control?.linger(linger),
-    );
-    sides.add(this);
+    this.#blocking = this.#makeBlocking();
+  }
+
+  #makeBlocking(): Blocking | undefined {
+    const { ringReader, ringWriter, control, patience, spin, cannotBlock } = this.#options;
+    if (cannotBlock !== undefined || !ringReader || !control) {
+      return undefined;
+    }
+    const side: Blockable = {
+      handleNext: () => this.#handleNext(),
+      isPaused: () => this.#paused,
+      deliver: () => this.#deliver(),
+      note: (kind, first, second) => this.#note(kind, first, second),
+      refuse: (id, error) => {
+        if (this.#working.delete(id)) this.#fail(id, error);
+      },
+      nameOf: (target) => this.#nameOf(target),
+      checkOpen: (name) => {
+        if (control.isClosed) this.close('the other side has closed the bridge');
+        if (this.#closed) throw this.#ended(name());
+      },
+      leaveEventLoop: () => {
+        if (this.#sleeping) ringReader.awake();
+      },
+      returnToEventLoop: () => {
+        if (this.#sleeping && !ringReader.sleepOn()) queueMicrotask(() => this.pump());
+      },
+    };
+    return new Blocking(side, { ringReader, ringWriter, control, patience, spin });
   }
 
   /** What the other side exposes. */
@@ -256,13 +241,14 @@ export class Side implements Calls {
   /** Blocks until the answer is there. */
   block(target: number, args: readonly unknown[], options?: CallOptions): unknown {
     options?.signal?.throwIfAborted();
-    const from = this.#nextId();
-    const waiting = this.#wait(from, 1, target);
+    const blocking = this.#blocking ?? this.#cannotBlock(this.#nameOf(target));
+    const id = this.#nextId();
+    const waiting = blocking.begin(id, 1, target);
     try {
-      this.#writeCall(BLOCKING_CALL, from, target, args);
-      this.#blockFor(waiting, options);
+      this.#writeCall(BLOCKING_CALL, id, target, args);
+      blocking.run(waiting, options);
     } finally {
-      this.#waiting = waiting.outer;
+      blocking.end(waiting);
     }
     const [value] = waiting.values;
     if (waiting.failed >= 0) throw withCaller(value);
@@ -276,48 +262,24 @@ export class Side implements Calls {
   ): unknown[] {
     if (calls.length === 0) return [];
     options?.signal?.throwIfAborted();
-    const waiting = this.#wait(this.#nextId(calls.length), 0, calls);
+    const blocking = this.#blocking ?? this.#cannotBlock('batch');
+    const waiting = blocking.begin(this.#nextId(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {
-        // Counted first: one that has failed must not wait for the answer of another.
         this.#writeCall(BLOCKING_CALL, waiting.from + waiting.count, target, args);
         waiting.count++;
         waiting.left++;
       }
-      this.#blockFor(waiting, options);
+      blocking.run(waiting, options);
     } finally {
-      this.#waiting = waiting.outer;
+      blocking.end(waiting);
     }
     if (waiting.failed >= 0) throw withCaller(waiting.values[waiting.failed]);
     return waiting.values;
   }
 
-  #wait(from: number, count: number, targets: Waiting['targets']): Waiting {
-    const why = this.#options.cannotBlock;
-    if (why !== undefined) {
-      const name = this.#nameOfAll(targets);
-      throw new BridgeStateError(`${name}() cannot block: ${why}`, name);
-    }
-    const outer = this.#waiting;
-    const waiting: Waiting = {
-      from,
-      count,
-      left: count,
-      values: [],
-      failed: -1,
-      targets,
-      outer,
-      began: 0,
-      heard: 0,
-    };
-    this.#waiting = waiting;
-    return waiting;
-  }
-
-  #nameOfAll(targets: Waiting['targets']): string {
-    if (typeof targets === 'number') return this.#nameOf(targets);
-    const names = new Set(targets.map(({ target }) => this.#nameOf(target)));
-    return `batch of ${[...names].join(', ')}`;
+  #cannotBlock(name: string): never {
+    throw new BridgeStateError(`${name}() cannot block: ${this.#options.cannotBlock}`, name);
   }
 
   // --- references (Calls) ---
@@ -562,7 +524,7 @@ export class Side implements Calls {
           this.references.released(first, second);
           this.#keepAlive();
         } else if (kind === PING) this.#note(PONG, first, 0);
-        else if (kind === PONG) this.#ponged = first;
+        else if (kind === PONG) this.#blocking?.ponged(first);
     }
     return true;
   }
@@ -596,14 +558,7 @@ export class Side implements Calls {
   }
 
   #answered(id: number, value: unknown, failed: boolean): void {
-    for (let waiting = this.#waiting; waiting; waiting = waiting.outer) {
-      const place = id - waiting.from;
-      if (place < 0 || place >= waiting.count) continue;
-      waiting.values[place] = value;
-      if (failed && (waiting.failed < 0 || place < waiting.failed)) waiting.failed = place;
-      waiting.left--;
-      return;
-    }
+    if (this.#blocking?.answered(id, value, failed)) return;
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
@@ -639,9 +594,7 @@ export class Side implements Calls {
     }
     if (kind === SEND) return;
     this.#working.add(id);
-    if (this.#waiting) {
-      this.#stuck.push({ id, name: this.#servedName(target), since: performance.now() });
-    }
+    if (this.#blocking?.isBlocked) this.#blocking.postpone(id, this.#servedName(target));
     result.then(
       (value) => {
         if (!this.#working.delete(id) || this.#closed) return;
@@ -683,144 +636,6 @@ export class Side implements Calls {
     if (!this.#closed) this.#writeError(FAILED, id, error);
   }
 
-  // --- blocking ---
-
-  #blockFor(waiting: Waiting, options: CallOptions | undefined): void {
-    const ring = this.#options.ringReader as RingReader;
-    const policy = this.#policy;
-    policy.begin();
-    if (this.#sleeping) ring.awake();
-    try {
-      this.#deliverAll(waiting, options);
-      let polls = 0;
-      let until = 0;
-      while (waiting.left > 0) {
-        if (ring.ready) {
-          waiting.heard = 0;
-          polls = 0;
-          // What a nested call has to say goes at once.
-          if (this.#handleNext() && waiting.left > 0) this.#deliver();
-          if (this.#paused) throw this.#unreachable(waiting);
-          continue;
-        }
-        const { spin } = policy.current;
-        if (spin > 0) {
-          pause?.();
-          if ((++polls & 31) !== 0) continue;
-          const now = performance.now();
-          if (polls === 32) until = now + spin / 1_000;
-          if (now < until) continue;
-        }
-        this.#sleep(waiting, ring, options?.timeout);
-        polls = 0;
-      }
-    } finally {
-      policy.end();
-      if (waiting.outer === undefined) this.#stuck = [];
-      if (this.#sleeping && !ring.sleepOn()) queueMicrotask(() => this.pump());
-    }
-  }
-
-  /** Sends all that has been written, waiting for room. */
-  #deliverAll(waiting: Waiting, options: CallOptions | undefined): void {
-    const ring = this.#options.ringWriter;
-    if (ring === undefined) {
-      this.#out.wake();
-      return;
-    }
-    for (;;) {
-      const { taken } = ring;
-      const all = ring.flush();
-      ring.wake();
-      if (all) return;
-      this.#look(waiting, options?.timeout);
-      ring.waitForRoom(taken, SLICE);
-      if (ring.taken !== taken) waiting.heard = 0;
-    }
-  }
-
-  /** Sleeps until there is something to read. */
-  #sleep(waiting: Waiting, ring: RingReader, timeout: number | undefined): void {
-    const others = sides.size > 1;
-    if (others) this.#tellOthers(this.#options.control?.otherThread ?? 0);
-    try {
-      while (!ring.ready) {
-        const left = this.#look(waiting, timeout);
-        ring.wait(Math.min(left, SLICE));
-      }
-    } finally {
-      if (others) this.#tellOthers(0);
-    }
-  }
-
-  /** Those whose calls this thread does not answer meanwhile. */
-  #tellOthers(thread: number): void {
-    for (const side of sides) if (side !== this) side.#options.control?.waitFor(thread);
-  }
-
-  /** Throws if there is no point in sleeping on; how many milliseconds there are left. */
-  #look(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
-    const { control, patience } = this.#options;
-    const now = performance.now();
-    waiting.began ||= now;
-    waiting.heard ||= now;
-    if (this.#closed) throw this.#ended(this.#nameOfAll(waiting.targets));
-    if (control?.isClosed) {
-      this.close('the other side has closed the bridge');
-      throw this.#ended(this.#nameOfAll(waiting.targets));
-    }
-    if (now - waiting.began >= timeout) {
-      for (let id = waiting.from; id < waiting.from + waiting.count; id++)
-        this.#note(CANCEL, id, 0);
-      this.#out.wake();
-      throw timedOut(this.#nameOfAll(waiting.targets), timeout);
-    }
-    if (control?.otherWaitsForThis) {
-      const name = this.#nameOfAll(waiting.targets);
-      throw new DeadlockError(
-        `${name}() waits for a thread that is blocked by a call to this one`,
-        name,
-      );
-    }
-    if (now - waiting.heard > patience) {
-      const name = this.#nameOfAll(waiting.targets);
-      throw new UnresponsiveError(
-        `${name}() got no sign of life from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
-        name,
-      );
-    }
-    if (now - waiting.heard >= SLICE && this.#pinged === this.#ponged) {
-      this.#note(PING, ++this.#pinged, 0);
-      this.#out.wake();
-    }
-    this.#failStuck(waiting, now - patience);
-    return Math.min(timeout - (now - waiting.began), patience);
-  }
-
-  /** Answers calls that came while this thread was blocked and cannot go on: the other may wait for them. */
-  #failStuck(waiting: Waiting, before: number): void {
-    while (this.#stuck[0] !== undefined && this.#stuck[0].since < before) {
-      const { id, name } = this.#stuck.shift() as Stuck;
-      if (!this.#working.delete(id)) continue;
-      this.#fail(
-        id,
-        new DeadlockError(
-          `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.#nameOfAll(waiting.targets)}()`,
-          name,
-        ),
-      );
-      this.#deliver();
-    }
-  }
-
-  #unreachable(waiting: Waiting): DeadlockError {
-    const name = this.#nameOfAll(waiting.targets);
-    return new DeadlockError(
-      `${name}() cannot go on: the other side hands over a value by message, and no message reaches a thread that is blocked`,
-      name,
-    );
-  }
-
   // --- the end ---
 
   #ended(name: string): BridgeClosedError {
@@ -834,14 +649,14 @@ export class Side implements Calls {
   close(reason: string): void {
     if (this.#closed) return;
     this.#closed = new BridgeClosedError(reason, '');
-    sides.delete(this);
     this.#options.control?.close();
     for (const { name, reject } of this.#pending.values()) reject(this.#ended(name));
     this.#pending.clear();
     this.#working.clear();
     this.references.close();
-    this.#options.ringWriter?.clear();
+    this.#options.ringWriter?.stop();
     this.#options.ringWriter?.wake();
+    this.#options.ringReader?.stop();
     this.#keepAlive();
   }
 
@@ -855,77 +670,10 @@ export class Side implements Calls {
   }
 }
 
-/** Looks for a frame until then, without sleeping. */
-function lookFor(ring: RingReader, until: number): boolean {
-  for (let polls = 1; ; polls++) {
-    if (ring.ready) return true;
-    pause?.();
-    if ((polls & 15) === 0 && performance.now() >= until) return false;
-  }
-}
-
-const scope = globalThis as { setImmediate?: (callback: () => void) => unknown };
-let turns: MessagePort | undefined;
-let waiting: (() => void)[] = [];
-
-/** Runs `callback` in a later turn of the event loop, after what the runtime has to do before. */
-function soon(callback: () => void): void {
-  if (scope.setImmediate) {
-    scope.setImmediate(callback);
-    return;
-  }
-  if (turns === undefined) {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      const now = waiting;
-      waiting = [];
-      for (const one of now) one();
-    };
-    turns = port2;
-  }
-  waiting.push(callback);
-  turns.postMessage(0);
-}
-
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&
     value !== null &&
     typeof (value as { then?: unknown }).then === 'function'
   );
-}
-
-function timedOut(name: string, timeout: number): TimeoutError {
-  const error = new TimeoutError(`${name}() had no answer within ${timeout} ms`);
-  return Object.assign(error, { call: name });
-}
-
-/** What is left of an error whose properties cannot be passed on. */
-function bare(error: unknown): Error {
-  if (!(error instanceof Error))
-    return new Error(`something that cannot be passed on: ${typeof error}`);
-  const { name, message, stack } = error;
-  return Object.assign(new Error(message), { name, stack });
-}
-
-/** Adds where the call was made to an error's stack, which tells where it was thrown. */
-function withCaller(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const here = new Error().stack?.split('\n').slice(3).join('\n');
-  if (here) error.stack = `${error.stack}\n    -- called by --\n${here}`;
-  return error;
-}
-
-/** Throws unless the options of a call can be used. */
-export function checkCallOptions(options: CallOptions): void {
-  const { signal, timeout } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid('signal', signal, 'an AbortSignal');
-  }
-  if (
-    timeout !== undefined &&
-    !(typeof timeout === 'number' && timeout >= 0 && timeout < 2 ** 31)
-  ) {
-    throw invalid('timeout', timeout, 'a number of milliseconds from 0 to 2147483647', 'number');
-  }
 }

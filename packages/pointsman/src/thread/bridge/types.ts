@@ -2,7 +2,7 @@
  * How the functions of one thread look from the other: types only.
  */
 
-import type { CallOptions } from './side.js';
+import type { CallOptions } from './call-options.js';
 import type { Transferred } from './transfer.js';
 
 /** Asynchronous iterators arrive as this: `for await` anywhere, a plain `for` in a thread that blocks. */

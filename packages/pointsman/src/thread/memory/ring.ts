@@ -223,9 +223,10 @@ export class RingWriter {
     return this.#queue.length;
   }
 
-  /** Forgets what waits for room. */
-  clear(): void {
+  /** Forgets what waits for room, and ends the wait for it. */
+  stop(): void {
     this.#queue = [];
+    Atomics.notify(this.#words, this.#control + HEAD);
   }
 
   get readerAsleep(): boolean {
@@ -372,7 +373,7 @@ export class RingReader {
   wait(milliseconds: number): void {
     const reader = this.#control + READER;
     Atomics.store(this.#words, reader, ASLEEP);
-    Atomics.wait(this.#words, this.#control + TAIL, this.#tail, milliseconds);
+    Atomics.wait(this.#words, this.#control + TAIL, this.#head, milliseconds);
     Atomics.store(this.#words, reader, AWAKE);
   }
 
@@ -385,7 +386,7 @@ export class RingReader {
     const reader = this.#control + READER;
     Atomics.store(this.#words, reader, waitAsync ? ASLEEP : NEEDS_MESSAGE);
     if (waitAsync) {
-      const { async, value } = waitAsync(this.#words, this.#control + TAIL, this.#tail);
+      const { async, value } = waitAsync(this.#words, this.#control + TAIL, this.#head);
       if (async) return value as Promise<string>;
     } else if (!this.ready) {
       return new Promise(() => {});
@@ -405,5 +406,10 @@ export class RingReader {
   /** Says that it looks at the ring by itself. */
   awake(): void {
     Atomics.store(this.#words, this.#control + READER, AWAKE);
+  }
+
+  /** Ends the sleep that {@link later} began. */
+  stop(): void {
+    Atomics.notify(this.#words, this.#control + TAIL);
   }
 }
