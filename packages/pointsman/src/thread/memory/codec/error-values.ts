@@ -75,8 +75,9 @@ export function readError(reader: Reader, values: ErrorReader): Error {
   return values.readProperties(reader, error);
 }
 
+/** Unless the error does not allow it, as exceptions of some platforms. */
 function hide(error: Error, key: string, value: unknown): void {
-  Object.defineProperty(error, key, {
+  Reflect.defineProperty(error, key, {
     value,
     configurable: true,
     enumerable: false,

@@ -59,7 +59,7 @@ export class WrittenShape {
     readonly number: number,
     readonly keys: readonly string[],
     readonly numeric: readonly boolean[],
-    public node: Node,
+    readonly node: Node,
     readonly before: WrittenShape | undefined,
   ) {}
 
@@ -182,12 +182,9 @@ export class WrittenShapes {
     if (this.#shapes.length === mostShapes) return false;
     const before = node.shape;
     const keys = before?.keys ?? Object.keys(value);
-    // What was a number once and is none now may be a number again, but not more than twice.
+    // What was no number once is not expected to be one again: so there are few shapes of the same keys.
     const numeric = keys.map(
-      (key, index) =>
-        before?.before?.before === undefined &&
-        before?.numeric[index] !== false &&
-        typeof value[key] === 'number',
+      (key, index) => before?.numeric[index] !== false && typeof value[key] === 'number',
     );
     const shape = new WrittenShape(this.#shapes.length, keys, numeric, node, before);
     this.#shapes.push(shape);
@@ -210,7 +207,6 @@ export class WrittenShapes {
       for (const key of shape.keys) node = this.#step(node, key) as Node;
       node.seen = true;
       node.shape = shape;
-      shape.node = node;
     }
   }
 }
@@ -267,10 +263,11 @@ export class ReadShape {
   }
 }
 
-/** Makes it a property of its own, whatever its name is and whatever setters are inherited. */
+/** Makes it a property of its own, whatever the object inherits, and if the object allows it. */
 export function define(value: object, key: string, property: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(value, key, {
+  // A name that is inherited may be a setter, or frozen.
+  if (key in value) {
+    Reflect.defineProperty(value, key, {
       value: property,
       configurable: true,
       enumerable: true,

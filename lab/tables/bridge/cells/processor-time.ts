@@ -1,0 +1,66 @@
+/**
+ * The processor time of processes, from /proc.
+ *
+ * Invariant: counted from the scheduler's own figures, in nanoseconds, thread by thread; what ended in
+ * between is not counted, so no thread may come and go while it is measured.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** By thread, in milliseconds. */
+export type ProcessorTime = ReadonlyMap<string, number>;
+
+export function readProcessorTime(processes: readonly number[]): ProcessorTime {
+  return new Map(
+    processes.flatMap((id) =>
+      threadsOf(id).map((thread) => {
+        const line = readIfThere(`/proc/${id}/task/${thread}/schedstat`);
+        return [`${id}/${thread}`, Number(line.split(' ')[0]) / 1e6] as const;
+      }),
+    ),
+  );
+}
+
+export function millisecondsBetween(before: ProcessorTime, after: ProcessorTime): number {
+  return [...after].reduce((sum, [thread, time]) => sum + time - (before.get(thread) ?? 0), 0);
+}
+
+/** All that this process has started, and what those have. */
+export function descendants(): number[] {
+  const parents = parentsById();
+  return [...parents.keys()].filter((id) => isDescendant(id, parents));
+}
+
+function parentsById(): Map<number, number> {
+  const ids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return new Map(
+    ids.flatMap((id) => {
+      const statistics = readIfThere(`/proc/${id}/stat`);
+      // The command name, in parentheses, may hold spaces; the fields are counted after it.
+      const parent = statistics.slice(statistics.lastIndexOf(')') + 2).split(' ')[1];
+      return parent === undefined ? [] : [[id, Number(parent)] as const];
+    }),
+  );
+}
+
+function isDescendant(id: number, parents: ReadonlyMap<number, number>): boolean {
+  for (let parent = parents.get(id); parent !== undefined; parent = parents.get(parent)) {
+    if (parent === process.pid) return true;
+  }
+  return false;
+}
+
+function threadsOf(id: number): string[] {
+  try {
+    return readdirSync(`/proc/${id}/task`);
+  } catch {
+    return [];
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

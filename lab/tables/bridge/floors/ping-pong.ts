@@ -1,0 +1,74 @@
+/**
+ * A number goes to a second worker and back, and nothing with it: what a way to wait costs in itself.
+ */
+import { expectedRect } from '../host/functions.js';
+import type { BridgeSubject } from '../subject.js';
+import { calls } from '../work.js';
+
+/** Words far enough apart that they share no cache line. */
+const ping = 0;
+const pong = 64;
+const bufferBytes = 1_024;
+
+type Wait = (words: Int32Array, word: number, while_: number) => void;
+
+const sleep: Wait = (words, word, value) => {
+  while (Atomics.load(words, word) === value) Atomics.wait(words, word, value);
+};
+
+const spin: Wait = (words, word, value) => {
+  while (Atomics.load(words, word) === value);
+};
+
+export function memoryPingPong({
+  wait,
+  ...described
+}: {
+  readonly name: string;
+  readonly note: string;
+  readonly wait: 'sleep' | 'spin';
+}): BridgeSubject {
+  const until = wait === 'sleep' ? sleep : spin;
+  const tell = (words: Int32Array, word: number, value: number) => {
+    Atomics.store(words, word, value);
+    if (wait === 'sleep') Atomics.notify(words, word);
+  };
+  return {
+    ...described,
+    role: 'floor',
+    platforms: ['Chromium', 'Node'],
+    does: calls,
+    uncounted: true,
+    async serve({ startWorker }) {
+      const buffer = new SharedArrayBuffer(bufferBytes);
+      startWorker('connect').thread.post(buffer);
+      startWorker('echo').thread.post(buffer);
+      return undefined;
+    },
+    async connect({ thread }) {
+      const words = new Int32Array(
+        await new Promise<SharedArrayBuffer>((resolve) => thread.listen(resolve)),
+      );
+      let turn = 0;
+      return {
+        blocking: {
+          rect() {
+            turn += 1;
+            tell(words, ping, turn);
+            until(words, pong, turn - 1);
+            return expectedRect;
+          },
+        },
+      };
+    },
+    async echo({ thread }) {
+      const words = new Int32Array(
+        await new Promise<SharedArrayBuffer>((resolve) => thread.listen(resolve)),
+      );
+      for (let turn = 1; ; turn++) {
+        until(words, ping, turn - 1);
+        tell(words, pong, turn);
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * Bundles each subject for the page and for its worker, once, before the first round: from the same
+ * modules that the cells in Node use, without minifying. A subject's bundle holds no other subject.
+ */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { moduleOf } from '../subjects/index.js';
+
+const compiledTable = fileURLToPath(new URL('../', import.meta.url));
+const bundles = fileURLToPath(new URL('../../../../out/workers/bridge/', import.meta.url));
+
+/** What cannot be bundled says so when its cell runs it; the others are none the worse. */
+export async function bundlePage(name: string): Promise<void> {
+  const folder = bundleFolder(name);
+  mkdirSync(folder, { recursive: true });
+  try {
+    await bundle(name, folder);
+  } catch (error) {
+    const { errors: [first] = [] } = error as { errors?: { text: string }[] };
+    const words = JSON.stringify(`could not be bundled: ${first?.text ?? error}`);
+    writeFileSync(join(folder, 'page.js'), `throw new Error(${words});`);
+  }
+}
+
+async function bundle(name: string, folder: string): Promise<void> {
+  // Loaded here, as the processes of the cells have no use for it.
+  const { build } = await import('esbuild');
+  const program = (main: string) => ({
+    contents: `
+      import subject from './${moduleOf(name)}.js';
+      import { ${main === 'page' ? 'runPage' : 'runWorker'} as run } from './page/${main}.js';
+      run(subject);`,
+    resolveDir: compiledTable,
+  });
+  for (const main of ['page', 'worker']) {
+    await build({
+      stdin: program(main),
+      outfile: join(folder, `${main}.js`),
+      bundle: true,
+      format: 'esm',
+      target: 'es2022',
+      platform: 'browser',
+      logLevel: 'silent',
+    });
+  }
+}
+
+/** Where the bundles of a subject lie. */
+export function bundledPage(name: string): string {
+  const folder = bundleFolder(name);
+  if (!existsSync(join(folder, 'page.js'))) {
+    throw new Error(`the page of ${name}: expected it bundled by the table's prepare`);
+  }
+  return folder;
+}
+
+function bundleFolder(name: string): string {
+  return join(bundles, moduleOf(name));
+}

@@ -1,0 +1,79 @@
+/**
+ * The page: the host of a session, directed from outside through `lab`.
+ *
+ * What is called reads the place of a box in this page, as the published document does.
+ */
+import type { Found, Order } from '../caller/order.js';
+import { box, type Rect } from '../host/functions.js';
+import { type Ground, Session } from '../host/session.js';
+import type { BridgeSubject } from '../subject.js';
+import { gapsBetweenFrames } from './frames.js';
+import { pageThread } from './thread.js';
+
+export interface PageLab {
+  open(): Promise<void>;
+  run(order: Order): Promise<Found>;
+  close(): void;
+}
+
+export function runPage(subject: BridgeSubject): void {
+  const ground: Ground = {
+    platform: 'Chromium',
+    rect: readerOf(placeBox()),
+    startWorker({ part, channel }, onError, Implementation = Worker) {
+      const address = `/worker.js?${new URLSearchParams({ part, channel })}`;
+      const worker = new Implementation(address, { type: 'module' });
+      worker.addEventListener('error', ({ message }) => onError(new Error(message)));
+      return { raw: worker, thread: pageThread(worker), end: () => worker.terminate() };
+    },
+  };
+  let session: Session | undefined;
+  const lab: PageLab = {
+    async open() {
+      if (!globalThis.crossOriginIsolated) throw new Error('the page is not isolated');
+      session = await Session.open(subject, ground);
+    },
+    async run(order) {
+      if (!session) throw new Error('no session is open');
+      if (order.work !== 'frames') return session.run(order);
+      const gaps = gapsBetweenFrames();
+      const { calls } = await session.run(order);
+      return { samples: { frames: await gaps.end() }, calls };
+    },
+    close() {
+      session?.close();
+      session = undefined;
+    },
+  };
+  Object.assign(globalThis, { lab });
+}
+
+function placeBox(): HTMLElement {
+  const element = document.createElement('div');
+  const { left, top, width, height } = box;
+  Object.assign(element.style, {
+    position: 'absolute',
+    left: `${left}px`,
+    top: `${top}px`,
+    width: `${width}px`,
+    height: `${height}px`,
+  });
+  document.body.append(element);
+  return element;
+}
+
+function readerOf(element: HTMLElement): () => Rect {
+  return () => {
+    const rect = element.getBoundingClientRect();
+    return {
+      x: rect.x,
+      y: rect.y,
+      width: rect.width,
+      height: rect.height,
+      left: rect.left,
+      right: rect.right,
+      top: rect.top,
+      bottom: rect.bottom,
+    };
+  };
+}

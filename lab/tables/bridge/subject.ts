@@ -1,0 +1,75 @@
+/**
+ * What a subject of this table is: one way to call functions of another thread, used as its own
+ * documentation says.
+ *
+ * A subject has two sides. `serve` runs in the host (a page, or Node's main thread), has the functions
+ * and starts the worker; `connect` runs in that worker and gives what calls them. Both are the same
+ * code in Chromium and in Node. Where a library calls in the other direction only, from Node's main
+ * thread into a worker of its own, `serve` itself gives the caller.
+ */
+import type { Subject } from '../../harness/table.js';
+import type { HostFunctions } from './host/functions.js';
+import type { Work } from './work.js';
+
+export type Platform = 'Chromium' | 'Node';
+
+/** The other end of a worker, or from inside a worker its parent. */
+export interface Thread {
+  post(message: unknown, transfer?: Transferable[]): void;
+  listen<Message>(heard: (message: Message) => void): void;
+}
+
+export interface StartedWorker {
+  readonly thread: Thread;
+  /** The platform's own object, as libraries want it. */
+  readonly raw: unknown;
+}
+
+/** `connect` makes calls, `echo` is the second worker of a floor that has no host. */
+export type Part = 'connect' | 'echo';
+
+export type WorkerConstructor = new (url: string, options: WorkerOptions) => Worker;
+
+export interface HostPlace {
+  readonly platform: Platform;
+  readonly functions: HostFunctions;
+  /** The implementation is for a library in a page that brings its own. */
+  startWorker(part?: Part, implementation?: WorkerConstructor): StartedWorker;
+}
+
+export interface WorkerPlace {
+  readonly platform: Platform;
+  readonly thread: Thread;
+  /** The global object of a web worker, or Node's parentPort. */
+  readonly raw: unknown;
+}
+
+export type AwaitedFunctions = {
+  readonly [Name in keyof HostFunctions]: (
+    ...given: Parameters<HostFunctions[Name]>
+  ) => PromiseLike<ReturnType<HostFunctions[Name]>>;
+};
+
+/** What can be called, and how. A function that no work of the subject needs may be missing. */
+export interface Caller {
+  readonly blocking?: Partial<HostFunctions>;
+  readonly awaited?: Partial<AwaitedFunctions>;
+  /** So many calls of `rect` in one round trip. */
+  batch?(calls: number): readonly unknown[];
+  /** How many calls were answered, where the host of the table cannot count them. */
+  answered?(): number;
+}
+
+export interface BridgeSubject extends Subject {
+  readonly platforms: readonly Platform[];
+  readonly does: readonly Work[];
+  /** Works that come to the same as another, which is measured in their place. */
+  readonly sameAs?: Partial<Record<Work, Work>>;
+  /** Its answers are cut to whole numbers. */
+  readonly wholeNumbers?: true;
+  /** The host's count says nothing: no call arrives there. */
+  readonly uncounted?: true;
+  serve(place: HostPlace): Promise<Caller | undefined>;
+  connect?(place: WorkerPlace): Promise<Caller>;
+  echo?(place: WorkerPlace): Promise<void>;
+}

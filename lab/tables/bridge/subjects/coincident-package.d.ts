@@ -1,0 +1,13 @@
+/** The npm package brings no types. */
+declare module 'coincident/main' {
+  export default function coincident(): {
+    readonly Worker: new (url: string, options: WorkerOptions) => Worker & { proxy: object };
+  };
+}
+
+declare module 'coincident/worker' {
+  export default function coincident(): Promise<{
+    readonly proxy: import('../host/functions.js').HostFunctions;
+    readonly native: boolean;
+  }>;
+}

@@ -1,0 +1,26 @@
+import type { BridgeSubject } from '../subject.js';
+import { calls, payloadNames } from '../work.js';
+
+const subject: BridgeSubject = {
+  name: 'coincident',
+  role: 'peer',
+  package: 'coincident',
+  note: 'Functions of the host as members of its proxy.',
+  platforms: ['Chromium'],
+  does: [...calls, ...payloadNames],
+  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
+  async serve({ functions, startWorker }) {
+    const { default: coincident } = await import('coincident/main');
+    const worker = startWorker('connect', coincident().Worker).raw as { proxy: object };
+    Object.assign(worker.proxy, functions);
+    return undefined;
+  },
+  async connect() {
+    const { default: coincident } = await import('coincident/worker');
+    const { proxy, native } = await coincident();
+    if (!native) throw new Error('found no shared memory');
+    return { blocking: proxy };
+  },
+};
+
+export default subject;

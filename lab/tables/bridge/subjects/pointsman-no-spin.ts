@@ -1,0 +1,9 @@
+import { calls } from '../work.js';
+import { bridgeSubject } from './bridge.js';
+
+export default bridgeSubject({
+  name: 'pointsman, spin: false',
+  note: 'Both threads sleep while they wait.',
+  does: [...calls, 'awaited', 'in flight', 'batch of 8', 'batch of 64', 'frames', 'idle'],
+  onHost: { spin: false },
+});

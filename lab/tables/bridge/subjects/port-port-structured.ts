@@ -1,0 +1,8 @@
+import { documentVariant } from './document.js';
+
+export default documentVariant({
+  name: 'port_port__structured',
+  request: 'port',
+  codec: 'structured',
+  note: 'Awaited: asked and answered through a MessagePort.',
+});

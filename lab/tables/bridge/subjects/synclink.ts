@@ -1,0 +1,32 @@
+import type { HostFunctions } from '../host/functions.js';
+import type { BridgeSubject } from '../subject.js';
+import { calls, jsonPayloads } from '../work.js';
+
+const subject: BridgeSubject = {
+  name: 'synclink',
+  role: 'peer',
+  package: 'synclink',
+  note: 'Its blocking calls carry JSON, so no bytes.',
+  platforms: ['Chromium'],
+  does: [...calls, 'awaited', ...jsonPayloads],
+  sameAs: { 'batch of 8': 'call', 'batch of 64': 'call' },
+  async serve({ functions, startWorker }) {
+    const { expose } = await import('synclink');
+    expose(functions, startWorker().raw);
+    return undefined;
+  },
+  async connect({ raw }) {
+    const { wrap } = await import('synclink');
+    const host = wrap<HostFunctions>(raw);
+    return {
+      awaited: host,
+      blocking: {
+        rect: () => host.rect().syncify(),
+        text: (length) => host.text(length).syncify(),
+        record: () => host.record().syncify(),
+      },
+    };
+  },
+};
+
+export default subject;

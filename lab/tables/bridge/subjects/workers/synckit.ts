@@ -1,0 +1,4 @@
+import { runAsWorker } from 'synckit';
+import { answerQuestion } from './functions.js';
+
+runAsWorker(answerQuestion);

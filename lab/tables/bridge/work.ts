@@ -1,0 +1,46 @@
+/** Everything that is measured of a subject, by name. A subject says which of it it does. */
+
+/** What one call brings back, beside the eight numbers. */
+export const payloads = {
+  '1 kB of bytes': { kind: 'bytes', length: 1 << 10 },
+  '64 kB of bytes': { kind: 'bytes', length: 1 << 16 },
+  '1 MB of bytes': { kind: 'bytes', length: 1 << 20 },
+  '1 kB of text': { kind: 'text', length: 1 << 10 },
+  '64 kB of text': { kind: 'text', length: 1 << 16 },
+  '1 MB of text': { kind: 'text', length: 1 << 20 },
+  'a 1 kB object': { kind: 'record', length: 0 },
+} as const;
+
+export type Payload = keyof typeof payloads;
+
+export type Work =
+  /** One call at a time, blocking where the subject can block, else awaited. */
+  | 'call'
+  /** One call at a time, awaited. */
+  | 'awaited'
+  | 'in flight'
+  | 'batch of 8'
+  | 'batch of 64'
+  /** Single calls, each timed. */
+  | 'single'
+  /** One call at a time without a pause, watched from outside. */
+  | 'steady'
+  /** As `steady`, and watched from the page too. */
+  | 'frames'
+  /** Connected, and nobody calls. */
+  | 'idle'
+  | Payload;
+
+export const payloadNames = Object.keys(payloads) as Payload[];
+export const bytePayloads = payloadNames.filter((name) => payloads[name].kind === 'bytes');
+export const textPayloads = payloadNames.filter((name) => payloads[name].kind === 'text');
+export const jsonPayloads = payloadNames.filter((name) => payloads[name].kind !== 'bytes');
+
+/** One call at a time and what that costs: what every subject does. */
+export const calls = ['call', 'single', 'steady'] as const satisfies readonly Work[];
+
+export const inFlight = 64;
+
+export function isPayload(work: Work): work is Payload {
+  return work in payloads;
+}
