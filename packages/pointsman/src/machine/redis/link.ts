@@ -3,6 +3,10 @@
  *
  * Invariant: nothing is sent before the server has been found fit and prepared, and every loss of a
  * connection is followed, for each session, by one `suspend` and then by one `resume`.
+ *
+ * A half-open connection says nothing of its loss, and each of the two can be half-open alone: that for
+ * commands while the server is prepared, that for messages at any time. So both owe answers, and one
+ * that owes them for too long is dropped. Once prepared, that for commands owes them to the sessions.
  */
 
 import {
@@ -28,6 +32,8 @@ export interface Linked {
 }
 
 const oldest = [6, 2] as const;
+/** Milliseconds that a session's preparation may take: on a half-open connection it never ends. */
+const patience = 3_000;
 
 /**
  * Refuses a server that is too old; one that does not tell its version gets the benefit of the doubt.
@@ -65,6 +71,8 @@ export class Link {
   #subscriber: SubscriberConnection | undefined;
   /** Sessions of different lease lengths listen in the same channels. */
   readonly #channels = new Map<string, Channel>();
+  /** When the connection for messages was asked for the answer that it owes. */
+  #probedAt: number | undefined;
   #ready = false;
   /** Counts connections, so that what was begun for an older one is not finished on a newer. */
   #generation = 0;
@@ -147,6 +155,24 @@ export class Link {
     this.#linked.delete(linked);
   }
 
+  /**
+   * Asks for a sign of life on the connection for messages, or drops it if it has owed one for longer
+   * than `patience`, in milliseconds.
+   */
+  probe(patience: number): void {
+    if (this.#subscriber === undefined) return;
+    const at = performance.now();
+    if (this.#probedAt === undefined) {
+      const answered = (): void => {
+        this.#probedAt = undefined;
+      };
+      this.#probedAt = at;
+      this.#subscriber.ping().then(answered, answered);
+    } else if (at - this.#probedAt > patience) {
+      this.#subscriber.reconnect();
+    }
+  }
+
   /** Half-open connections: nothing has been heard for too long. */
   reconnect(): void {
     this.#commands?.reconnect();
@@ -172,12 +198,15 @@ export class Link {
 
   async #prepare(added: readonly Linked[], generation: number): Promise<void> {
     for (const linked of added) {
+      const timer = setTimeout(() => this.#commands?.reconnect(), patience).unref();
       try {
         const server = await checkServer(this.commands, linked.key);
         await linked.handler.prepare();
         if (generation === this.#generation && this.#linked.has(linked)) linked.resume(server);
       } catch (error) {
         if (generation === this.#generation) linked.suspend(error);
+      } finally {
+        clearTimeout(timer);
       }
     }
   }

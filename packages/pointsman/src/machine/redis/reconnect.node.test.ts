@@ -4,6 +4,7 @@ import { libraries } from '../../../tests/redis/clients.js';
 import {
   type ProcessOptions,
   type Scene,
+  short,
   soon,
   twoWays,
   untilHeld,
@@ -120,6 +121,59 @@ describe.each(ways)('$handler, $mode', (way) => {
     proxy.cut();
     proxy.letGo();
     expect((await waiter.promise).valid).toBe(true);
+  });
+});
+
+/** Nobody listens there. */
+const nowhere = 1;
+
+describe.each(libraries)('a connection is half-open, %s', (library) => {
+  /** Only the connection for messages is left when everything is swallowed. */
+  const deafen = async ({ proxy }: Awaited<ReturnType<Scene['disturbed']>>) => {
+    proxy.pointAt(nowhere);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect.poll(() => proxy.connections, soon).toBe(1);
+    proxy.blackhole(true);
+    proxy.blackhole(false);
+    proxy.pointAt(scene.server.port);
+  };
+
+  test.each(twoWays)('that for messages, before the first lock: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, library, ttl: short });
+    await process.mutex.query();
+    await deafen(process);
+    await expect.poll(() => process.mutex.tryLock('k').catch(() => {}), soon).toBeDefined();
+  });
+
+  test.each(twoWays)('that for messages, while a lock is held: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, library, ttl: 1_000 });
+    const guard = await process.mutex.lock('k');
+    const newest = async () => {
+      const listeners = String(await scene.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+      return Math.max(...[...listeners.matchAll(/^id=(\d+)/gm)].map(([, id]) => Number(id)));
+    };
+    const before = await newest();
+    await deafen(process);
+    await expect.poll(newest, soon).toBeGreaterThan(before);
+    expect(guard.valid).toBe(true);
+  });
+
+  test('that for commands, before the server is prepared', { timeout: 10_000 }, async () => {
+    const { proxy, mutex } = await scene.disturbed({ library, ttl: short });
+    await mutex.query();
+    await scene.server.command('SCRIPT', 'FLUSH');
+    const missed = async () => String(await scene.server.command('INFO', 'errorstats'));
+    const before = await missed();
+    proxy.holdReplies();
+    const waiting = watch(mutex.lock('k'));
+    await expect.poll(missed, soon).not.toBe(before);
+    proxy.letGo();
+    proxy.blackhole(true);
+    proxy.blackhole(false);
+    await waiting.promise.catch(() => {});
+    await expect
+      .poll(() => mutex.tryLock('l').catch(() => {}), { ...soon, timeout: 8_000 })
+      .toBeDefined();
   });
 });
 

@@ -7,7 +7,7 @@
  *   with less is confirmed by the server first.
  * - Operations reach the server in the order in which they were asked for. One without an answer is
  *   sent again after a loss, under a higher incarnation, so that its first copy is refused if it comes
- *   late.
+ *   late. Of a request at most one `lock` is without an answer.
  * - When the lease has run out, or the server no longer knows the session, everything held is lost at
  *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
  *
@@ -89,8 +89,8 @@ export class Session implements Linked {
   readonly #ids = new Map<Claim, string>();
   /** The optional keys that each request was sent with. */
   readonly #along = new Map<string, readonly string[]>();
-  /** How often each request that does not wait was sent. */
-  readonly #copies = new Map<string, number>();
+  /** Requests whose `lock` has no answer yet: of two copies of a try one could fail, the other not. */
+  readonly #locking = new Set<string>();
   /** Requests that were asked to come back before they were known to be granted. */
   readonly #early = new Set<string>();
   #epoch = 0;
@@ -146,7 +146,7 @@ export class Session implements Linked {
     const id = `${this.id}/${++this.#requests}${claim.revocable ? '~' : ''}`;
     this.#asked.set(id, claim);
     this.#ids.set(claim, id);
-    this.#send(this.#lockOf({ claim, id }));
+    this.#lock({ claim, id });
   }
 
   /**
@@ -252,7 +252,7 @@ export class Session implements Linked {
 
   recheck(): void {
     if (this.#suspended !== undefined) return;
-    for (const [id, claim] of this.#asked) this.#send(this.#lockOf({ claim, id }));
+    for (const [id, claim] of this.#asked) this.#lock({ claim, id });
     for (const [id, claim] of this.#held) this.#send(this.#checkOf({ claim, id }));
   }
 
@@ -314,14 +314,14 @@ export class Session implements Linked {
     if (!this.lease.lasting) {
       // The grant, or the news of it, took as long as the lease. Does the server still agree?
       this.#send(this.#renewal());
-      this.#send(this.#lockOf({ claim, id }));
+      this.#lock({ claim, id });
       return;
     }
     if (!alarmed) {
       // If the connection for messages is down, all that is asked for is sent again when it is up.
       this.#alarm().then(
         () => {
-          if (this.#alarmed) this.#send(this.#lockOf({ claim, id }));
+          if (this.#alarmed) this.#lock({ claim, id });
         },
         (error) => this.#refuse(error),
       );
@@ -338,7 +338,6 @@ export class Session implements Linked {
     this.#asked.delete(id);
     this.#held.delete(id);
     this.#early.delete(id);
-    this.#copies.delete(id);
     this.#along.delete(id);
     this.#ids.delete(claim);
     if (this.#join === 'must' && this.idle) this.#join = 'new';
@@ -354,36 +353,44 @@ export class Session implements Linked {
     return [...claim.keys, ...(this.#along.get(id) ?? [])];
   }
 
-  #lockOf({ claim, id }: Waiting): Sending {
+  /** Asks for a request's keys, or how it stands, unless that is being asked already. */
+  #lock({ claim, id }: Waiting): void {
+    if (this.#locking.has(id)) return;
+    this.#locking.add(id);
     const { tokens, wait, keys } = claim;
-    return {
+    const over = (): void => {
+      this.#locking.delete(id);
+    };
+    this.#send({
       operation: () => {
-        if (!this.#asked.has(id)) return undefined;
-        if (!wait) this.#copies.set(id, (this.#copies.get(id) ?? 0) + 1);
-        return { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) };
+        if (this.#asked.has(id)) {
+          return { name: 'lock', id, tokens, wait, keys, optional: this.#alongWith({ claim, id }) };
+        }
+        over();
+        return undefined;
       },
       done: (result, alarmed) => {
+        over();
         if (result.name === 'held') {
           this.#grant(result.grant, alarmed);
         } else if (result.name === 'queued') {
           this.#sweepIn(result.left);
           if (!this.#alarmed) this.#alarm().catch(() => {});
         } else if (this.#asked.has(id)) {
-          // Of two copies one may fail and the next be granted.
-          if ((this.#copies.get(id) ?? 0) > 1) void this.#unlock(id, this.#wantedBy({ claim, id }));
           this.#forget(id, claim);
           claim.busy?.();
         }
       },
       failed: (error) => {
+        over();
         if (!this.#asked.has(id)) return;
         // It may have been granted before the server refused what came after it in the batch.
         void this.#unlock(id, this.#wantedBy({ claim, id }));
         this.#forget(id, claim);
         claim.refused(error);
       },
-      lost: () => {},
-    };
+      lost: over,
+    });
   }
 
   #checkOf({ claim, id }: Waiting): Sending {
@@ -557,7 +564,7 @@ export class Session implements Linked {
     this.#asked.clear();
     this.#ids.clear();
     this.#early.clear();
-    this.#copies.clear();
+    this.#locking.clear();
     this.#along.clear();
     this.#epoch++;
     this.#join = 'again';
@@ -601,6 +608,7 @@ export class Session implements Linked {
       if (unanswered !== undefined && now().monotonic - unanswered.at.monotonic > this.ttl) {
         this.#link.reconnect();
       }
+      this.#link.probe(this.ttl);
       if (this.#suspended === undefined && !this.idle) {
         this.#send(this.#renewal());
         // A message can be lost without the connection: then this is how it is found out.

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientProcess } from '../client/process.js';
 import type { Fault } from '../fault.js';
 import { between, oneOf } from '../random.js';
 import { Trial } from '../trial.js';
@@ -13,6 +14,15 @@ export const lostConnections: Fault = {
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const { ttl } = terms;
+      /** What is just being made again stays half-open, be it one of two connections. */
+      const halfOpen = async (client: ClientProcess): Promise<void> => {
+        const proxy = trial.proxyOf(client);
+        await sleep(between([0, 0.3]) * ttl);
+        proxy.blackhole(true);
+        proxy.blackhole(false);
+        trial.note(`${client.name} half-open while it connects`);
+        trial.count('reset, then half-open');
+      };
       const clients = await trial.addClients(4, { proxied: true });
       await trial.work({
         tasks: 12,
@@ -31,13 +41,7 @@ export const lostConnections: Fault = {
           trial.note(`${client.name} reset`);
           proxy.cut();
           trial.count('resets');
-          if (Math.random() < 0.7) continue;
-          // What is just being made again stays half-open, be it one of two connections.
-          await sleep(between([0, 0.3]) * ttl);
-          proxy.blackhole(true);
-          proxy.blackhole(false);
-          trial.note(`${client.name} half-open while it connects`);
-          trial.count('reset, then half-open');
+          if (Math.random() < 0.3) await halfOpen(client);
           continue;
         }
         const hole = Math.random() < 0.1 ? 5_000 : between([0.1, 1.5]) * ttl;
@@ -51,7 +55,16 @@ export const lostConnections: Fault = {
         trial.note(`${client.name} no longer swallowed${told ? ', reset' : ''}`);
         trial.count(told ? 'swallowed, then reset' : 'swallowed, then half-open');
       }
-      for (const client of clients) trial.proxyOf(client).delayReplies(0);
+      // The next reset mends whatever came before it, so this comes last too.
+      for (const client of clients) {
+        const proxy = trial.proxyOf(client);
+        proxy.delayReplies(oneOf([0, between([0, 0.3]) * ttl]));
+        trial.note(`${client.name} reset`);
+        proxy.cut();
+        trial.count('resets');
+        await halfOpen(client);
+        proxy.delayReplies(0);
+      }
       await trial.finish();
       return trial.outcome();
     }),

@@ -245,6 +245,44 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(heard).not.toContain('nobody');
   });
 
+  test('a channel that is left and listened to again at once is heard', async () => {
+    const { connection } = await subscriptions();
+    const heard: string[] = [];
+    await connection.subscribe('{a}two', ignore);
+    await connection.subscribe('{a}one', (message) => heard.push(`first ${message}`));
+    proxy.holdReplies();
+    const left = connection.unsubscribe('{a}one');
+    const again = connection.subscribe('{a}one', (message) => heard.push(message));
+    proxy.letGo();
+    await Promise.all([left, again]);
+    expect(await publish('{a}one', 'again')).toBe(1);
+    await vi.waitFor(() => expect(heard).toEqual(['again']));
+  });
+
+  test('a ping is answered while messages are heard, and rejects when it never will be', async () => {
+    const { connection, events } = await subscriptions();
+    const heard: string[] = [];
+    await connection.subscribe('{a}one', (message) => heard.push(message));
+    await connection.ping();
+    await publish('{a}one', 'after');
+    await vi.waitFor(() => expect(heard).toEqual(['after']));
+    await server.command('ACL', 'SETUSER', 'default', '-ping');
+    await connection.ping().finally(() => server.command('ACL', 'SETUSER', 'default', '+ping'));
+
+    proxy.blackhole(true);
+    const lost = connection.ping().catch((error) => {
+      events.push('lost');
+      return error;
+    });
+    proxy.blackhole(false);
+    connection.reconnect();
+    expect(await lost).toBeInstanceOf(ConnectionLostError);
+    await vi.waitFor(() => expect(events).toEqual(['up', 'down', 'lost', 'up']), 5_000);
+    await connection.ping();
+    await publish('{a}one', 'again');
+    await vi.waitFor(() => expect(heard).toEqual(['after', 'again']));
+  });
+
   test('a subscription made while the connection is down is confirmed later', async () => {
     const { connection, events } = await subscriptions();
     await connection.subscribe('{a}one', ignore);

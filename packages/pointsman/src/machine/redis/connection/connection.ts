@@ -57,6 +57,12 @@ export interface SubscriberConnection {
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   unsubscribe(channel: string): Promise<void>;
+  /**
+   * Resolves when the server has answered, be it with an error. Rejects with
+   * {@link ConnectionLostError} when the connection is lost before. While it is down there is nobody
+   * to ask, and it resolves at once.
+   */
+  ping(): Promise<void>;
   /** Drops the socket, which may be half-open, and connects again. Does nothing while it is down. */
   reconnect(): void;
   close(): Promise<void>;

@@ -20,6 +20,7 @@ interface Redis {
   unsubscribe(channel: string): Promise<unknown>;
   ssubscribe(channel: string): Promise<unknown>;
   sunsubscribe(channel: string): Promise<unknown>;
+  ping(): Promise<unknown>;
   on(event: string, listener: (...values: never[]) => void): unknown;
   disconnect(): void;
   readonly stream?: { destroy(): void };
@@ -109,6 +110,7 @@ function open(client: Redis, events: LineEvents, sharded: '' | 's'): Line {
       listeners.delete(channel);
       return redis[`${sharded}unsubscribe`](channel);
     },
+    ping: () => redis.ping(),
     destroy() {
       redis.disconnect();
       // The library says goodbye first, and a reply may come meanwhile.

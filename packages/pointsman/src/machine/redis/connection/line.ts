@@ -18,6 +18,8 @@ export interface Line {
   send(command: string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
+  /** Asks the server for any answer, on a line for subscriptions. */
+  ping(): Promise<unknown>;
   /** Closes the socket at once. Commands without a reply reject. */
   destroy(): void;
 }
@@ -182,6 +184,11 @@ abstract class Links {
     return link;
   }
 
+  /** Those that stand. */
+  protected get lines(): Line[] {
+    return [...this.#links.values()].flatMap(({ line }) => line ?? []);
+  }
+
   #changed(link?: Link): void {
     if (this.#state === 'closed') return;
     if (link && !link.line) {
@@ -287,6 +294,16 @@ class Subscriptions extends Links implements SubscriberConnection {
     } catch (error) {
       if (isReply(error)) throw error;
     }
+  }
+
+  async ping(): Promise<void> {
+    await Promise.all(
+      this.lines.map((line) =>
+        line.ping().catch((error) => {
+          if (!isReply(error)) throw lost(error);
+        }),
+      ),
+    );
   }
 
   async #confirm(channel: string, subscription: Subscription, line: Line): Promise<void> {

@@ -90,6 +90,18 @@ function open(
     RESP: purpose === 'commands' ? 2 : client.options?.RESP,
     socket: { ...client.options?.socket, reconnectStrategy: false, socketTimeout: undefined },
   });
+  // One step of a channel after another: while it is being left, the library takes it for subscribed,
+  // and subscribes no more.
+  const steps = new Map<string, Promise<unknown>>();
+  const next = (channel: string, step: () => Promise<unknown>): Promise<unknown> => {
+    const done = (steps.get(channel) ?? Promise.resolve()).then(step, step);
+    const forget = (): void => {
+      if (steps.get(channel) === done) steps.delete(channel);
+    };
+    steps.set(channel, done);
+    done.then(forget, forget);
+    return done;
+  };
   let destroyed = false;
   redis.on('error', (error: unknown) => {
     if (!redis.isReady) events.lost(error);
@@ -104,8 +116,10 @@ function open(
   return {
     send: (command) => redis.sendCommand(command, untimed),
     subscribe: (channel, listener) =>
-      redis[sharded ? 'sSubscribe' : 'subscribe'](channel, listener),
-    unsubscribe: (channel) => redis[sharded ? 'sUnsubscribe' : 'unsubscribe'](channel),
+      next(channel, () => redis[sharded ? 'sSubscribe' : 'subscribe'](channel, listener)),
+    unsubscribe: (channel) =>
+      next(channel, () => redis[sharded ? 'sUnsubscribe' : 'unsubscribe'](channel)),
+    ping: () => redis.sendCommand(['PING'], untimed),
     destroy() {
       destroyed = true;
       redis.destroy();

@@ -41,6 +41,7 @@ interface Plan {
   readonly unheard: number;
   /** How many of each there are. */
   readonly cuts: number;
+  readonly swallows: number;
   readonly crashes: number;
   readonly losses: number;
 }
@@ -53,6 +54,7 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   slow: fc.constantFrom(0, 0, 1, 5),
   unheard: fc.constantFrom(0, 0, 10),
   cuts: fc.integer({ min: 0, max: 4 }),
+  swallows: fc.constantFrom(0, 0, 1, 3),
   crashes: fc.constantFrom(0, 0, 1),
   losses: fc.constantFrom(0, 0, 0, 1),
 });
@@ -158,7 +160,7 @@ const unhandled: unknown[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(reason));
 
 async function play(plan: Plan) {
-  const { seed, processes, tasks, rounds, slow, unheard, cuts, crashes, losses } = plan;
+  const { seed, processes, tasks, rounds, slow, unheard, cuts, swallows, crashes, losses } = plan;
   const random = randomFrom(seed);
   const server = new Server();
   const judge = new Judge();
@@ -186,6 +188,20 @@ async function play(plan: Plan) {
       lost?.cut();
     });
   }
+  for (let i = 0; i < swallows; i++) {
+    const { network } = pick(random, all);
+    const swallow = (): void => {
+      const kind = pick(random, ['forCommands', 'forMessages'] as const);
+      network[kind]?.swallow();
+    };
+    // Often while what was cut before is being made again.
+    const soon = random() < 0.5;
+    faults.push(() => {
+      if (!soon) return swallow();
+      network.forCommands?.cut();
+      setTimeout(swallow, random() * 10);
+    });
+  }
   for (let i = 0; i < crashes && processes > 1; i++) faults.push(() => all[0]?.die());
   for (let i = 0; i < losses; i++) faults.push(() => server.lose());
   for (const fault of faults) setTimeout(fault, random() * 1_000);
@@ -210,6 +226,21 @@ async function play(plan: Plan) {
   }
   const stuck = all.filter(({ busy, dead }) => busy > 0 && !dead).map(({ name }) => name);
   check(`tasks of ${stuck} are never served`, stuck.length);
+
+  // To send everybody away would also serve them: each must be let in again.
+  const proven = new Set<string>();
+  for (const { mutex, name, dead } of all) {
+    if (dead) continue;
+    const again = (): Promise<unknown> =>
+      mutex.run(keys, () => proven.add(name)).catch(() => later(10).then(again));
+    void again();
+  }
+  const living = all.filter(({ dead }) => !dead);
+  for (let time = 0; proven.size < living.length && time < 10_000; time += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  const refused = living.filter(({ name }) => !proven.has(name)).map(({ name }) => name);
+  check(`${refused} got no lock when everything was well again`, refused.length);
 
   // Somebody looks on until those who died have been found out, and then nothing is left.
   const observer = new Participant('observer', server, random, delay, judge);

@@ -107,6 +107,12 @@ class Way {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
   }
+
+  /** Nothing arrives any more. */
+  end(): void {
+    this.lose();
+    this.carry = () => {};
+  }
 }
 
 /** One process's connections. */
@@ -164,6 +170,8 @@ abstract class Connection {
 
   abstract drop(reason: Error): void;
   abstract restore(): void;
+  /** Nothing arrives any more, in either direction. */
+  abstract end(): void;
 
   #connect(): void {
     setTimeout(() => {
@@ -182,6 +190,13 @@ abstract class Connection {
     if (this.#closed || this.network.dead) return;
     this.events.down(reason);
     this.#connect();
+  }
+
+  /** Half-open from now on: nothing arrives any more, and nobody is told. */
+  swallow(): void {
+    if (!this.up) return;
+    this.network.server.note(`${this.constructor.name} swallowed`);
+    this.end();
   }
 
   reconnect(): void {
@@ -230,12 +245,20 @@ class Commands extends Connection implements CommandConnection {
   restore(): void {
     this.events.up();
   }
+
+  end(): void {
+    this.#to.end();
+    this.#from.end();
+  }
 }
 
 class Subscriptions extends Connection implements SubscriberConnection {
   readonly #wanted = new Map<string, { listener: Listener; confirm: () => void }>();
   /** What the server knows of this connection. */
   #known = new Map<string, Listener>();
+  /** Of a half-open connection the server believes for ever that somebody listens there. */
+  #swallowed = false;
+  readonly #pings = new Set<(reason: Error) => void>();
   #to = new Way(this.network.delay);
   #from = new Way(this.network.delay);
 
@@ -252,6 +275,19 @@ class Subscriptions extends Connection implements SubscriberConnection {
     if (!this.up) return;
     const known = this.#known;
     this.#to.carry(() => this.#forget(known, channel));
+  }
+
+  ping(): Promise<void> {
+    if (!this.up) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const from = this.#from;
+      this.#pings.add(reject);
+      this.#to.carry(() => {
+        from.carry(() => {
+          if (this.#pings.delete(reject)) resolve();
+        });
+      });
+    });
   }
 
   #subscribe(channel: string, confirm: () => void): void {
@@ -277,19 +313,23 @@ class Subscriptions extends Connection implements SubscriberConnection {
     known.delete(channel);
   }
 
-  drop(): void {
+  drop(reason: Error): void {
     const known = this.#known;
     // Until the server has noticed, it believes that somebody listens.
-    setTimeout(() => {
-      for (const channel of [...known.keys()]) this.#forget(known, channel);
-    }, this.network.delay());
+    if (!this.#swallowed) {
+      setTimeout(() => {
+        for (const channel of [...known.keys()]) this.#forget(known, channel);
+      }, this.network.delay());
+    }
+    this.#swallowed = false;
     this.#known = new Map();
     this.#to.lose();
-    this.#from.lose();
     // Whatever the server still says there, nobody hears.
-    this.#from.carry = () => {};
+    this.#from.end();
     this.#to = new Way(this.network.delay);
     this.#from = new Way(this.network.delay);
+    for (const reject of this.#pings) reject(reason);
+    this.#pings.clear();
   }
 
   restore(): void {
@@ -304,5 +344,11 @@ class Subscriptions extends Connection implements SubscriberConnection {
       });
     }
     confirmed();
+  }
+
+  end(): void {
+    this.#swallowed = true;
+    this.#to.end();
+    this.#from.end();
   }
 }
