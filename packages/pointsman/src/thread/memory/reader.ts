@@ -96,6 +96,7 @@ export class Reader {
     const length = this.view.getUint32(this.position, true);
     const bytes = first === utf16 ? 2 * length : length;
     this.position += 4;
+    if (first === utf8) this.align();
     this.need(bytes);
     const start = this.position;
     this.position += bytes;

@@ -45,7 +45,10 @@ const beyondLatin1 = /[\u0100-\uffff]/;
 /** Under this flag a pair of surrogates is one character, so only lone ones are found. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** What a runtime that takes no views of shared memory encodes into, a piece of a string at a time. */
+/** Characters that are encoded at a time. */
+const piece = 1 << 15;
+
+/** Where they are encoded to. */
 let scratch: Uint8Array | undefined;
 
 const nowhere = new Memory(new ArrayBuffer(0));
@@ -211,27 +214,34 @@ export class Writer {
     this.position += 2 * length;
   }
 
+  /**
+   * Piece by piece, as the runtime converts all of a string before it encodes a part. Each goes by way
+   * of the scratch, since browsers encode into no shared memory, and on in multiples of 8 bytes, since
+   * what is not aligned is copied to shared memory byte by byte.
+   */
   #utf8(value: string): void {
-    // At least a byte for each character: more is reserved when that was not enough.
-    this.#head(utf8, 0, value.length);
+    this.#head(utf8, 0, value.length + 8);
+    const lengthAt = this.length - 4;
+    this.align();
     const begin = this.length;
-    let rest = value;
-    while (rest.length > 0) {
-      this.reserve(rest.length);
-      const room = this.end - this.position;
-      let target = this.u8.subarray(this.position, this.end);
-      if (!this.memory.encodable) {
-        scratch ??= new Uint8Array(65536);
-        target = scratch.subarray(0, room);
-      }
-      const { read, written } = encoder.encodeInto(rest, target);
-      if (!this.memory.encodable) this.u8.set(target.subarray(0, written), this.position);
-      this.position += written;
-      rest = rest.slice(read);
-      // A character takes three bytes at most, and a pair of them four.
-      if (read === 0) this.reserve(Math.max(rest.length, 4));
+    let kept = 0;
+    for (let at = 0; at < value.length; ) {
+      let next = at + piece;
+      // Pairs of surrogates stay together.
+      if (next < value.length && (value.charCodeAt(next) & 0xfc00) === 0xdc00) next += 1;
+      const text = value.slice(at, next);
+      at = next;
+      // A character takes three bytes at most.
+      scratch ??= new Uint8Array(3 * (piece + 1) + 8);
+      kept += encoder.encodeInto(text, scratch.subarray(kept)).written;
+      const whole = at < value.length ? kept & ~7 : kept;
+      this.reserve(whole);
+      this.u8.set(scratch.subarray(0, whole), this.position);
+      this.position += whole;
+      scratch.copyWithin(0, whole, kept);
+      kept -= whole;
     }
-    this.view.setUint32(this.start + begin - 4, this.length - begin, true);
+    this.view.setUint32(this.start + lengthAt, this.length - begin, true);
   }
 
   #head(kind: number, length: number, bytes: number): void {
