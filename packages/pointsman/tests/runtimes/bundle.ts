@@ -1,7 +1,7 @@
 /**
  * Bundles the tests for runtimes that have no vitest and no disk: the same files that vitest runs
  * in Node. A file about one runtime says so in its name: `*.node.test.ts` runs in Node only,
- * `*.workerd.test.ts` in workerd only.
+ * `*.workerd.test.ts` in workerd only. `*.thread.test.ts` needs threads: it runs in Node and in pages.
  */
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL('..', import.meta.url));
 const packageFolder = join(here, '../..');
 
 /** How a runtime is entered: the name of a file in `inside/`. */
-export type Entry = 'console' | 'worker';
+export type Entry = 'console' | 'worker' | 'page';
 
 /** Writes the bundle and, beside it, its source map. The files are named from the package. */
 export async function bundleTests(
@@ -31,6 +31,7 @@ export async function bundleTests(
     sourcemap: 'external',
     alias: { vitest: join(here, 'inside/vitest.ts') },
     plugins: [
+      webCounterparts,
       virtualModule('pointsman-test-files', () => testFilesModule(files)),
       virtualModule('@pointsman/spec/scenarios', scenariosModule),
       // The fake clock asks for these where a process exists, and does without.
@@ -40,14 +41,53 @@ export async function bundleTests(
   });
 }
 
+/** Writes the script of the threads that tests of the bridge start. */
+export async function bundleThread(runtime: 'node' | 'web', outfile: string): Promise<void> {
+  const source = join(packageFolder, 'src/thread');
+  await build({
+    entryPoints: [join(packageFolder, 'tests/bridge/thread.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    sourcemap: 'inline',
+    external: ['node:*'],
+    // A module that is imported for its effect alone stays, whatever package.json says.
+    ignoreAnnotations: true,
+    alias: {
+      'pointsman/bridge/cbor': join(source, 'memory/codec/cbor.ts'),
+      'pointsman/bridge': join(source, `bridge/index${runtime === 'node' ? '.node' : ''}.ts`),
+    },
+    plugins: runtime === 'web' ? [webCounterparts] : [],
+    logLevel: 'error',
+  });
+}
+
+/** In the tests' own folder a module for Node has a counterpart for pages. */
+const webCounterparts: Plugin = {
+  name: 'web counterparts',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/\w+\.node\.js$/ }, ({ path, resolveDir }) => {
+      if (resolveDir !== join(packageFolder, 'tests/bridge')) return undefined;
+      return { path: join(resolveDir, path.replace(/\.node\.js$/, '.web.ts')) };
+    });
+  },
+};
+
+const foreign: Record<Entry, RegExp> = {
+  page: /\.(node|workerd)\./,
+  console: /\.(node|workerd|thread)\./,
+  worker: /\.(node|thread)\./,
+};
+
 function testFiles(entry: Entry): string[] {
   const sources = readdirSync(join(packageFolder, 'src'), { recursive: true, encoding: 'utf8' });
   const paths = [
     ...sources.map((path) => `src/${path.split(sep).join('/')}`),
     ...readdirSync(join(packageFolder, 'tests')).map((name) => `tests/${name}`),
   ];
-  const foreign = entry === 'worker' ? /\.node\.test\.ts$/ : /\.(node|workerd)\.test\.ts$/;
-  return paths.filter((path) => path.endsWith('.test.ts') && !foreign.test(path)).sort();
+  return paths.filter((path) => path.endsWith('.test.ts') && !foreign[entry].test(path)).sort();
 }
 
 function testFilesModule(files: readonly string[]): string {

@@ -1,16 +1,23 @@
 /** A Chromium that is installed on the machine, without a window. */
 import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { chromium as driver } from 'playwright-core';
+import { bundleThread } from './bundle.js';
 import { outcomeMark } from './outcome.js';
 import { type Runtime, timeLimit } from './runtime.js';
+
+/** Without these headers a page has no memory to share with its threads. */
+const isolated = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
 
 const origin = 'http://localhost/';
 const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 export const chromium: Runtime = {
   name: 'chromium',
-  entry: 'console',
+  entry: 'page',
   find() {
     const folders = (process.env.PATH ?? '').split(delimiter);
     const paths = folders.flatMap((folder) => programs.map((program) => join(folder, program)));
@@ -18,6 +25,8 @@ export const chromium: Runtime = {
     return path ? { path } : { missing: `none of ${programs.join(', ')} is installed` };
   },
   async run(executablePath, bundle, onLine) {
+    const thread = join(dirname(bundle), 'thread.mjs');
+    await bundleThread('web', thread);
     // A container has no user namespaces for Chromium's sandbox; the page is our own.
     const browser = await driver.launch({ executablePath, args: ['--no-sandbox'] });
     try {
@@ -33,8 +42,18 @@ export const chromium: Runtime = {
       });
       const timer = setTimeout(() => page.close(), timeLimit);
       // An origin of its own, as real pages have one; the driver answers, so nothing is served.
-      await page.route(origin, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
-      await page.route(`${origin}tests.mjs`, (route) => route.fulfill({ path: bundle }));
+      await page.route(origin, (route) =>
+        route.fulfill({ contentType: 'text/html', body: '', headers: isolated }),
+      );
+      for (const [name, path] of [
+        ['tests.mjs', bundle],
+        ['thread.mjs', thread],
+      ] as const) {
+        const contentType = 'text/javascript';
+        await page.route(`${origin}${name}`, (route) =>
+          route.fulfill({ path, contentType, headers: isolated }),
+        );
+      }
       await page.goto(origin);
       await page.addScriptTag({ type: 'module', url: `${origin}tests.mjs` });
       await ended.finally(() => clearTimeout(timer));

@@ -69,6 +69,8 @@ interface Postponed {
 
 /** Milliseconds between two looks around. */
 const SLICE = 250;
+/** The same while it waits for room, where nobody wakes it for a message. */
+const BRIEF = 1;
 /** So many looks at the ring before a look at the clock, a power of two. */
 const POLLS = 32;
 
@@ -197,12 +199,21 @@ export class Blocking {
   /** Sleeps until there is something to read. */
   #sleep(waiting: Waiting, timeout: number | undefined): void {
     const ring = this.#ring;
-    const { control } = this.#options;
+    const { control, ringWriter } = this.#options;
     control.block();
     try {
       while (!ring.ready) {
         const left = this.#look(waiting, timeout);
-        ring.wait(Math.min(left, SLICE));
+        if (ringWriter === undefined || ringWriter.queued === 0) {
+          ring.wait(Math.min(left, SLICE));
+          continue;
+        }
+        // What this thread has said meanwhile waits for room, and the answer may depend on it.
+        const { taken } = ringWriter;
+        const all = ringWriter.flush();
+        ringWriter.wake();
+        if (!all) ringWriter.waitForRoom(taken, Math.min(left, BRIEF));
+        if (ringWriter.taken !== taken) waiting.heard = 0;
       }
     } finally {
       control.unblock();

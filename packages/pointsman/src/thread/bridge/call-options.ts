@@ -10,6 +10,7 @@ export interface CallOptions {
 
 /** Throws unless the options of a call can be used. */
 export function checkCallOptions(options: CallOptions): void {
+  if (Object(options) !== options) throw invalid('options', options, 'an object');
   const { signal, timeout } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw invalid('signal', signal, 'an AbortSignal');

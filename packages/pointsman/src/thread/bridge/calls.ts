@@ -103,9 +103,10 @@ export function functionsOf(
   if (Object(api) !== api) throw invalid(name, api, 'an object of functions');
   const found = new Map<string, AnyFunction>();
   collect(api, '', found, new Set());
-  for (const one of reserved) {
-    if (found.has(one)) {
-      throw new TypeError(`${name}.${one}: the bridge uses this name itself; choose another`);
+  for (const path of found.keys()) {
+    const [first] = path.split('.') as [string];
+    if ((reserved as readonly string[]).includes(first)) {
+      throw new TypeError(`${name}.${first}: the bridge uses this name itself; choose another`);
     }
   }
   return [...found].map(([name, call]) => ({ name, call }));

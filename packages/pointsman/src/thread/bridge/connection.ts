@@ -96,6 +96,7 @@ export class Connection {
   readonly #port: Port;
   readonly #frames: PortReader | undefined;
   readonly #stopListening: () => void;
+  #ended = false;
 
   constructor(terms: Terms) {
     const { role, offer, port } = terms;
@@ -166,25 +167,26 @@ export class Connection {
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
     const received = platform.receive?.(this.#port);
-    if (received) this.receive(received.message);
+    // Whoever asks is in the middle of a frame: the next must wait.
+    if (received) this.receive(received.message, () => {});
     return received !== undefined;
   }
 
-  receive(data: unknown): void {
+  receive(data: unknown, pump = () => this.side.pump()): void {
     const received = messageOf(data);
     if (received?.[1] !== this.#terms.offer.id) return;
     const [, , type, payload] = received;
     switch (type) {
       case 'frames':
         this.#frames?.receive(payload as ArrayBuffer);
-        this.side.pump();
+        pump();
         break;
-      case 'value':
-        this.side.references.arrive(payload);
-        this.side.pump();
+      case 'values':
+        for (const value of payload as unknown[]) this.side.references.arrive(value);
+        pump();
         break;
       case 'wake':
-        this.side.pump();
+        pump();
         break;
       case 'room':
         this.side.roomCame();
@@ -194,9 +196,15 @@ export class Connection {
     }
   }
 
+  get offer(): Offer {
+    return this.#terms.offer;
+  }
+
   /** Ends the bridge on this side, and tells the other if it is there to be told. */
   close(reason: string, tell = false): void {
-    if (this.side.closed) return;
+    // The side may be closed already: one that is blocked learns of the end by itself.
+    if (this.#ended) return;
+    this.#ended = true;
     if (tell) this.post('close', 'the other side has closed the bridge');
     this.side.close(reason);
     this.#stopListening();

@@ -74,6 +74,12 @@ export interface Exposed<WorkerApi> extends Disposable {
   close(): void;
 }
 
+interface Made {
+  readonly offer: Offer;
+  readonly port: MessagePort;
+  stopListening(): void;
+}
+
 const defaultCapacity = 1 << 21;
 const mostCapacity = 1 << 29;
 const defaultLimit = 1 << 28;
@@ -106,6 +112,7 @@ export function expose<WorkerApi = object>(
   if (!transports.includes(transport)) {
     throw invalid('transport', transport, `one of ${transports.join(', ')}`);
   }
+  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
   checkInteger('capacity', capacity, 1, mostCapacity);
   checkInteger('limit', limit, 1, 2 ** 31 - 1);
@@ -123,7 +130,7 @@ export function expose<WorkerApi = object>(
   let connection: Connection | undefined;
   let view: object | undefined;
   let reason: string | undefined;
-  const offers = new Map<number, { readonly offer: Offer; readonly port: MessagePort }>();
+  const offers = new Map<number, Made>();
   let resolveReady!: () => void;
   let rejectReady!: (error: unknown) => void;
   const ready = new Promise<void>((resolve, reject) => {
@@ -161,8 +168,8 @@ export function expose<WorkerApi = object>(
       spin: spin === 'auto',
       receives: platform.receive !== undefined,
     };
-    offers.set(offer.id, { offer, port: port1 });
-    listen(port1 as unknown as Port, heard);
+    const stopListening = listen(port1 as unknown as Port, heard);
+    offers.set(offer.id, { offer, port: port1, stopListening });
     (port1 as unknown as Port).unref?.();
     base.postMessage(message(offer.id, 'offer', offer), [port2] as never);
   }
@@ -177,15 +184,16 @@ export function expose<WorkerApi = object>(
     }
     const made = offers.get(id);
     if (made === undefined) return;
-    if (type === 'accept') accept(made.offer, made.port, payload as readonly string[]);
+    if (type === 'accept') accept(made, payload as readonly string[]);
     else if (type === 'refuse') end(String(payload));
     else if (type === 'alive') watch(id);
-    // Those of the port are for the connection, which listens there itself.
     else connection?.receive(data);
   }
 
-  function accept(offer: Offer, port: MessagePort, names: readonly string[]): void {
+  function accept({ offer, port, stopListening }: Made, names: readonly string[]): void {
     if (connection) return;
+    // The connection listens there itself: nothing may be heard twice.
+    stopListening();
     connection = new Connection({
       role: 'host',
       offer,

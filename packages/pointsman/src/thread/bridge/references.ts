@@ -171,18 +171,17 @@ export class References {
     exported.end();
   }
 
-  /** The message has been written: what it moves, to be posted before it is published. */
-  moving(): readonly Transferred<unknown>[] {
-    const moving = this.#moving;
-    if (moving.length > 0) {
-      this.#nextMoved += moving.length;
-      this.#moving = [];
-    }
-    return moving;
+  /** What the message moves, to be posted before it is published. */
+  get moving(): readonly Transferred<unknown>[] {
+    return this.#moving;
   }
 
   /** The message has been published. */
   sent(): void {
+    if (this.#moving.length > 0) {
+      this.#nextMoved += this.#moving.length;
+      this.#moving = [];
+    }
     if (this.#counted.length > 0) this.#counted = [];
     if (this.#aborted.length === 0) return;
     const aborted = this.#aborted;

@@ -27,7 +27,14 @@ export interface CompiledCall {
 
 export function compileCalls(schemas: CallSchemas = {}): ReadonlyMap<string, CompiledCall> {
   const compiled = new Map<string, CompiledCall>();
+  if (Object(schemas) !== schemas) throw invalid('schemas', schemas, 'an object');
   for (const [name, schema] of Object.entries(schemas)) {
+    if (Object(schema) !== schema) {
+      throw invalid(`schemas.${name}`, schema, 'an object with arguments and result');
+    }
+    if (schema.arguments !== undefined && !Array.isArray(schema.arguments)) {
+      throw invalid(`schemas.${name}.arguments`, schema.arguments, 'an array of schemas');
+    }
     const args = schema.arguments?.map((one, index) =>
       compile(one, `${name}: arguments[${index}]`),
     );
@@ -42,8 +49,9 @@ export function compileCalls(schemas: CallSchemas = {}): ReadonlyMap<string, Com
 function tuple(name: string, forms: readonly Form<unknown>[]): Form<readonly unknown[]> {
   return {
     write(writer, args) {
-      if (args.length !== forms.length) {
-        throw invalid(`${name}: arguments`, args, `${forms.length} values, and not ${args.length}`);
+      // Those that are left out are undefined, which their schemas accept or not.
+      if (args.length > forms.length) {
+        throw new TypeError(`${name}() takes ${forms.length} arguments, got ${args.length}`);
       }
       for (let i = 0; i < forms.length; i++) (forms[i] as Form<unknown>).write(writer, args[i]);
     },

@@ -95,8 +95,11 @@ export class Side implements Calls {
   /** Absent where this side cannot block. */
   readonly #blocking: Blocking | undefined;
   readonly #pending = new Map<number, Pending>();
-  /** Calls of the other side that have not been answered. */
-  readonly #working = new Set<number>();
+  /**
+   * Calls of the other side that have not been answered. Their arguments are kept until then: a signal
+   * that only its listeners know would be collected, and with it the news that it is aborted.
+   */
+  readonly #working = new Map<number, readonly unknown[]>();
   /** What the other side exposes, by number. */
   #names: readonly string[] = [];
   #schemas: readonly (CompiledCall | undefined)[] = [];
@@ -332,6 +335,7 @@ export class Side implements Calls {
           writeValue(writer, args[i], this.#encoder, this.references);
         }
       }
+      this.#move();
     } catch (error) {
       throw this.#abandon(error, this.#nameOf(target));
     }
@@ -358,12 +362,22 @@ export class Side implements Calls {
     return Object.assign(new RangeError(message, { cause: error }), { call: name });
   }
 
+  /**
+   * Posts what the frame moves: all or nothing, and before the frame is there, so that a reader who
+   * finds it need not wait long.
+   */
+  #move(): void {
+    const { moving } = this.references;
+    if (moving.length === 0) return;
+    const values = moving.map(({ value }) => value);
+    const list = moving.flatMap(({ list }) => list);
+    this.#options.post('values', values, list);
+  }
+
   #end(kind: number, first: number, second: number): void {
     this.#writing = false;
-    const moving = this.references.moving();
-    // Before the frame is there, so that a reader who finds it need not wait long.
-    for (const { value, list } of moving) this.#options.post('value', value, list);
-    this.#out.end(this.#writer, kind | (moving.length << MOVED), first, second);
+    const { length } = this.references.moving;
+    this.#out.end(this.#writer, kind | (length << MOVED), first, second);
     this.references.sent();
     this.#keepAlive();
   }
@@ -384,6 +398,7 @@ export class Side implements Calls {
     const writer = this.#begin('an error');
     try {
       writeValue(writer, error, this.#errorEncoder, this.references);
+      this.#move();
     } catch {
       this.#errorEncoder.abandon?.();
       this.references.undo();
@@ -568,10 +583,11 @@ export class Side implements Calls {
   }
 
   #serve(kind: number, id: number, target: number): void {
+    let args: readonly unknown[] = [];
     let result: unknown;
     let released = false;
     try {
-      const args = this.#readArguments(target);
+      args = this.#readArguments(target);
       this.references.received();
       this.#in.release();
       released = true;
@@ -593,7 +609,7 @@ export class Side implements Calls {
       return;
     }
     if (kind === SEND) return;
-    this.#working.add(id);
+    this.#working.set(id, args);
     if (this.#blocking?.isBlocked) this.#blocking.postpone(id, this.#servedName(target));
     result.then(
       (value) => {
@@ -617,16 +633,23 @@ export class Side implements Calls {
     if (this.#closed) return;
     let value = result;
     // No message reaches a thread that blocks.
-    if (kind === BLOCKING_CALL && !this.#options.otherReceives && isTransferred(value)) {
-      ({ value } = value);
-    }
-    const writer = this.#begin(this.#servedName(target));
+    const outOfReach = kind === BLOCKING_CALL && !this.#options.otherReceives;
+    if (outOfReach && isTransferred(value)) ({ value } = value);
+    const name = this.#servedName(target);
+    const writer = this.#begin(name);
     try {
       const schema = target >= REFERENCE ? undefined : this.#mine[target]?.result;
       if (schema) schema.write(writer, value);
       else writeValue(writer, value, this.#encoder, this.references);
+      if (outOfReach && this.references.moving.length > 0) {
+        throw new BridgeStateError(
+          `${name}() hands over a part of its result, which does not reach a thread that blocks: call it by async`,
+          name,
+        );
+      }
+      this.#move();
     } catch (error) {
-      this.#fail(id, this.#abandon(error, this.#servedName(target)));
+      this.#fail(id, this.#abandon(error, name));
       return;
     }
     this.#end(RESULT, id, target);

@@ -40,7 +40,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   if (base === undefined) {
     throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
   }
-  if (typeof base.postMessage !== 'function') throw invalid('port', base, 'a port');
+  if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
+  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   const functions = functionsOf(serve, 'serve');
   const compiled = compileCalls(schemas);
   const host = base as Port;
@@ -100,7 +101,14 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       ended: end,
     });
     stopListening();
-    const { side } = connection;
+    // A thread that blocks could not do it later.
+    if (platform.receive === undefined) void holdLock(offer.id, connection).then(begin);
+    else begin();
+  }
+
+  function begin(): void {
+    if (connection === undefined || over) return;
+    const { side, offer } = connection;
     side.meet(offer.names);
     fill(view, side, offer.names);
     connection.post(
@@ -108,7 +116,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       functions.map(({ name }) => name),
     );
     side.attend();
-    if (platform.receive === undefined) holdLock(offer.id, connection);
     resolveReady();
   }
 
@@ -116,15 +123,22 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   return view as Host<Api>;
 }
 
-/** As long as this thread lives it holds a lock, so that the host learns when it does not. */
-function holdLock(id: number, connection: Connection): void {
-  const locks = globalThis.navigator?.locks;
-  void locks
-    ?.request(lockOf(id), () => {
-      connection.post('alive');
-      return new Promise(() => {});
-    })
-    .catch(() => {});
+/**
+ * As long as this thread lives it holds a lock, so that the host learns when it does not. Resolves when
+ * it has the lock, or cannot have it.
+ */
+function holdLock(id: number, connection: Connection): Promise<void> {
+  return new Promise((resolve) => {
+    const locks = globalThis.navigator?.locks;
+    if (locks === undefined) resolve();
+    locks
+      ?.request(lockOf(id), () => {
+        connection.post('alive');
+        resolve();
+        return new Promise(() => {});
+      })
+      .catch(() => resolve());
+  });
 }
 
 /** Says what to do about a call that comes too early. */

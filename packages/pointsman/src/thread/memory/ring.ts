@@ -189,7 +189,11 @@ export class RingWriter {
         }
       }
       // A part is worth its header and a wake-up; the last is as long as it is.
-      if (together < Math.min(needed, capacity >> 3)) return false;
+      if (together < Math.min(needed, capacity >> 3)) {
+        // Where `begin` has padded, there is room as soon as the reader has passed that.
+        Atomics.store(this.#words, this.#control + TAIL, this.#tail);
+        return false;
+      }
       together = Math.min(together, needed);
       // Parts of a quarter: the reader empties one while the next is written.
       if (needed > together || needed > capacity >> 1) {
@@ -252,9 +256,11 @@ export class RingWriter {
 
   /** Blocks until the reader has taken more than `taken`, at most so many milliseconds. */
   waitForRoom(taken: number, milliseconds: number): void {
-    Atomics.store(this.#words, this.#control + WRITER, ASLEEP);
+    const writer = this.#control + WRITER;
+    // A `roomLater` that is pending still needs to be woken afterwards.
+    const said = Atomics.exchange(this.#words, writer, ASLEEP);
     Atomics.wait(this.#words, this.#control + HEAD, taken, milliseconds);
-    Atomics.store(this.#words, this.#control + WRITER, AWAKE);
+    Atomics.store(this.#words, writer, said);
   }
 
   /**

@@ -1,0 +1,113 @@
+/**
+ * The thread that tests of the bridge talk to: it runs functions that the test sends as their source.
+ *
+ * Invariant: what it says to the test does not travel over the bridge, so a bridge that is broken
+ * cannot hide it.
+ */
+import * as bridge from 'pointsman/bridge';
+import { cbor } from 'pointsman/bridge/cbor';
+import { isPattern, pattern } from './pattern.js';
+import { scope } from './scope.node.js';
+
+export interface Scope {
+  listen(listener: (message: unknown) => void): void;
+  post(message: unknown): void;
+  /** This thread may end although its test could still say something. */
+  letGo(): void;
+  collectGarbage(): void;
+}
+
+export type CodecName = 'structured' | 'cbor';
+
+/** An error, or whatever else was thrown, as a test compares it. */
+export interface Thrown {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  /** The class that it is of here. */
+  readonly type: string;
+  /** Own properties that a loop would meet. */
+  readonly own: Readonly<Record<string, unknown>>;
+  readonly call?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
+}
+
+/** What a function of a test has in the thread. */
+export interface Tools<Api = object> {
+  readonly host: bridge.Host<Api>;
+  readonly bridge: typeof bridge;
+  readonly codecs: Readonly<Record<CodecName, () => bridge.Codec>>;
+  readonly scope: Scope;
+  /** For what one function leaves to the next. */
+  readonly kept: Record<string, unknown>;
+  readonly pattern: typeof pattern;
+  readonly isPattern: typeof isPattern;
+  /** The value, or what was thrown instead. */
+  caught(work: () => unknown): Promise<Thrown>;
+  /** Tells what was thrown. */
+  thrown(error: unknown): Thrown;
+  evaluate(source: string): (...args: unknown[]) => unknown;
+}
+
+function thrown(error: unknown): Thrown {
+  if (!(error instanceof Error)) {
+    const message = `${typeof error} ${JSON.stringify(error)}`;
+    return { name: 'no error', message, stack: '', type: typeof error, own: {} };
+  }
+  const { name, message, stack = '', cause } = error;
+  const { call, errors } = error as { call?: unknown; errors?: unknown[] };
+  const type = Object.getPrototypeOf(error).constructor.name;
+  const own = { ...(error as object) };
+  return {
+    ...{ name, message, stack, type, own },
+    ...(call !== undefined && { call }),
+    ...(Object.hasOwn(error, 'cause') && {
+      cause: cause instanceof Error ? thrown(cause) : cause,
+    }),
+    ...(errors && { errors: errors.map((one) => (one instanceof Error ? thrown(one) : one)) }),
+  };
+}
+
+const evaluate = (source: string) =>
+  new Function(`return (${source});`)() as (...args: unknown[]) => unknown;
+
+const kept: Record<string, unknown> = {};
+const tools: Tools = {
+  get host() {
+    return kept.host as never;
+  },
+  bridge,
+  codecs: { structured: bridge.structured, cbor },
+  scope,
+  kept,
+  pattern,
+  isPattern,
+  async caught(work) {
+    try {
+      const value = await work();
+      return { name: 'nothing thrown', message: String(value), stack: '', type: '', own: {} };
+    } catch (error) {
+      return thrown(error);
+    }
+  },
+  thrown,
+  evaluate,
+};
+
+scope.listen(async (message) => {
+  if (!Array.isArray(message) || message[0] !== 'test') return;
+  const [, id, source, args] = message;
+  let answer: unknown[];
+  try {
+    answer = [true, await evaluate(source)(tools, ...args)];
+  } catch (error) {
+    answer = [false, thrown(error)];
+  }
+  try {
+    scope.post(['test', id, ...answer]);
+  } catch (error) {
+    scope.post(['test', id, false, thrown(error)]);
+  }
+});
+scope.post(['test', 0, true, undefined]);

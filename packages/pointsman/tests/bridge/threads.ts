@@ -1,0 +1,186 @@
+/**
+ * What the tests of the bridge stand on: threads that run functions of the test, in Node and in a page.
+ * Such a function is sent as its source, so it can use nothing but its parameters; the first are the
+ * tools of `thread.ts`.
+ */
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import {
+  type Exposed,
+  type ExposeOptions,
+  expose,
+  structured,
+} from '../../src/thread/bridge/index.js';
+import { cbor } from '../../src/thread/memory/codec/cbor.js';
+import { start } from './start.node.js';
+import type { CodecName, Thrown, Tools } from './thread.js';
+
+export { startNothing } from './start.node.js';
+export type { Thrown, Tools };
+
+/** What differs between runtimes. */
+export interface Started {
+  readonly worker: { postMessage(message: unknown, ...rest: never[]): void };
+  listen(listener: (message: unknown) => void): void;
+  post(message: unknown, list: readonly Transferable[]): void;
+  terminate(): void;
+}
+
+export const inNode = typeof process !== 'undefined';
+
+export const codecs = { structured, cbor };
+
+type Work<Args extends readonly unknown[], Result, Api> = (
+  tools: Tools<Api>,
+  ...args: Args
+) => Result;
+
+export class Thread {
+  readonly #started: Started;
+  readonly #open = new Map<number, { resolve(value: never): void; reject(error: unknown): void }>();
+  #ids = 0;
+  readonly running: Promise<void>;
+
+  constructor(started: Started) {
+    this.#started = started;
+    this.running = new Promise((resolve, reject) => this.#open.set(0, { resolve, reject }));
+    started.listen((message) => {
+      if (!Array.isArray(message) || message[0] !== 'test') return;
+      const [, id, succeeded, value] = message;
+      const open = this.#open.get(id);
+      this.#open.delete(id);
+      if (succeeded) open?.resolve(value as never);
+      else {
+        const { name, stack } = value as Thrown;
+        open?.reject(new Error(`in the thread: ${name} ${stack}`));
+      }
+    });
+  }
+
+  get worker(): Started['worker'] {
+    return this.#started.worker;
+  }
+
+  /** Runs a function in the thread; what it returns is cloned. */
+  run<Args extends readonly unknown[], Result, Api = object>(
+    work: Work<Args, Result, Api>,
+    ...args: Args
+  ): Promise<Awaited<Result>> {
+    return this.runWith([], work, ...args);
+  }
+
+  /** The same, and some of the arguments move. */
+  runWith<Args extends readonly unknown[], Result, Api = object>(
+    list: readonly Transferable[],
+    work: Work<Args, Result, Api>,
+    ...args: Args
+  ): Promise<Awaited<Result>> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#ids;
+      this.#open.set(id, { resolve, reject });
+      this.#started.post(['test', id, String(work), args], list);
+    });
+  }
+
+  terminate(): void {
+    this.#started.terminate();
+  }
+}
+
+const started = new Set<Thread>();
+
+async function startUnowned(): Promise<Thread> {
+  const thread = new Thread(await start());
+  started.add(thread);
+  await thread.running;
+  return thread;
+}
+
+/** A thread that ends with its test. */
+export async function startThread(): Promise<Thread> {
+  const thread = await startUnowned();
+  onTestFinished(() => thread.terminate());
+  return thread;
+}
+
+export interface BridgeOptions<WorkerApi> extends Omit<ExposeOptions, 'codec'> {
+  readonly codec?: CodecName;
+  /** Makes what the worker serves, there. */
+  readonly serve?: (tools: Tools) => WorkerApi;
+}
+
+export interface Bridged<Api, WorkerApi> {
+  readonly thread: Thread;
+  readonly bridge: Exposed<WorkerApi>;
+  /** Runs a function in the thread. */
+  run<Args extends readonly unknown[], Result>(
+    work: Work<Args, Result, Api>,
+    ...args: Args
+  ): Promise<Awaited<Result>>;
+}
+
+export async function connect<WorkerApi>(
+  thread: Thread,
+  { codec = 'structured', schemas, serve }: BridgeOptions<WorkerApi> = {},
+): Promise<void> {
+  await thread.run(
+    async ({ bridge, codecs, kept, evaluate, ...tools }, codec, schemas, serve) => {
+      const connected = bridge.connect({
+        codec: codecs[codec](),
+        ...(schemas && { schemas }),
+        ...(serve && {
+          serve: evaluate(serve)({ bridge, codecs, kept, evaluate, ...tools }) as object,
+        }),
+      });
+      kept.host = connected;
+      await connected.ready;
+    },
+    codec,
+    schemas,
+    serve && String(serve),
+  );
+}
+
+async function connected<Api extends object, WorkerApi>(
+  thread: Thread,
+  api: Api,
+  options: BridgeOptions<WorkerApi>,
+): Promise<Bridged<Api, WorkerApi>> {
+  const { codec = 'structured', serve: _, ...rest } = options;
+  const bridge = expose<WorkerApi>(thread.worker, api, { ...rest, codec: codecs[codec]() });
+  await Promise.all([bridge.ready, connect(thread, options)]);
+  return { thread, bridge, run: (work, ...args) => thread.run(work, ...args) };
+}
+
+/** A thread connected to this one; both end with the test. */
+export async function bridged<Api extends object, WorkerApi = object>(
+  api: Api,
+  options: BridgeOptions<WorkerApi> = {},
+): Promise<Bridged<Api, WorkerApi>> {
+  const thread = await startThread();
+  const all = await connected(thread, api, options);
+  onTestFinished(() => all.bridge.close());
+  return all;
+}
+
+/** The same for all tests of a group; it is there as soon as the first of them runs. */
+export function useBridge<Api extends object, WorkerApi = object>(
+  api: Api,
+  options: BridgeOptions<WorkerApi> = {},
+): Bridged<Api, WorkerApi> {
+  const all = {} as {
+    -readonly [Key in keyof Bridged<Api, WorkerApi>]: Bridged<Api, WorkerApi>[Key];
+  };
+  beforeAll(async () => {
+    Object.assign(all, await connected(await startUnowned(), api, options));
+  });
+  afterAll(() => {
+    all.bridge?.close();
+    all.thread?.terminate();
+  });
+  return all;
+}
+
+/** Waits for a condition, in turns of the event loop. */
+export async function until(condition: () => unknown): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
