@@ -256,6 +256,13 @@ const mistakes: Mistake[] = [
     finds: /./,
   },
   {
+    name: 'keeps to itself that it has filled up',
+    from: '// What follows may not fit before the reader has skipped this.\n    Atomics.store(this.#words, this.#control + TAIL, this.#tail);',
+    to: '',
+    setup: 'a new beginning with little room',
+    finds: asleep,
+  },
+  {
     name: 'believes that there is more room than there is',
     from: 'const free = this.#room();',
     to: 'const free = this.#room() + 64;',

@@ -189,11 +189,7 @@ export class RingWriter {
         }
       }
       // A part is worth its header and a wake-up; the last is as long as it is.
-      if (together < Math.min(needed, capacity >> 3)) {
-        // Where `begin` has padded, there is room as soon as the reader has passed that.
-        Atomics.store(this.#words, this.#control + TAIL, this.#tail);
-        return false;
-      }
+      if (together < Math.min(needed, capacity >> 3)) return false;
       together = Math.min(together, needed);
       // Parts of a quarter: the reader empties one while the next is written.
       if (needed > together || needed > capacity >> 1) {

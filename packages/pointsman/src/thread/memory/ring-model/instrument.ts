@@ -15,7 +15,7 @@ export interface Instrumented {
   readonly RingReader: new (...parameters: unknown[]) => ModelReader;
 }
 
-const member = /^ {2}(?:async )?(?!if|for|while|switch|constructor)(#?\w+)\(.*\) \{$/;
+const member = /^ {2}(?:async )?(?!(?:if|for|while|switch|constructor)\b)(#?\w+)\(.*\) \{$/;
 const getter = /^ {2}get (#?\w+)\(\) \{$/;
 const topLevel = /^function (\w+)\(/;
 const declared = /^ {2}(#?\w+)(?: = .*)?;$/;
