@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all faults check format oha ruby picture clean setup browser redis
+.PHONY: help lab test test-all faults soak check format oha ruby picture clean setup browser redis
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -85,6 +85,9 @@ test: setup browser redis check ## all tests, in Node, workerd and headless Chro
 test-all: setup browser redis servers check ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+
+soak: setup ## ten million calls through the bridge, workers killed in between, minutes
+	node --expose-gc packages/pointsman/tests/soak/run.js $(CALLS)
 
 faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour
 	node packages/pointsman/tests/faults/dist/faults/run.js $(FAULT)

@@ -11,10 +11,10 @@
 import { readFileSync } from 'node:fs';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
-import { type Instrumented, instrument } from './ring-model/instrument.js';
-import { type Found, search } from './ring-model/search.js';
-import { Shared } from './ring-model/shared.js';
-import type { Frame, Setup } from './ring-model/ways.js';
+import { type Instrumented, instrument } from './model/instrument.js';
+import { type Found, search } from './model/search.js';
+import { Shared } from './model/shared.js';
+import type { Frame, Setup } from './model/ways.js';
 
 const states = Number(process.env.POINTSMAN_SEARCH ?? 10_000);
 const timeout = 20_000 + 2 * states;
