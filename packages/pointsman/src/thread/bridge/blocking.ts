@@ -30,6 +30,8 @@ export interface Waiting {
   began: number;
   /** When the other side has last shown that it is alive, or 0 if that is now. */
   heard: number;
+  /** Since when the other side has been seen to wait for this one, or 0. */
+  mutual: number;
 }
 
 /** What a side lets its blocked thread do. */
@@ -67,12 +69,14 @@ interface Postponed {
   readonly since: number;
 }
 
-/** Milliseconds between two looks around. */
+/** Milliseconds between two looks around, at most. */
 const SLICE = 250;
 /** The same while it waits for room, where nobody wakes it for a message. */
 const BRIEF = 1;
 /** So many looks at the ring before a look at the clock, a power of two. */
 const POLLS = 32;
+/** So many frames before a look around, a power of two. */
+const FRAMES = 64;
 
 const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
 
@@ -83,6 +87,8 @@ export class Blocking {
   readonly #policy: WaitPolicy;
   #waiting: Waiting | undefined;
   #postponed: Postponed[] = [];
+  /** Milliseconds between two looks around: one that asks for a sign of life must be left time for it. */
+  readonly #slice: number;
   #pinged = 0;
   #ponged = 0;
 
@@ -91,6 +97,7 @@ export class Blocking {
     this.#side = side;
     this.#ring = ringReader;
     this.#options = options;
+    this.#slice = Math.min(SLICE, options.patience / 2);
     this.#policy = new WaitPolicy(spin, ({ linger }: Policy) => control.linger(linger));
   }
 
@@ -110,6 +117,7 @@ export class Blocking {
       outer: this.#waiting,
       began: 0,
       heard: 0,
+      mutual: 0,
     };
     this.#waiting = waiting;
     return waiting;
@@ -151,13 +159,19 @@ export class Blocking {
       this.#deliverAll(waiting, options?.timeout);
       let polls = 0;
       let until = 0;
+      let handled = 0;
       while (waiting.left > 0) {
         if (ring.ready) {
           waiting.heard = 0;
           polls = 0;
           // What a nested call has to say goes at once.
           if (side.handleNext() && waiting.left > 0) side.deliver();
-          if (side.isPaused()) throw this.#unreachable(waiting);
+          if (side.isPaused()) {
+            side.checkOpen(() => this.#nameOf(waiting));
+            throw this.#unreachable(waiting);
+          }
+          // Others may keep this thread so busy that it never sleeps.
+          if ((++handled & (FRAMES - 1)) === 0) this.#look(waiting, options?.timeout);
           continue;
         }
         const { spin } = policy.current;
@@ -191,7 +205,7 @@ export class Blocking {
       ringWriter.wake();
       if (all) return;
       const left = this.#look(waiting, timeout);
-      ringWriter.waitForRoom(taken, Math.min(left, SLICE));
+      ringWriter.waitForRoom(taken, Math.min(left, this.#slice));
       if (ringWriter.taken !== taken) waiting.heard = 0;
     }
   }
@@ -205,7 +219,7 @@ export class Blocking {
       while (!ring.ready) {
         const left = this.#look(waiting, timeout);
         if (ringWriter === undefined || ringWriter.queued === 0) {
-          ring.wait(Math.min(left, SLICE));
+          ring.wait(Math.min(left, this.#slice));
           continue;
         }
         // What this thread has said meanwhile waits for room, and the answer may depend on it.
@@ -234,7 +248,10 @@ export class Blocking {
       side.deliver();
       throw timedOut(this.#nameOf(waiting), timeout);
     }
-    if (control.otherWaitsForThis) {
+    if (!control.otherWaitsForThis) waiting.mutual = 0;
+    else waiting.mutual ||= now;
+    // It may have its answer already and not have woken yet.
+    if (waiting.mutual > 0 && now - waiting.mutual >= this.#slice) {
       const name = this.#nameOf(waiting);
       throw new DeadlockError(
         `${name}() waits for a thread that is blocked by a call to this one`,
@@ -248,7 +265,7 @@ export class Blocking {
         name,
       );
     }
-    if (now - waiting.heard >= SLICE && this.#pinged === this.#ponged) {
+    if (now - waiting.heard >= this.#slice && this.#pinged === this.#ponged) {
       side.note(PING, ++this.#pinged, 0);
       side.deliver();
     }

@@ -127,6 +127,7 @@ export class Connection {
       schemas: terms.schemas,
       post: (type, payload, transfer) => this.post(type, payload, transfer),
       receive: platform.receive && (() => this.#receiveNow()),
+      broken: (reason) => this.close(reason, true),
       keepAlive: (busy) => {
         if (role === 'worker') this.#port[busy ? 'ref' : 'unref']?.();
       },

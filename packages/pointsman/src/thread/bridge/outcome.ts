@@ -1,18 +1,26 @@
 /** Errors on their way to whoever waits for an answer. */
 
-import { TimeoutError } from '../../task/errors.js';
+import { describe, TimeoutError } from '../../task/errors.js';
 
 export function timedOut(name: string, timeout: number): TimeoutError {
   const error = new TimeoutError(`${name}() had no answer within ${timeout} ms`);
   return Object.assign(error, { call: name });
 }
 
-/** What is left of an error whose properties cannot be passed on. */
+/** Characters of a text that are kept of an error which cannot be passed on as it is. */
+const most = 10_000;
+
+/** What is left of an error that cannot be passed on as it is. Never throws. */
 export function bare(error: unknown): Error {
-  if (!(error instanceof Error))
-    return new Error(`something that cannot be passed on: ${typeof error}`);
-  const { name, message, stack } = error;
-  return Object.assign(new Error(message), { name, stack });
+  try {
+    if (!(error instanceof Error)) return new Error(`something that cannot be passed on: ${describe(error)}`);
+    const [name, message, stack] = [error.name, error.message, error.stack].map((text) =>
+      String(text).slice(0, most),
+    );
+    return Object.assign(new Error(message), { name, stack });
+  } catch {
+    return new Error('an error that cannot be passed on');
+  }
 }
 
 /** Adds where the call was made to an error's stack, which tells where it was thrown. */

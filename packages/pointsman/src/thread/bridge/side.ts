@@ -12,6 +12,7 @@
  */
 
 import type { Codec, Decoder, Encoder } from '../memory/codec/codec.js';
+import { DataCloneError } from '../memory/codec/errors.js';
 import { structured } from '../memory/codec/structured.js';
 import { readValue, writeValue } from '../memory/codec/value.js';
 import { Reader } from '../memory/reader.js';
@@ -66,6 +67,8 @@ export interface SideOptions {
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
   /** The next message that has come, without a return to the event loop. */
   receive?: (() => boolean) | undefined;
+  /** The bridge cannot go on. */
+  broken(reason: string): void;
   /** Whether something is under way that must not end with the event loop. */
   keepAlive(busy: boolean): void;
 }
@@ -80,12 +83,18 @@ interface Pending {
 const TURN = 4;
 /** A sleeper is told of an answer before the others are ready after so many milliseconds. */
 const SOON = 0.2;
+/** Bytes. */
+const leastForErrors = 1 << 16;
+
+/** One side: what it may say and hear does not depend on which of the two it is. */
 export class Side implements Calls {
   readonly references = new References(this);
   readonly #options: SideOptions;
   readonly #out: FrameWriter;
   readonly #in: FrameReader;
   readonly #writer: Writer;
+  /** An error must always fit. */
+  readonly #errorWriter: Writer;
   readonly #reader = new Reader();
   readonly #encoder: Encoder;
   readonly #decoder: Decoder;
@@ -109,6 +118,8 @@ export class Side implements Calls {
   /** The frame that is open waits for a value that travels by message. */
   #paused = false;
   #kept = false;
+  /** Whether this turn has called a function that returned a promise. */
+  #opened = false;
   #wakeSoon = false;
   /** The event loop will be woken when there is something to read. */
   #sleeping = false;
@@ -123,6 +134,7 @@ export class Side implements Calls {
     this.#out = options.writer;
     this.#in = options.reader;
     this.#writer = new Writer(options.limit);
+    this.#errorWriter = new Writer(Math.max(options.limit, leastForErrors));
     this.#encoder = options.codec.encoder(this.references);
     this.#decoder = options.codec.decoder(this.references);
     const errors = structured();
@@ -140,7 +152,7 @@ export class Side implements Calls {
     const side: Blockable = {
       handleNext: () => this.#handleNext(),
       isPaused: () => this.#paused,
-      deliver: () => this.#deliver(),
+      deliver: () => this.deliver(),
       note: (kind, first, second) => this.#note(kind, first, second),
       refuse: (id, error) => {
         if (this.#working.delete(id)) this.#fail(id, error);
@@ -155,12 +167,17 @@ export class Side implements Calls {
       },
       returnToEventLoop: () => {
         if (this.#sleeping && !ringReader.sleepOn()) queueMicrotask(() => this.pump());
+        // Whoever waited for room may have been woken in place of the event loop.
+        if (ringWriter !== undefined && ringWriter.queued > 0) {
+          this.#waitsForRoom = false;
+          this.deliver();
+        }
       },
     };
     return new Blocking(side, { ringReader, ringWriter, control, patience, spin });
   }
 
-  /** What the other side exposes. */
+  /** The other side exposes these. */
   meet(names: readonly string[]): void {
     this.#keepAlive();
     this.#names = names;
@@ -231,8 +248,8 @@ export class Side implements Calls {
   #keepAlive(): void {
     const { functions, keepAlive } = this.#options;
     const busy = functions.length + this.#pending.size + this.references.size > 0;
-    if (busy === this.#kept) return;
-    this.#kept = busy && !this.#closed;
+    if ((busy && !this.#closed) === this.#kept) return;
+    this.#kept = !this.#kept;
     keepAlive(this.#kept);
   }
 
@@ -274,6 +291,10 @@ export class Side implements Calls {
         waiting.left++;
       }
       blocking.run(waiting, options);
+    } catch (error) {
+      // Nobody waits for those that have gone before.
+      for (let i = 0; i < waiting.count; i++) this.#note(CANCEL, waiting.from + i, 0);
+      throw error;
     } finally {
       blocking.end(waiting);
     }
@@ -315,15 +336,16 @@ export class Side implements Calls {
   }
 
   #nextId(count = 1): number {
-    const id = this.#ids + 1;
-    // Far from the end of the numbers that a frame can carry, with room for any batch.
-    this.#ids = id + count - 1 > 0x3fffffff ? 0 : id + count - 1;
+    let id = this.#ids + 1;
+    // After a billion calls they begin anew; one of the first may still be waiting.
+    while (this.#pending.has(id)) id++;
+    this.#ids = id + count > 0x3fffffff ? 0 : id + count - 1;
     return id;
   }
 
   #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
     if (this.#closed) throw this.#ended(this.#nameOf(target));
-    const writer = this.#begin(this.#nameOf(target));
+    const writer = this.#begin(this.#nameOf(target), this.#writer);
     try {
       const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.arguments;
       if (schema) {
@@ -339,14 +361,13 @@ export class Side implements Calls {
     } catch (error) {
       throw this.#abandon(error, this.#nameOf(target));
     }
-    this.#end(kind, id, target);
+    this.#end(writer, kind, id, target);
   }
 
-  #begin(name: string): Writer {
+  #begin(name: string, writer: Writer): Writer {
     if (this.#writing) {
       throw new BridgeStateError(`${name}() is called while another call is being encoded`, name);
     }
-    const writer = this.#writer;
     this.#out.begin(writer);
     this.#writing = true;
     return writer;
@@ -356,10 +377,13 @@ export class Side implements Calls {
     this.#writing = false;
     this.#encoder.abandon?.();
     this.references.undo();
-    if (!(error instanceof MessageTooLargeError)) return error;
-    const { limit } = this.#options;
-    const message = `${name}() has more than ${limit} bytes to pass on, the limit of this bridge`;
-    return Object.assign(new RangeError(message, { cause: error }), { call: name });
+    if (error instanceof MessageTooLargeError) {
+      const { limit } = this.#options;
+      const message = `${name}() has more than ${limit} bytes to pass on, the limit of this bridge`;
+      return Object.assign(new RangeError(message, { cause: error }), { call: name });
+    }
+    const isOurs = error instanceof DataCloneError || error instanceof TypeError;
+    return isOurs ? Object.assign(error, { call: name }) : error;
   }
 
   /**
@@ -374,28 +398,28 @@ export class Side implements Calls {
     this.#options.post('values', values, list);
   }
 
-  #end(kind: number, first: number, second: number): void {
+  #end(writer: Writer, kind: number, first: number, second: number): void {
     this.#writing = false;
     const { length } = this.references.moving;
-    this.#out.end(this.#writer, kind | (length << MOVED), first, second);
+    this.#out.end(writer, kind | (length << MOVED), first, second);
     this.references.sent();
     this.#keepAlive();
   }
 
   /** A frame without a payload. */
   #note(kind: number, first: number, second: number): void {
+    if (this.#closed) return;
     if (this.#writing) {
       queueMicrotask(() => this.#note(kind, first, second));
       return;
     }
-    if (this.#closed) return;
     this.#out.begin(this.#writer);
     this.#out.end(this.#writer, kind, first, second);
     this.#wake();
   }
 
   #writeError(kind: number, first: number, error: unknown): void {
-    const writer = this.#begin('an error');
+    const writer = this.#begin('an error', this.#errorWriter);
     try {
       writeValue(writer, error, this.#errorEncoder, this.references);
       this.#move();
@@ -405,7 +429,7 @@ export class Side implements Calls {
       this.#out.begin(writer);
       writeValue(writer, bare(error), this.#errorEncoder, this.references);
     }
-    this.#end(kind, first, 0);
+    this.#end(writer, kind, first, 0);
   }
 
   /** Wakes the other side once for all that is written in this turn. */
@@ -414,11 +438,12 @@ export class Side implements Calls {
     this.#wakeSoon = true;
     queueMicrotask(() => {
       this.#wakeSoon = false;
-      this.#deliver();
+      this.deliver();
     });
   }
 
-  #deliver(): void {
+  /** Sends what was written, as far as there is room, and sees that the rest follows. */
+  deliver(): void {
     const taken = this.#options.ringWriter?.taken ?? 0;
     const all = this.#out.flush();
     this.#out.wake();
@@ -432,7 +457,7 @@ export class Side implements Calls {
   /** The other side has taken something, so that there may be room. */
   roomCame(): void {
     this.#waitsForRoom = false;
-    if (!this.#closed) this.#deliver();
+    if (!this.#closed) this.deliver();
   }
 
   // --- reading ---
@@ -464,14 +489,22 @@ export class Side implements Calls {
     this.#sleeping = false;
     if (this.#pumping || this.#closed) return;
     this.#pumping = true;
-    const ring = this.#options.ringReader;
-    ring?.awake();
-    const began = performance.now();
-    const spent = this.#handleAll(began + TURN);
-    this.#pumping = false;
-    if (this.#closed || this.#paused) return;
-    if (spent) soon(() => this.pump());
-    else this.attend();
+    this.#options.ringReader?.awake();
+    let spent = false;
+    try {
+      spent = this.#handleAll(performance.now() + TURN);
+    } finally {
+      this.#pumping = false;
+      if (!this.#closed && !this.#paused) {
+        if (spent) soon(() => this.pump());
+        else this.attend();
+      }
+    }
+  }
+
+  /** Handles all that there is, before the bridge is closed. */
+  drain(): void {
+    while (!this.#closed && this.#handleNext()) {}
   }
 
   /** Handles what there is and, for as long as the caller has asked for, what comes. Whether its turn is over. */
@@ -479,24 +512,26 @@ export class Side implements Calls {
     const ring = this.#options.ringReader;
     let told = end - TURN;
     let handled = 0;
+    this.#opened = false;
     for (;;) {
       while (this.#handleNext()) {
         const asleep = this.#options.ringWriter?.readerAsleep;
         if (!asleep && (++handled & 3) !== 0) continue;
         const now = performance.now();
         if (asleep && now - told > SOON) {
-          this.#deliver();
+          this.deliver();
           told = now;
         }
         if (now > end) {
-          this.#deliver();
+          this.deliver();
           return true;
         }
       }
-      this.#deliver();
+      this.deliver();
       const linger = this.#options.control?.lingering ?? 0;
       if (this.#closed || this.#paused || linger === 0 || ring === undefined) return false;
-      if (this.#waitsForRoom) return false;
+      // Promises do not settle while this thread looks for more; they come back here when they have.
+      if (this.#waitsForRoom || this.#opened) return false;
       const now = performance.now();
       if (now > end) return true;
       if (!lookFor(ring, now + linger / 1_000)) return false;
@@ -559,17 +594,33 @@ export class Side implements Calls {
   #readResult(target: number): unknown {
     const reader = this.#reader;
     const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.result;
-    const value = schema ? schema.read(reader) : readValue(reader, this.#decoder, this.references);
-    this.references.received();
-    this.#in.release();
-    return value;
+    return this.#read(() =>
+      schema ? schema.read(reader) : readValue(reader, this.#decoder, this.references),
+    );
   }
 
   #readError(): unknown {
-    const error = readValue(this.#reader, this.#errorDecoder, this.references);
+    return this.#read(() => readValue(this.#reader, this.#errorDecoder, this.references));
+  }
+
+  /**
+   * Reads the frame's payload and gives the frame back. One that cannot be read ends the bridge: what it
+   * should have taught the codec is missing from then on.
+   */
+  #read<Value>(read: () => Value): Value | undefined {
+    let value: Value | undefined;
+    let problem: unknown;
+    try {
+      value = read();
+    } catch (error) {
+      problem = error ?? new Error('nothing was thrown');
+    }
     this.references.received();
     this.#in.release();
-    return error;
+    if (problem !== undefined) {
+      this.#options.broken(`a message cannot be read: ${(problem as Error).message ?? problem}`);
+    }
+    return value;
   }
 
   #answered(id: number, value: unknown, failed: boolean): void {
@@ -583,46 +634,51 @@ export class Side implements Calls {
   }
 
   #serve(kind: number, id: number, target: number): void {
-    let args: readonly unknown[] = [];
+    const args = this.#read(() => this.#readArguments(target));
+    if (args === undefined) return;
     let result: unknown;
-    let released = false;
+    let settlesLater = false;
     try {
-      args = this.#readArguments(target);
-      this.references.received();
-      this.#in.release();
-      released = true;
       const call =
         target >= REFERENCE
           ? this.references.callable(target - REFERENCE)
           : this.#options.functions[target]?.call;
       if (call === undefined) throw new BridgeStateError('the function is gone', 'a callback');
       result = call(...args);
+      settlesLater = isThenable(result);
     } catch (error) {
-      if (!released) this.#in.release();
       // As from a listener: the caller has asked for no answer.
       if (kind === SEND) void Promise.reject(error);
       else this.#fail(id, error);
       return;
     }
-    if (!isThenable(result)) {
+    if (!settlesLater) {
       if (kind !== SEND) this.#respond(kind, id, target, result);
       return;
     }
     if (kind === SEND) return;
     this.#working.set(id, args);
     if (this.#blocking?.isBlocked) this.#blocking.postpone(id, this.#servedName(target));
-    result.then(
+    this.#opened = true;
+    // One that is no native promise may throw where it is asked.
+    Promise.resolve(result).then(
       (value) => {
         if (!this.#working.delete(id) || this.#closed) return;
         this.#respond(kind, id, target, value);
-        this.#wake();
+        this.#answeredLater();
       },
       (error) => {
         if (!this.#working.delete(id) || this.#closed) return;
         this.#fail(id, error);
-        this.#wake();
+        this.#answeredLater();
       },
     );
+  }
+
+  /** The caller may have its next call ready as soon as it has this answer. */
+  #answeredLater(): void {
+    this.#wake();
+    if ((this.#options.control?.lingering ?? 0) > 0) queueMicrotask(() => this.pump());
   }
 
   #servedName(target: number): string {
@@ -636,7 +692,7 @@ export class Side implements Calls {
     const outOfReach = kind === BLOCKING_CALL && !this.#options.otherReceives;
     if (outOfReach && isTransferred(value)) ({ value } = value);
     const name = this.#servedName(target);
-    const writer = this.#begin(name);
+    const writer = this.#begin(name, this.#writer);
     try {
       const schema = target >= REFERENCE ? undefined : this.#mine[target]?.result;
       if (schema) schema.write(writer, value);
@@ -652,7 +708,7 @@ export class Side implements Calls {
       this.#fail(id, this.#abandon(error, name));
       return;
     }
-    this.#end(RESULT, id, target);
+    this.#end(writer, RESULT, id, target);
   }
 
   #fail(id: number, error: unknown): void {
@@ -681,15 +737,6 @@ export class Side implements Calls {
     this.#options.ringWriter?.wake();
     this.#options.ringReader?.stop();
     this.#keepAlive();
-  }
-
-  /** What is under way here, for tests of what is left behind. */
-  get load(): { readonly pending: number; readonly working: number; readonly references: number } {
-    return {
-      pending: this.#pending.size,
-      working: this.#working.size,
-      references: this.references.size,
-    };
   }
 }
 

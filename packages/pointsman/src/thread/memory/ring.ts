@@ -44,8 +44,6 @@ const MORE = 0x40000000;
  */
 const RESTART = 1 << 15;
 
-export const hasWaitAsync = typeof (Atomics as { waitAsync?: unknown }).waitAsync === 'function';
-
 type Async = { async: boolean; value: string | Promise<string> };
 const waitAsync = (
   Atomics as { waitAsync?: (words: Int32Array, index: number, value: number) => Async }
