@@ -182,11 +182,11 @@ export class Blocking {
           if (polls === POLLS) until = now + spin / 1_000;
           if (now < until) continue;
         }
+        policy.slept();
         this.#sleep(waiting, options?.timeout);
         polls = 0;
       }
     } finally {
-      policy.end();
       if (waiting.outer === undefined) this.#postponed = [];
       side.returnToEventLoop();
     }
@@ -216,6 +216,10 @@ export class Blocking {
     const { control, ringWriter } = this.#options;
     control.block();
     try {
+      // Most sleeps end soon: the clock is read only when one has not, or has to end in time.
+      if (timeout === undefined && waiting.began === 0 && !ringWriter?.queued) {
+        ring.wait(this.#slice);
+      }
       while (!ring.ready) {
         const left = this.#look(waiting, timeout);
         if (ringWriter === undefined || ringWriter.queued === 0) {

@@ -337,3 +337,43 @@ test('a thread may have several hosts, and a host several threads', async () => 
   ]);
   expect(await both).toEqual([Array(100).fill('first'), Array(100).fill('second')]);
 });
+
+test('an object of functions may have several names, and lead to itself', async () => {
+  const tools = { twice: (n: number) => 2 * n, itself: {} };
+  tools.itself = tools;
+  const { run } = await bridged({ a: tools, b: tools, deeper: { c: tools } });
+  const answers = await run(({ host }) => [
+    host.a.twice(1),
+    host.b.twice(2),
+    host.deeper.c.twice(3),
+    Object.keys(host.a),
+  ]);
+  expect(answers).toEqual([2, 4, 6, ['twice']]);
+});
+
+test('a batch by promise settles when all its calls have, with the first error in order', async () => {
+  let failFirst: (error: Error) => void = () => {};
+  let done = false;
+  const { run } = await bridged({
+    first: () =>
+      new Promise<never>((_, reject) => {
+        failFirst = reject;
+      }),
+    second: () => {
+      throw new Error('second');
+    },
+    async third() {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      failFirst(new Error('first'));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      done = true;
+    },
+    isDone: () => done,
+  });
+  const [error, isDone] = await run(async ({ host, caught }) => [
+    await caught(() => host.async.batch((calls) => [calls.first(), calls.second(), calls.third()])),
+    host.isDone(),
+  ]);
+  expect(error).toMatchObject({ message: 'first' });
+  expect(isDone).toBe(true);
+});

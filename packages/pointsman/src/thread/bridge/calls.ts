@@ -34,8 +34,12 @@ export function build(
 
 export function asynchronous(side: Side, names: readonly string[], options?: CallOptions): object {
   const view = {
-    batch: async (note: (calls: object) => readonly NotedCall[]) =>
-      Promise.all(noted(names, note).map(({ target, args }) => side.call(target, args, options))),
+    batch: async (note: (calls: object) => readonly NotedCall[]) => {
+      const calls = noted(names, note).map(({ target, args }) => side.call(target, args, options));
+      // As where it blocks: the first error in the order of the calls, when nothing is under way.
+      await Promise.allSettled(calls);
+      return Promise.all(calls);
+    },
   };
   return build(view, names, (target) => (...args) => {
     // A call that cannot be made rejects as well.
@@ -116,19 +120,21 @@ function collect(
   api: object,
   prefix: string,
   found: Map<string, AnyFunction>,
-  seen: Set<object>,
+  within: Set<object>,
 ): void {
-  if (seen.has(api)) return;
-  seen.add(api);
+  if (within.has(api)) return;
+  within.add(api);
   // Methods of a class are on its prototype.
   for (let place = api; place && place !== Object.prototype; place = Object.getPrototypeOf(place)) {
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
       const path = `${prefix}${key}`;
       if (key === 'constructor' || found.has(path)) continue;
       if (typeof value === 'function') found.set(path, value.bind(api));
-      else if (isPlain(value)) collect(value, `${path}.`, found, seen);
+      else if (isPlain(value)) collect(value, `${path}.`, found, within);
     }
   }
+  // Another name may lead to it too.
+  within.delete(api);
 }
 
 function isPlain(value: unknown): value is object {

@@ -58,6 +58,10 @@ export function message(id: number, type: string, payload?: unknown): Message {
   return [tag, id, type, payload];
 }
 
+export const otherHasClosed = 'the other side has closed the bridge';
+export const workerHasEnded = 'the worker has ended';
+export const hostHasEnded = 'the host has ended';
+
 /** Why there is no shared memory here; undefined if there is. */
 export function noSharedMemory(): string | undefined {
   if (typeof SharedArrayBuffer === 'function') return undefined;
@@ -132,7 +136,16 @@ export class Connection {
         if (role === 'worker') this.#port[busy ? 'ref' : 'unref']?.();
       },
     });
-    this.#stopListening = listen(this.#port, (data) => this.receive(data));
+    this.#stopListening = listen(
+      this.#port,
+      (data) => this.receive(data),
+      () => {
+        // A worker of Node tells itself that it has ended, and why.
+        if (terms.base.on === undefined || terms.base.terminate === undefined) {
+          this.otherHasEnded(role === 'host' ? workerHasEnded : hostHasEnded);
+        }
+      },
+    );
     this.#port.unref?.();
   }
 
@@ -159,41 +172,50 @@ export class Connection {
    * In a browser's worker by its own `postMessage`: in Firefox the messages of a port are held back
    * until a thread that has blocked goes on.
    */
+  get #way(): Port {
+    const { role, base } = this.#terms;
+    const isBrowsers = platform.receive === undefined && base === platform.host;
+    return role === 'worker' && isBrowsers ? base : this.#port;
+  }
+
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
-    const { role, base, offer } = this.#terms;
-    const way = role === 'worker' && platform.receive === undefined ? base : this.#port;
-    way.postMessage(message(offer.id, type, payload), transfer as never);
+    this.#way.postMessage(message(this.#terms.offer.id, type, payload), transfer as never);
   }
 
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
     const received = platform.receive?.(this.#port);
-    // Whoever asks is in the middle of a frame: the next must wait.
-    if (received) this.receive(received.message, () => {});
+    if (received) this.#hear(received.message, true);
     return received !== undefined;
   }
 
-  receive(data: unknown, pump = () => this.side.pump()): void {
+  receive(data: unknown): void {
+    this.#hear(data, false);
+  }
+
+  /** In the middle of a frame the next must wait. */
+  #hear(data: unknown, isInFrame: boolean): void {
     const received = messageOf(data);
     if (received?.[1] !== this.#terms.offer.id) return;
     const [, , type, payload] = received;
     switch (type) {
       case 'frames':
         this.#frames?.receive(payload as ArrayBuffer);
-        pump();
+        if (!isInFrame) this.side.pump();
         break;
       case 'values':
         for (const value of payload as unknown[]) this.side.references.arrive(value);
-        pump();
+        if (!isInFrame) this.side.pump();
         break;
       case 'wake':
-        pump();
+        if (!isInFrame) this.side.pump();
         break;
       case 'room':
         this.side.roomCame();
         break;
       case 'close':
-        this.close(String(payload));
+        if (isInFrame) this.close(String(payload));
+        else this.otherHasEnded(String(payload));
     }
   }
 
@@ -201,15 +223,27 @@ export class Connection {
     return this.#terms.offer;
   }
 
+  /** What the other side has said before it ended is heard still. */
+  otherHasEnded(reason: string): void {
+    if (this.#ended) return;
+    this.side.drain();
+    this.close(reason);
+  }
+
   /** Ends the bridge on this side, and tells the other if it is there to be told. */
   close(reason: string, tell = false): void {
     // The side may be closed already: one that is blocked learns of the end by itself.
     if (this.#ended) return;
     this.#ended = true;
-    if (tell) this.post('close', 'the other side has closed the bridge');
+    if (tell) {
+      this.side.deliver();
+      this.post('close', otherHasClosed);
+    }
     this.side.close(reason);
     this.#stopListening();
-    this.#port.close?.();
+    // By another way the message could come later than the news that the port is closed: the other side
+    // closes it then.
+    if (!tell || this.#way === this.#port) this.#port.close?.();
     this.#terms.ended(reason);
   }
 }

@@ -85,6 +85,42 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
     expect(await bridge.closed).toBe('the other side has closed the bridge');
   });
 
+  test('what was said before the end is heard', async () => {
+    const noted: number[] = [];
+    // Together longer than one turn of the host.
+    const note = (n: number) => {
+      const end = performance.now() + 0.3;
+      while (performance.now() < end);
+      noted.push(n);
+    };
+    const { run, bridge } = await bridged({ note }, { transport });
+    await run(({ host }) => {
+      for (let n = 0; n < 50; n++) host.send.note(n);
+      host.close();
+    });
+    await bridge.closed;
+    expect(noted).toEqual(Array.from({ length: 50 }, (_, n) => n));
+
+    const back = await bridged(
+      {},
+      {
+        transport,
+        serve: ({ kept }) => ({
+          note(n: number) {
+            kept.noted = [...((kept.noted as number[]) ?? []), n];
+          },
+        }),
+      },
+    );
+    for (let n = 0; n < 50; n++) back.bridge.worker.note(n).catch(() => {});
+    back.bridge.close();
+    const there = await back.run(async ({ host, kept }) => {
+      await host.closed;
+      return kept.noted;
+    });
+    expect(there).toEqual(noted);
+  });
+
   test('the worker is terminated while the host waits', async () => {
     const { thread, bridge } = await bridged({ never }, { transport, serve });
     const call = bridge.worker.never().catch((error: unknown) => error);

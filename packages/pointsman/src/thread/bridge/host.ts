@@ -14,8 +14,10 @@ import {
   messageOf,
   noSharedMemory,
   type Offer,
+  otherHasClosed,
   type Transport,
   transports,
+  workerHasEnded,
 } from './connection.js';
 import { BridgeClosedError, BridgeStateError } from './errors.js';
 import { listen, type Port, platform } from './platform.js';
@@ -131,6 +133,7 @@ export function expose<WorkerApi = object>(
   let view: object | undefined;
   let reason: string | undefined;
   const offers = new Map<number, Made>();
+  const ending = new AbortController();
   let resolveReady!: () => void;
   let rejectReady!: (error: unknown) => void;
   const ready = new Promise<void>((resolve, reject) => {
@@ -147,11 +150,19 @@ export function expose<WorkerApi = object>(
   function end(why: string): void {
     if (reason !== undefined) return;
     reason = why;
+    ending.abort();
     stopListening();
-    for (const { port } of offers.values()) port.close();
-    offers.clear();
+    withdrawOffers();
     rejectReady(new BridgeClosedError(`the bridge is closed: ${why}`, 'expose'));
     resolveClosed(why);
+  }
+
+  function withdrawOffers(): void {
+    for (const { port, stopListening } of offers.values()) {
+      stopListening();
+      port.close();
+    }
+    offers.clear();
   }
 
   function makeOffer(): void {
@@ -182,18 +193,27 @@ export function expose<WorkerApi = object>(
       if (connection === undefined) makeOffer();
       return;
     }
+    // A worker that is closed before it has seen an offer refuses all.
+    if (type === 'refuse' && id === 0 && connection === undefined) {
+      end(String(payload));
+      return;
+    }
     const made = offers.get(id);
     if (made === undefined) return;
     if (type === 'accept') accept(made, payload as readonly string[]);
-    else if (type === 'refuse') end(String(payload));
     else if (type === 'alive') watch(id);
-    else connection?.receive(data);
+    else if (connection) connection.receive(data);
+    else if (type === 'refuse' || type === 'close') end(String(payload));
   }
 
-  function accept({ offer, port, stopListening }: Made, names: readonly string[]): void {
+  function accept(made: Made, names: readonly string[]): void {
     if (connection) return;
+    const { offer, port } = made;
     // The connection listens there itself: nothing may be heard twice.
-    stopListening();
+    made.stopListening();
+    offers.delete(offer.id);
+    withdrawOffers();
+    offers.set(offer.id, made);
     connection = new Connection({
       role: 'host',
       offer,
@@ -213,22 +233,38 @@ export function expose<WorkerApi = object>(
   /** A browser does not tell when a worker ends; the lock that it holds is free then. */
   function watch(id: number): void {
     const { locks } = globalThis.navigator;
-    void locks.request(lockOf(id), () => stop('the worker has ended')).catch(() => {});
+    const { signal } = ending;
+    void locks.request(lockOf(id), { signal }, onExit).catch(() => {});
   }
 
-  function stop(why: string, tell = false): void {
-    if (connection) connection.close(why, tell);
+  /** The worker is gone. */
+  function lose(why: string): void {
+    if (connection) connection.otherHasEnded(why);
     else end(why);
   }
 
-  const onExit = () => stop('the worker has ended');
+  function close(): void {
+    if (connection) {
+      connection.close('closed here', true);
+      return;
+    }
+    for (const { offer, port } of offers.values()) {
+      port.postMessage(message(offer.id, 'close', otherHasClosed));
+    }
+    end('closed here');
+  }
+
+  const onExit = () => lose(workerHasEnded);
   const onError = (error: { message?: string }) => {
     // In a browser a worker lives on after an error, once it runs.
     if (base.on || connection === undefined) {
-      stop(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
+      lose(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
     }
   };
-  const stopHearing = listen(base, heard);
+  const stopHearing = listen(base, heard, () => {
+    // Once connected the bridge has a port of its own.
+    if (connection === undefined) end(workerHasEnded);
+  });
   base.on?.('exit', onExit);
   base.on?.('error', onError);
   base.addEventListener?.('error', onError);
@@ -260,8 +296,8 @@ export function expose<WorkerApi = object>(
       const { side } = connected();
       return asynchronous(side, side.names, more) as never;
     },
-    close: () => stop('closed here', true),
-    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: () => stop('closed here', true),
+    close,
+    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,
   } as Exposed<WorkerApi>;
 }
 

@@ -228,3 +228,32 @@ test('the host closes in the middle: the generator ends, and so does whoever ite
   );
   expect(name).toBe('BridgeClosedError');
 });
+
+test('one that cannot be begun does not keep the rest from its end', async () => {
+  let ended = false;
+  class Broken implements AsyncIterable<number> {
+    [Symbol.asyncIterator](): AsyncIterator<number> {
+      throw new Error('not today');
+    }
+  }
+  const { run, bridge } = await bridged({
+    broken: () => new Broken(),
+    async *good() {
+      try {
+        yield 1;
+      } finally {
+        ended = true;
+      }
+    },
+  });
+  const caught = await run(async ({ host, kept, caught }) => {
+    kept.items = [host.broken(), host.good()];
+    const [broken, good] = kept.items as AsyncIterator<number>[];
+    await good?.next();
+    return caught(() => broken?.next());
+  });
+  expect(caught).toMatchObject({ message: 'not today' });
+  bridge.close();
+  expect(await bridge.closed).toBe('closed here');
+  await until(() => ended);
+});

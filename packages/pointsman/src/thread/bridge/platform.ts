@@ -14,6 +14,8 @@ export interface Port {
   ref?(): void;
   unref?(): void;
   close?(): void;
+  /** Only a worker has it. */
+  terminate?(): void;
 }
 
 export interface Platform {
@@ -35,15 +37,27 @@ export function usePlatform(other: Platform): void {
   platform = other;
 }
 
-/** Listens for messages; returns how to stop. */
-export function listen(endpoint: Port, listener: (message: unknown) => void): () => void {
+/** Listens for messages, and for the end of whoever sends them; returns how to stop. */
+export function listen(
+  endpoint: Port,
+  listener: (message: unknown) => void,
+  closed: () => void = () => {},
+): () => void {
   // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
   if (endpoint.on && endpoint.off) {
     endpoint.on('message', listener);
-    return () => endpoint.off?.('message', listener);
+    endpoint.on('close', closed);
+    return () => {
+      endpoint.off?.('message', listener);
+      endpoint.off?.('close', closed);
+    };
   }
   const unwrap = (event: { data: unknown }) => listener(event.data);
   endpoint.addEventListener?.('message', unwrap);
+  endpoint.addEventListener?.('close', closed);
   endpoint.start?.();
-  return () => endpoint.removeEventListener?.('message', unwrap);
+  return () => {
+    endpoint.removeEventListener?.('message', unwrap);
+    endpoint.removeEventListener?.('close', closed);
+  };
 }

@@ -156,9 +156,12 @@ export class References {
       () => {
         if (over) return;
         over = true;
-        iterator ??= iterate();
+        const finish = async () => {
+          iterator ??= iterate();
+          await iterator.return?.(undefined);
+        };
         // Nobody is left to hear of an error.
-        void (async () => iterator?.return?.(undefined))().catch(() => {});
+        finish().catch(() => {});
       },
     );
   }

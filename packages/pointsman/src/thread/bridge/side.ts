@@ -82,7 +82,7 @@ interface Pending {
 /** Milliseconds that a side works through frames before others of its thread get their turn. */
 const TURN = 4;
 /** A sleeper is told of an answer before the others are ready after so many milliseconds. */
-const SOON = 0.2;
+const PROMPT = 0.2;
 /** Bytes. */
 const leastForErrors = 1 << 16;
 
@@ -492,7 +492,7 @@ export class Side implements Calls {
     this.#options.ringReader?.awake();
     let spent = false;
     try {
-      spent = this.#handleAll(performance.now() + TURN);
+      spent = this.#handleAll();
     } finally {
       this.#pumping = false;
       if (!this.#closed && !this.#paused) {
@@ -507,18 +507,24 @@ export class Side implements Calls {
     while (!this.#closed && this.#handleNext()) {}
   }
 
-  /** Handles what there is and, for as long as the caller has asked for, what comes. Whether its turn is over. */
-  #handleAll(end: number): boolean {
+  /**
+   * Handles what there is and, for as long as the caller has asked for, what comes. Whether its turn is
+   * over. A single call, the commonest case, reads no clock: that takes 0.3 us in a browser.
+   */
+  #handleAll(): boolean {
     const ring = this.#options.ringReader;
-    let told = end - TURN;
+    let end = 0;
+    let told = 0;
     let handled = 0;
     this.#opened = false;
     for (;;) {
       while (this.#handleNext()) {
         const asleep = this.#options.ringWriter?.readerAsleep;
-        if (!asleep && (++handled & 3) !== 0) continue;
+        if ((!asleep && (++handled & 3) !== 0) || !this.#in.ready) continue;
         const now = performance.now();
-        if (asleep && now - told > SOON) {
+        end ||= now + TURN;
+        told ||= now;
+        if (asleep && now - told > PROMPT) {
           this.deliver();
           told = now;
         }
@@ -533,6 +539,7 @@ export class Side implements Calls {
       // Promises do not settle while this thread looks for more; they come back here when they have.
       if (this.#waitsForRoom || this.#opened) return false;
       const now = performance.now();
+      end ||= now + TURN;
       if (now > end) return true;
       if (!lookFor(ring, now + linger / 1_000)) return false;
     }

@@ -6,8 +6,16 @@ import { invalid } from '../../task/errors.js';
 import type { Codec } from '../memory/codec/codec.js';
 import { structured } from '../memory/codec/structured.js';
 import { fill, functionsOf } from './calls.js';
-import { Connection, message, messageOf, type Offer } from './connection.js';
+import {
+  Connection,
+  hostHasEnded,
+  message,
+  messageOf,
+  type Offer,
+  otherHasClosed,
+} from './connection.js';
 import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { soon } from './event-loop.js';
 import { lockOf } from './host.js';
 import { listen, type Port, platform } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
@@ -62,7 +70,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 
   function end(reason: string): void {
     over = true;
-    stopListening();
     rejectReady(new BridgeClosedError(`the bridge is closed: ${reason}`, 'connect'));
     resolveClosed(reason);
   }
@@ -72,22 +79,35 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     closed,
     close() {
       if (connection) connection.close('closed here', true);
-      else if (!over) end('closed here');
+      else if (!over) {
+        host.postMessage(message(0, 'refuse', otherHasClosed));
+        end('closed here');
+        // A host may come later still. Where listening would keep this thread alive, it learns of its end.
+        if (host.ref) stopListening();
+      }
     },
   });
 
-  const stopListening = listen(host, (data) => {
+  const stopListening = listen(host, heard, () => {
+    stopListening();
+    if (!over) end(hostHasEnded);
+  });
+
+  function heard(data: unknown): void {
     const received = messageOf(data);
-    if (received?.[2] !== 'offer' || connection || over) return;
+    if (received?.[2] !== 'offer') return;
+    stopListening();
     const offer = received[3] as Offer;
-    if (offer.codec !== codec.name) {
+    if (over) {
+      host.postMessage(message(offer.id, 'refuse', otherHasClosed));
+    } else if (offer.codec !== codec.name) {
       const reason = `the host uses the codec ${offer.codec}, the worker ${codec.name}`;
       host.postMessage(message(offer.id, 'refuse', reason));
       end(reason);
-      return;
+    } else {
+      accept(offer);
     }
-    accept(offer);
-  });
+  }
 
   function accept(offer: Offer): void {
     connection = new Connection({
@@ -100,9 +120,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       schemas: compiled,
       ended: end,
     });
-    stopListening();
     // A thread that blocks could not do it later.
-    if (platform.receive === undefined) void holdLock(offer.id, connection).then(begin);
+    if (platform.receive === undefined) void holdLock(offer.id, connection, closed).then(begin);
     else begin();
   }
 
@@ -119,15 +138,21 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     resolveReady();
   }
 
-  host.postMessage(message(0, 'hello'));
+  // An offer that was made before comes first: then there is no need for another. It may take two turns,
+  // as Node looks for messages between them.
+  soon(() =>
+    soon(() => {
+      if (connection === undefined && !over) host.postMessage(message(0, 'hello'));
+    }),
+  );
   return view as Host<Api>;
 }
 
 /**
- * As long as this thread lives it holds a lock, so that the host learns when it does not. Resolves when
- * it has the lock, or cannot have it.
+ * As long as the bridge is open and this thread lives it holds a lock, so that the host learns when it
+ * does not. Resolves when it has the lock, or cannot have it.
  */
-function holdLock(id: number, connection: Connection): Promise<void> {
+function holdLock(id: number, connection: Connection, closed: Promise<string>): Promise<void> {
   return new Promise((resolve) => {
     const locks = globalThis.navigator?.locks;
     if (locks === undefined) resolve();
@@ -135,7 +160,8 @@ function holdLock(id: number, connection: Connection): Promise<void> {
       ?.request(lockOf(id), () => {
         connection.post('alive');
         resolve();
-        return new Promise(() => {});
+        // A turn later: the message that the bridge is closed comes first.
+        return closed.then(() => new Promise<void>(soon));
       })
       .catch(() => resolve());
   });

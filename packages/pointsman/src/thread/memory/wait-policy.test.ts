@@ -50,7 +50,7 @@ function run(
     const { current } = policy;
     const took = machine(current, work, pause);
     now += took / 1_000;
-    policy.end();
+    if (current.spin > 0 && took > current.spin) policy.slept();
     now += pause / 1_000;
     times.calls++;
     times.total += took;
