@@ -16,9 +16,22 @@ if (!existsSync(`${built}thread/bridge/index.js`)) {
   process.exit(1);
 }
 
+/** What a request asks for; undefined if its address makes no sense. */
+function pathOf(url) {
+  try {
+    const { pathname } = new URL(`http://localhost${url}`);
+    return normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname));
+  } catch {
+    return undefined;
+  }
+}
+
 const server = createServer((request, response) => {
-  const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-  const path = normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname));
+  const path = pathOf(request.url);
+  if (path === undefined) {
+    response.writeHead(400).end();
+    return;
+  }
   const file = path.startsWith(`${sep}pointsman${sep}`)
     ? built + path.slice('/pointsman/'.length)
     : here + path.slice(1);

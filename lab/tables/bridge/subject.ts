@@ -54,6 +54,8 @@ export type AwaitedFunctions = {
 export interface Caller {
   readonly blocking?: Partial<HostFunctions>;
   readonly awaited?: Partial<AwaitedFunctions>;
+  /** The same as `rect`, blocking, where the function of the host is asynchronous. */
+  rectOfAsync?(): unknown;
   /** So many calls of `rect` in one round trip. */
   batch?(calls: number): readonly unknown[];
   /** How many calls were answered, where the host of the table cannot count them. */

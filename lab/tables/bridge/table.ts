@@ -52,6 +52,12 @@ const throughputs: readonly Throughput[] = [
   },
   { work: 'awaited', title: 'one awaited call', about: 'The same, awaited, one call at a time.' },
   {
+    work: 'async function',
+    title: 'one blocking call of an async function',
+    about:
+      'A worker blocks for the eight numbers of a function that is `async` in the host, again and again; the variants of the document answer at once.',
+  },
+  {
     work: 'in flight',
     title: '64 calls in flight',
     about: 'The same with 64 awaited calls at any time, each followed by the next.',

@@ -18,6 +18,8 @@ export type Work =
   | 'call'
   /** One call at a time, awaited. */
   | 'awaited'
+  /** One blocking call at a time of a function that returns a promise. */
+  | 'async function'
   | 'in flight'
   | 'batch of 8'
   | 'batch of 64'

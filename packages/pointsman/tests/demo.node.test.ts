@@ -12,10 +12,24 @@ import { chromium } from './runtimes/chromium.js';
 const program = fileURLToPath(new URL('../../../docs/demo/bridge/serve.js', import.meta.url));
 const { path: executablePath } = chromium.find() as { path?: string };
 
-test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 }, async () => {
+async function serve(): Promise<string> {
   const server = spawn(process.execPath, [program]);
   onTestFinished(() => void server.kill());
   const [address] = await once(server.stdout, 'data');
+  return String(address).trim();
+}
+
+test('its server outlives requests that make no sense', async () => {
+  const address = await serve();
+  const status = async (path: string) => (await fetch(address + path)).status;
+  expect(await status('%')).toBe(400);
+  expect(await status('/')).toBe(404);
+  expect(await status('nothing.js')).toBe(404);
+  expect(await status('index.html')).toBe(200);
+});
+
+test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 }, async () => {
+  const address = await serve();
   const browser = await driver.launch({
     executablePath: executablePath as string,
     args: ['--no-sandbox'],
@@ -27,7 +41,7 @@ test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 },
   page.on('console', (message) => {
     if (message.type() === 'error') wrong.push(message.text());
   });
-  await page.goto(String(address).trim());
+  await page.goto(address);
 
   const firstPlace = () => page.locator('#stage span').first().getAttribute('style');
   for (const transport of ['shared/shared', 'port/shared', 'port/port', 'ring']) {

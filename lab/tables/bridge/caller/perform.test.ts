@@ -18,10 +18,18 @@ const right: Caller = {
     record: () => structuredClone(parcel),
   },
   awaited: { rect: async () => rectWithoutPage() },
+  rectOfAsync: rectWithoutPage,
   batch: (calls) => Array.from({ length: calls }, rectWithoutPage),
 };
 
-const throughputs: Work[] = ['call', 'awaited', 'in flight', 'batch of 8', ...payloadNames];
+const throughputs: Work[] = [
+  'call',
+  'awaited',
+  'async function',
+  'in flight',
+  'batch of 8',
+  ...payloadNames,
+];
 
 describe('an order', () => {
   it.each(throughputs)('%s is carried out in as many samples as it asks for', async (work) => {

@@ -35,6 +35,7 @@ export async function perform(order: Order, caller: Caller, wholeNumbers: boolea
 }
 
 function callOf(caller: Caller, work: Work): { readonly call: Call; readonly awaits: boolean } {
+  if (work === 'async function') return { call: () => caller.rectOfAsync?.(), awaits: false };
   const awaits = caller.blocking === undefined || work === 'awaited' || work === 'in flight';
   const functions = awaits ? caller.awaited : caller.blocking;
   const { kind, length } = isPayload(work) ? payloads[work] : { kind: 'rect' as const, length: 0 };

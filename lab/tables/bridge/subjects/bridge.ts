@@ -1,7 +1,11 @@
 /** What our subjects share: the bridge of pointsman, with the options that each is about. */
-import type { HostFunctions } from '../host/functions.js';
+import type { HostFunctions, Rect } from '../host/functions.js';
 import type { BridgeSubject } from '../subject.js';
 import type { Work } from '../work.js';
+
+interface Served extends HostFunctions {
+  asyncRect(): Promise<Rect>;
+}
 
 type Bridge = typeof import('pointsman/bridge');
 type ConnectOptions = NonNullable<Parameters<Bridge['connect']>[0]>;
@@ -26,17 +30,19 @@ export function bridgeSubject({
     async serve({ functions, startWorker }) {
       const { expose } = await import('pointsman/bridge');
       const worker = startWorker().raw as Parameters<typeof expose>[0];
-      const bridge = expose(worker, functions, { ...(await onBothSides()), ...onHost });
+      const served: Served = { ...functions, asyncRect: async () => functions.rect() };
+      const bridge = expose(worker, served, { ...(await onBothSides()), ...onHost });
       await bridge.ready;
       return undefined;
     },
     async connect() {
       const { connect } = await import('pointsman/bridge');
-      const host = connect<HostFunctions>(await onBothSides());
+      const host = connect<Served>(await onBothSides());
       await host.ready;
       return {
         blocking: host,
         awaited: host.async,
+        rectOfAsync: () => host.asyncRect(),
         batch: (calls) =>
           host.batch((recorded) => Array.from({ length: calls }, () => recorded.rect())),
       };

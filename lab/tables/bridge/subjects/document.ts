@@ -59,7 +59,7 @@ export function documentVariant({
     sameAs:
       codec === 'structured'
         ? { awaited: 'call' }
-        : { 'batch of 8': 'call', 'batch of 64': 'call' },
+        : { 'batch of 8': 'call', 'batch of 64': 'call', 'async function': 'call' },
     ...(codec === 'custom' ? { wholeNumbers: true as const } : {}),
     async serve(place) {
       const buffer = new SharedArrayBuffer(bufferBytes);

@@ -7,6 +7,7 @@ export default bridgeSubject({
   does: [
     ...calls,
     'awaited',
+    'async function',
     'in flight',
     'batch of 8',
     'batch of 64',

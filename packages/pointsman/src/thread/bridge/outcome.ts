@@ -13,7 +13,8 @@ const most = 10_000;
 /** What is left of an error that cannot be passed on as it is. Never throws. */
 export function bare(error: unknown): Error {
   try {
-    if (!(error instanceof Error)) return new Error(`something that cannot be passed on: ${describe(error)}`);
+    if (!(error instanceof Error))
+      return new Error(`something that cannot be passed on: ${describe(error)}`);
     const [name, message, stack] = [error.name, error.message, error.stack].map((text) =>
       String(text).slice(0, most),
     );
