@@ -741,7 +741,6 @@ export class Side implements Calls {
     this.#working.clear();
     this.references.close();
     this.#options.ringWriter?.stop();
-    this.#options.ringWriter?.wake();
     this.#options.ringReader?.stop();
     this.#keepAlive();
   }

@@ -263,6 +263,13 @@ const mistakes: Mistake[] = [
     finds: asleep,
   },
   {
+    name: 'forgets that there is news',
+    from: 'this.#hasNews = true;\n    Atomics.store(words',
+    to: 'Atomics.store(words',
+    setup: 'parts',
+    finds: asleep,
+  },
+  {
     name: 'believes that there is more room than there is',
     from: 'const free = this.#room();',
     to: 'const free = this.#room() + 64;',

@@ -94,6 +94,8 @@ export class RingWriter {
   /** Where the frame that is being written begins, or -1 if it is written elsewhere. */
   #begun = -1;
   #queue: Queued[] = [];
+  /** Whether something was published since the reader was last woken, or found awake. */
+  #hasNews = false;
 
   /** `wakeByMessage` wakes a reader whose runtime cannot sleep at a word in its event loop. */
   constructor(place: RingPlace, wakeByMessage: () => void) {
@@ -158,6 +160,7 @@ export class RingWriter {
     words[header + 2] = first;
     words[header + 3] = second;
     this.#tail = (this.#tail + HEADER + ((length + 7) & ~7)) | 0;
+    this.#hasNews = true;
     Atomics.store(words, this.#control + TAIL, this.#tail);
   }
 
@@ -166,6 +169,7 @@ export class RingWriter {
     this.#words[header] = bytes;
     this.#words[header + 1] = PAD;
     this.#tail = (this.#tail + bytes) | 0;
+    this.#hasNews = true;
     // What follows may not fit before the reader has skipped this.
     Atomics.store(this.#words, this.#control + TAIL, this.#tail);
   }
@@ -223,18 +227,21 @@ export class RingWriter {
     return this.#queue.length;
   }
 
-  /** Forgets what waits for room, and ends the wait for it. */
+  /** Forgets what waits for room, ends the wait for it, and wakes the reader: there will be no more. */
   stop(): void {
     this.#queue = [];
     Atomics.notify(this.#words, this.#control + HEAD);
+    Atomics.notify(this.#words, this.#control + TAIL);
   }
 
   get readerAsleep(): boolean {
     return Atomics.load(this.#words, this.#control + READER) !== AWAKE;
   }
 
-  /** Wakes the reader if it sleeps. Costs 6 ns if not. */
+  /** Wakes the reader if it sleeps and there is something new for it. Costs 6 ns if it does not. */
   wake(): void {
+    if (!this.#hasNews) return;
+    this.#hasNews = false;
     wake(this.#words, this.#control + READER, this.#control + TAIL, this.#wakeByMessage);
   }
 
