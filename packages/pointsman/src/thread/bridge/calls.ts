@@ -64,10 +64,13 @@ export function fill(
   names: readonly string[],
   options?: CallOptions,
 ): object {
-  build(view, names, (target) => {
-    // The commonest calls have few arguments, and need no list made from a list.
-    return (...args) => side.block(target, args, options);
-  });
+  build(
+    view,
+    names,
+    (target) =>
+      (...args) =>
+        side.block(target, args, options),
+  );
   const later = asynchronous(side, names, options);
   const silent = sending(side, names);
   return Object.assign(view, {

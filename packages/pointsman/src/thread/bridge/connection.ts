@@ -43,8 +43,6 @@ export interface Offer {
   readonly limit: number;
   readonly patience: number;
   readonly spin: boolean;
-  /** Whether the host can receive messages while it blocks. */
-  readonly receives: boolean;
 }
 
 /** What a message says: of which connection, what, and with which value. */
@@ -120,7 +118,7 @@ export class Connection {
       reader: ringReader ?? (this.#frames as PortReader),
       ringWriter,
       ringReader,
-      control: memory && new Control(memory, 0, role),
+      control: memory && new Control(memory, role),
       cannotBlock: this.#cannotBlock(),
       otherReceives: role === 'worker' || platform.receive !== undefined,
       codec: terms.codec,

@@ -24,8 +24,8 @@ export class Control {
   readonly #mine: number;
   readonly #other: number;
 
-  constructor(buffer: SharedArrayBuffer, offset: number, role: Role) {
-    this.#words = new Int32Array(buffer, offset, CONTROL_SIZE / 4);
+  constructor(buffer: SharedArrayBuffer, role: Role) {
+    this.#words = new Int32Array(buffer, 0, CONTROL_SIZE / 4);
     this.#mine = role === 'host' ? 0 : 1;
     this.#other = 1 - this.#mine;
     Atomics.store(this.#words, THREAD + this.#mine, thisThread);

@@ -19,8 +19,9 @@ import {
   transports,
   workerHasEnded,
 } from './connection.js';
-import { BridgeClosedError, BridgeStateError } from './errors.js';
-import { listen, type Port, platform } from './platform.js';
+import { BridgeStateError } from './errors.js';
+import { Life } from './life.js';
+import { listen, type Port } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
 import type { Answers, Asynchronous, Noted, Noting } from './types.js';
 
@@ -134,18 +135,7 @@ export function expose<WorkerApi = object>(
   let reason: string | undefined;
   const offers = new Map<number, Made>();
   const ending = new AbortController();
-  let resolveReady!: () => void;
-  let rejectReady!: (error: unknown) => void;
-  const ready = new Promise<void>((resolve, reject) => {
-    resolveReady = resolve;
-    rejectReady = reject;
-  });
-  // Whoever does not wait for it need not handle it.
-  ready.catch(() => {});
-  let resolveClosed!: (reason: string) => void;
-  const closed = new Promise<string>((resolve) => {
-    resolveClosed = resolve;
-  });
+  const life = new Life();
 
   function end(why: string): void {
     if (reason !== undefined) return;
@@ -153,8 +143,7 @@ export function expose<WorkerApi = object>(
     ending.abort();
     stopListening();
     withdrawOffers();
-    rejectReady(new BridgeClosedError(`the bridge is closed: ${why}`, 'expose'));
-    resolveClosed(why);
+    life.end(why, 'expose');
   }
 
   function withdrawOffers(): void {
@@ -177,7 +166,6 @@ export function expose<WorkerApi = object>(
       limit,
       patience,
       spin: spin === 'auto',
-      receives: platform.receive !== undefined,
     };
     const stopListening = listen(port1 as unknown as Port, heard);
     offers.set(offer.id, { offer, port: port1, stopListening });
@@ -227,7 +215,7 @@ export function expose<WorkerApi = object>(
     connection.side.meet(names);
     view = asynchronous(connection.side, names);
     connection.side.pump();
-    resolveReady();
+    life.resolveReady();
   }
 
   /** A browser does not tell when a worker ends; the lock that it holds is free then. */
@@ -285,8 +273,8 @@ export function expose<WorkerApi = object>(
   }
 
   return {
-    ready,
-    closed,
+    ready: life.ready,
+    closed: life.closed,
     get worker() {
       connected();
       return view as never;

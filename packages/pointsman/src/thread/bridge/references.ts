@@ -22,7 +22,7 @@ export interface Calls {
   /** Calls what a reference of the other side stands for. */
   callReference(id: number, args: readonly unknown[], name: string): Promise<unknown>;
   /** The same, blocking. */
-  blockOnReference(id: number, args: readonly unknown[], name: string): unknown;
+  blockOnReference(id: number, args: readonly unknown[]): unknown;
   release(id: number, count: number): void;
   abort(id: number, reason: unknown): void;
 }
@@ -296,7 +296,7 @@ export class References {
     const now = (method: string) => (argument?: unknown) => {
       if (over) return done(argument);
       if (method !== 'next') over = true;
-      return note(this.#calls.blockOnReference(id, [method, argument], 'an iterator'));
+      return note(this.#calls.blockOnReference(id, [method, argument]));
     };
     return {
       next: later('next'),

@@ -146,9 +146,7 @@ export class Side implements Calls {
 
   #makeBlocking(): Blocking | undefined {
     const { ringReader, ringWriter, control, patience, spin, cannotBlock } = this.#options;
-    if (cannotBlock !== undefined || !ringReader || !control) {
-      return undefined;
-    }
+    if (cannotBlock !== undefined || !ringReader || !control) return undefined;
     const side: Blockable = {
       handleNext: () => this.#handleNext(),
       isPaused: () => this.#paused,

@@ -14,9 +14,10 @@ import {
   type Offer,
   otherHasClosed,
 } from './connection.js';
-import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { BridgeStateError } from './errors.js';
 import { soon } from './event-loop.js';
 import { lockOf } from './host.js';
+import { Life } from './life.js';
 import { listen, type Port, platform } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
 import type { Host } from './types.js';
@@ -56,27 +57,16 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 
   let connection: Connection | undefined;
   let over = false;
-  let resolveReady!: () => void;
-  let rejectReady!: (error: unknown) => void;
-  const ready = new Promise<void>((resolve, reject) => {
-    resolveReady = resolve;
-    rejectReady = reject;
-  });
-  ready.catch(() => {});
-  let resolveClosed!: (reason: string) => void;
-  const closed = new Promise<string>((resolve) => {
-    resolveClosed = resolve;
-  });
+  const life = new Life();
 
   function end(reason: string): void {
     over = true;
-    rejectReady(new BridgeClosedError(`the bridge is closed: ${reason}`, 'connect'));
-    resolveClosed(reason);
+    life.end(reason, 'connect');
   }
 
   const view = Object.assign(Object.create(unconnected), {
-    ready,
-    closed,
+    ready: life.ready,
+    closed: life.closed,
     close() {
       if (connection) connection.close('closed here', true);
       else if (!over) {
@@ -121,7 +111,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       ended: end,
     });
     // A thread that blocks could not do it later.
-    if (platform.receive === undefined) void holdLock(offer.id, connection, closed).then(begin);
+    if (platform.receive === undefined)
+      void holdLock(offer.id, connection, life.closed).then(begin);
     else begin();
   }
 
@@ -135,7 +126,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       functions.map(({ name }) => name),
     );
     side.attend();
-    resolveReady();
+    life.resolveReady();
   }
 
   // An offer that was made before comes first: then there is no need for another. It may take two turns,
