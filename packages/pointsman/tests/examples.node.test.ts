@@ -102,22 +102,26 @@ function filesOf(code: string): [name: string, code: string][] {
 /** Runs its first file within the package, so that it finds what is published and the client libraries. */
 async function outputOf({ name, code }: Example): Promise<string[]> {
   const folder = mkdtempSync(join(here, '.example-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const files = filesOf(code);
-  for (const [file, text] of files) {
-    const { code: script } = await transform(text, {
-      loader: 'ts',
-      sourcefile: name,
-      target: 'es2022',
+  // No `onTestFinished`: among concurrent tests it may be that of another.
+  try {
+    const files = filesOf(code);
+    for (const [file, text] of files) {
+      const { code: script } = await transform(text, {
+        loader: 'ts',
+        sourcefile: name,
+        target: 'es2022',
+      });
+      writeFileSync(join(folder, `${file}.js`), script);
+    }
+    const program = spawn(process.execPath, [join(folder, `${files[0]?.[0]}.js`)], {
+      env: { NO_COLOR: '1', REDIS_URL: server.url },
     });
-    writeFileSync(join(folder, `${file}.js`), script);
+    const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr)]);
+    expect(errors).toBe('');
+    return output.split('\n').slice(0, -1);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
-  const program = spawn(process.execPath, [join(folder, `${files[0]?.[0]}.js`)], {
-    env: { NO_COLOR: '1', REDIS_URL: server.url },
-  });
-  const [output, errors] = await Promise.all([text(program.stdout), text(program.stderr)]);
-  expect(errors).toBe('');
-  return output.split('\n').slice(0, -1);
 }
 
 test('there are examples in the sources', () => {
@@ -125,13 +129,16 @@ test('there are examples in the sources', () => {
 });
 
 describe('prints what it says', () => {
-  test.concurrent.each(examples.map((example) => [example.name, example] as const))(
-    '%s',
-    { timeout: 30_000 },
-    async (_, example) => {
-      expect(await outputOf(example)).toEqual(promises(example.code));
-    },
-  );
+  const named = (some: readonly Example[]) =>
+    some.map((example) => [example.name, example] as const);
+  const run = async (_: string, example: Example) =>
+    expect(await outputOf(example)).toEqual(promises(example.code));
+  // They share keys, so that side by side they would wait for each other.
+  const onRedis = examples.filter(({ code }) => code.includes("from 'pointsman/redis'"));
+  const others = examples.filter((example) => !onRedis.includes(example));
+
+  test.concurrent.each(named(others))('%s', { timeout: 30_000 }, run);
+  test.each(named(onRedis))('%s', { timeout: 30_000 }, run);
 });
 
 test('the examples are correct TypeScript', { timeout: 30_000 }, async () => {
