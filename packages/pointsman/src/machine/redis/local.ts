@@ -25,7 +25,7 @@ import type { Claim, Session } from './session.js';
 import type { Queue, Turn } from './turn.js';
 
 /** Milliseconds for which a process may go on handing over after somebody elsewhere has asked. */
-const SLICE = 2;
+const SLICE = 5;
 /** Hand-overs before the event loop gets its turn. */
 const BURST = 64;
 /** Tokens that come with each claim, and how many are fetched when these run out. */

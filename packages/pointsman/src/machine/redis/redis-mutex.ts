@@ -50,7 +50,7 @@ export interface RedisMutexOptions {
   readonly handler?: 'script' | 'pure' | undefined;
   /**
    * How a lock changes hands. `local`: among the tasks of this process without the server, as long as
-   * nobody elsewhere waits, and for at most 2 ms longer once somebody does. `strict`: always through the
+   * nobody elsewhere waits, and for at most 5 ms longer once somebody does. `strict`: always through the
    * server, first come, first served among all processes. Default `local`.
    */
   readonly mode?: 'local' | 'strict' | undefined;
@@ -151,7 +151,7 @@ const readNamespace = (namespace: unknown): string =>
  *   over any overlapping sets never deadlock.
  * - **FIFO.** Requests that share a key are served in the order in which the server received them; no
  *   polling. Between the tasks of one process the order is that of the calls. The mode `local` lets a
- *   process hand a lock on among its own tasks before others, for at most 2 ms.
+ *   process hand a lock on among its own tasks before others, for at most 5 ms.
  * - **Giving up leaves no trace**: an abort or a timeout takes the request out of the queue.
  * - **A process that dies** loses its locks when their `ttl` is over, and its places in the queue when
  *   their turn comes.
