@@ -120,6 +120,8 @@ export class Side implements Calls {
   #kept = false;
   /** Whether this turn has called a function that returned a promise. */
   #opened = false;
+  /** Whether this turn has answered a caller that blocks, which may call again at once. */
+  #unblocked = false;
   #wakeSoon = false;
   /** The event loop will be woken when there is something to read. */
   #sleeping = false;
@@ -515,6 +517,7 @@ export class Side implements Calls {
     let told = 0;
     let handled = 0;
     this.#opened = false;
+    this.#unblocked = false;
     for (;;) {
       while (this.#handleNext()) {
         const asleep = this.#options.ringWriter?.readerAsleep;
@@ -532,8 +535,9 @@ export class Side implements Calls {
         }
       }
       this.deliver();
+      if (!this.#unblocked || this.#closed || this.#paused || ring === undefined) return false;
       const linger = this.#options.control?.lingering ?? 0;
-      if (this.#closed || this.#paused || linger === 0 || ring === undefined) return false;
+      if (linger === 0) return false;
       // Promises do not settle while this thread looks for more; they come back here when they have.
       if (this.#waitsForRoom || this.#opened) return false;
       const now = performance.now();
@@ -658,6 +662,7 @@ export class Side implements Calls {
       return;
     }
     if (!settlesLater) {
+      if (kind === BLOCKING_CALL) this.#unblocked = true;
       if (kind !== SEND) this.#respond(kind, id, target, result);
       return;
     }
