@@ -106,13 +106,14 @@ function noted(
 export function functionsOf(
   api: object,
   name: string,
+  refused: readonly string[] = reserved,
 ): { readonly name: string; readonly call: AnyFunction }[] {
   if (Object(api) !== api) throw invalid(name, api, 'an object of functions');
   const found = new Map<string, AnyFunction>();
   collect(api, '', found, new Set());
   for (const path of found.keys()) {
     const [first] = path.split('.') as [string];
-    if ((reserved as readonly string[]).includes(first)) {
+    if (refused.includes(first)) {
       throw new TypeError(`${name}.${first}: the bridge uses this name itself; choose another`);
     }
   }

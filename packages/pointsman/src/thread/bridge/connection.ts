@@ -13,7 +13,7 @@ import { CONTROL_SIZE, Control, type Role } from './control.js';
 import { PortReader, PortWriter } from './links.js';
 import { listen, type Port, platform } from './platform.js';
 import type { CompiledCall } from './schemas.js';
-import { type AnyFunction, Side } from './side.js';
+import { type AnyFunction, Side, type Tasks } from './side.js';
 
 /**
  * How calls and answers travel.
@@ -38,6 +38,8 @@ export interface Offer {
   readonly transport: Transport;
   readonly memory: SharedArrayBuffer | undefined;
   readonly port: MessagePort;
+  /** Another port for values that move; see {@link Terms.values}. */
+  readonly values?: MessagePort | undefined;
   readonly names: readonly string[];
   readonly codec: string;
   readonly limit: number;
@@ -82,11 +84,19 @@ export interface Terms {
   readonly offer: Offer;
   /** The port of the connection, on this side. */
   readonly port: MessagePort;
+  /**
+   * For values that move, where messages can be received without a return to the event loop. Nobody
+   * listens there: in Deno a port that has a listener takes a message some turns before it hands it on,
+   * and meanwhile a later one would be received in its place.
+   */
+  readonly values?: MessagePort | undefined;
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
   readonly codec: Codec;
   readonly functions: readonly { readonly name: string; readonly call: AnyFunction }[];
   readonly schemas: ReadonlyMap<string, CompiledCall>;
+  /** Of a pool. */
+  readonly tasks?: Tasks;
   /** The bridge has ended. */
   ended(reason: string): void;
 }
@@ -101,7 +111,7 @@ export class Connection {
   #ended = false;
 
   constructor(terms: Terms) {
-    const { role, offer, port } = terms;
+    const { role, offer, port, values } = terms;
     this.#terms = terms;
     this.#port = port as unknown as Port;
     const { transport, memory } = offer;
@@ -127,6 +137,7 @@ export class Connection {
       spin: offer.spin && transport === 'ring',
       functions: terms.functions,
       schemas: terms.schemas,
+      tasks: terms.tasks,
       post: (type, payload, transfer) => this.post(type, payload, transfer),
       receive: platform.receive && (() => this.#receiveNow()),
       broken: (reason) => this.close(reason, true),
@@ -145,6 +156,9 @@ export class Connection {
       },
     );
     this.#port.unref?.();
+    if (values && !platform.receive) {
+      listen(values as unknown as Port, (data) => this.receive(data));
+    }
   }
 
   #rings(memory: SharedArrayBuffer): { reader: RingReader; writer: RingWriter } {
@@ -177,12 +191,15 @@ export class Connection {
   }
 
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
-    this.#way.postMessage(message(this.#terms.offer.id, type, payload), transfer as never);
+    const { offer, values } = this.#terms;
+    const way = (type === 'values' && (values as unknown as Port)) || this.#way;
+    way.postMessage(message(offer.id, type, payload), transfer as never);
   }
 
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
-    const received = platform.receive?.(this.#port);
+    const { values } = this.#terms;
+    const received = platform.receive?.((values as unknown as Port) ?? this.#port);
     if (received) this.#hear(received.message, true);
     return received !== undefined;
   }
@@ -242,6 +259,7 @@ export class Connection {
     // By another way the message could come later than the news that the port is closed: the other side
     // closes it then.
     if (!tell || this.#way === this.#port) this.#port.close?.();
+    this.#terms.values?.close();
     this.#terms.ended(reason);
   }
 }

@@ -1,13 +1,13 @@
 /**
- * What both sides of a bridge know of each other without a message: whether it is closed, how long the
- * host shall look for the next call, and for which thread each of them waits.
+ * What both sides of a bridge know of each other without a message: whether it is closed, how long each
+ * shall look for the other's next call, and for which thread each of them waits.
  */
 
 const CLOSED = 0;
-const LINGER = 1;
 /** Of the host; the worker's follow. */
 const THREAD = 2;
 const WAITS_FOR = 4;
+const LINGER = 6;
 /** Bytes. */
 export const CONTROL_SIZE = 64;
 
@@ -41,13 +41,14 @@ export class Control {
     controls.delete(this);
   }
 
-  /** Microseconds that the host looks for the next call before it sleeps. */
+  /** Microseconds that this side looks for the next call before it sleeps, as the caller has asked. */
   get lingering(): number {
-    return this.#mine === 0 ? Atomics.load(this.#words, LINGER) : 0;
+    return Atomics.load(this.#words, LINGER + this.#mine);
   }
 
+  /** Asks the other side to look so many microseconds. */
   linger(microseconds: number): void {
-    if (this.#mine === 1) Atomics.store(this.#words, LINGER, microseconds);
+    Atomics.store(this.#words, LINGER + this.#other, microseconds);
   }
 
   /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */

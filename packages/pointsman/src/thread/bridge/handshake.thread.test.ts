@@ -1,6 +1,14 @@
 /** How two threads find each other, and learn that the other has gone before or after. */
 import { describe, expect, test } from 'vitest';
-import { bridged, inNode, startThread, type Thread } from '../../../tests/bridge/threads.js';
+import {
+  bridged,
+  connect as connectThread,
+  inNode,
+  startThread,
+  startWebThread,
+  type Thread,
+  type Tools,
+} from '../../../tests/bridge/threads.js';
 import { connect, type Exposed, expose } from './index.js';
 
 const otherHasClosed = 'the other side has closed the bridge';
@@ -136,6 +144,22 @@ describe('one that closes before they are connected tells the other', () => {
   });
 });
 
+// Of what behaves like Node, Bun and Deno have both kinds of workers.
+test.skipIf(!inNode || typeof Worker === 'undefined')('a Web Worker', async () => {
+  const thread = await startWebThread();
+  const api = { add, later: async (f: (n: number) => Promise<number>) => f(1) };
+  const bridge = expose<Adds>(thread.worker, api);
+  await connectThread(thread, { serve: () => ({ add: (a: number, b: number) => a + b }) });
+  const answers = await thread.run(({ host }: Tools<typeof api>) => [
+    host.add(1, 2),
+    host.later((n) => n + 1),
+  ]);
+  expect(answers).toEqual([3, 2]);
+  expect(await bridge.worker.add(3, 4)).toBe(7);
+  thread.terminate();
+  expect(await bridge.closed).toBe('the worker has ended');
+});
+
 test('an offer that was made in time is the only one', async () => {
   const { port1, port2 } = new MessageChannel();
   let offers = 0;
@@ -153,12 +177,12 @@ test('an offer that was made in time is the only one', async () => {
 });
 
 test.skipIf(!inNode)('offers that are not accepted are taken back', async () => {
-  const offers: [id: number, port: MessagePort][] = [];
+  const offers: [id: number, ports: MessagePort[]][] = [];
   let say!: (event: { data: unknown }) => void;
   const bridge = expose(
     {
-      postMessage([, id, , { port }]: [string, number, string, { port: MessagePort }]) {
-        offers.push([id, port]);
+      postMessage([, id]: [string, number], ports: MessagePort[]) {
+        offers.push([id, ports]);
       },
       addEventListener(type: string, listener: never) {
         if (type === 'message') say = listener;
@@ -167,14 +191,21 @@ test.skipIf(!inNode)('offers that are not accepted are taken back', async () => 
     {},
   );
   say({ data: ['pointsman.bridge', 0, 'hello'] });
-  const [[id, accepted], [, other]] = offers as [[number, MessagePort], [number, MessagePort]];
-  const takenBack = new Promise((resolve) => {
-    other.addEventListener('close', resolve);
-    other.start();
-  });
+  const [[id, [accepted]], [, others]] = offers as [
+    [number, [MessagePort]],
+    [number, MessagePort[]],
+  ];
+  const takenBack = others.map(
+    (port) =>
+      new Promise((resolve) => {
+        port.addEventListener('close', resolve);
+        port.start();
+      }),
+  );
+  expect(others).toHaveLength(2);
   accepted.postMessage(['pointsman.bridge', id, 'accept', []]);
   await bridge.ready;
-  await takenBack;
+  await Promise.all(takenBack);
   bridge.close();
 });
 

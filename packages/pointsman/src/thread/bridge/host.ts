@@ -21,7 +21,8 @@ import {
 } from './connection.js';
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
-import { listen, type Port } from './platform.js';
+import { watchLock } from './lock.js';
+import { listen, type Port, platform } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
 import type { Answers, Asynchronous, Noted, Noting } from './types.js';
 
@@ -80,6 +81,7 @@ export interface Exposed<WorkerApi> extends Disposable {
 interface Made {
   readonly offer: Offer;
   readonly port: MessagePort;
+  readonly values: MessagePort | undefined;
   stopListening(): void;
 }
 
@@ -147,20 +149,23 @@ export function expose<WorkerApi = object>(
   }
 
   function withdrawOffers(): void {
-    for (const { port, stopListening } of offers.values()) {
+    for (const { port, values, stopListening } of offers.values()) {
       stopListening();
       port.close();
+      values?.close();
     }
     offers.clear();
   }
 
   function makeOffer(): void {
     const { port1, port2 } = new MessageChannel();
+    const values = platform.receive && new MessageChannel();
     const offer: Offer = {
       id: 1 + Math.floor(Math.random() * 0x7ffffffe),
       transport,
       memory: memoryFor(transport, 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096)))),
       port: port2,
+      values: values?.port2,
       names: functions.map(({ name }) => name),
       codec: codec.name,
       limit,
@@ -168,9 +173,12 @@ export function expose<WorkerApi = object>(
       spin: spin === 'auto',
     };
     const stopListening = listen(port1 as unknown as Port, heard);
-    offers.set(offer.id, { offer, port: port1, stopListening });
+    offers.set(offer.id, { offer, port: port1, values: values?.port1, stopListening });
     (port1 as unknown as Port).unref?.();
-    base.postMessage(message(offer.id, 'offer', offer), [port2] as never);
+    base.postMessage(
+      message(offer.id, 'offer', offer),
+      (values ? [port2, values.port2] : [port2]) as never,
+    );
   }
 
   function heard(data: unknown): void {
@@ -189,14 +197,14 @@ export function expose<WorkerApi = object>(
     const made = offers.get(id);
     if (made === undefined) return;
     if (type === 'accept') accept(made, payload as readonly string[]);
-    else if (type === 'alive') watch(id);
+    else if (type === 'alive') watchLock(id, ending.signal, onExit);
     else if (connection) connection.receive(data);
     else if (type === 'refuse' || type === 'close') end(String(payload));
   }
 
   function accept(made: Made, names: readonly string[]): void {
     if (connection) return;
-    const { offer, port } = made;
+    const { offer, port, values } = made;
     // The connection listens there itself: nothing may be heard twice.
     made.stopListening();
     offers.delete(offer.id);
@@ -206,6 +214,7 @@ export function expose<WorkerApi = object>(
       role: 'host',
       offer,
       port,
+      values,
       base,
       codec,
       functions,
@@ -216,13 +225,6 @@ export function expose<WorkerApi = object>(
     view = asynchronous(connection.side, names);
     connection.side.pump();
     life.resolveReady();
-  }
-
-  /** A browser does not tell when a worker ends; the lock that it holds is free then. */
-  function watch(id: number): void {
-    const { locks } = globalThis.navigator;
-    const { signal } = ending;
-    void locks.request(lockOf(id), { signal }, onExit).catch(() => {});
   }
 
   /** The worker is gone. */
@@ -287,8 +289,4 @@ export function expose<WorkerApi = object>(
     close,
     [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,
   } as Exposed<WorkerApi>;
-}
-
-export function lockOf(id: number): string {
-  return `pointsman.bridge.${id}`;
 }

@@ -1,9 +1,15 @@
-/** Node, and what behaves like it: a worker reaches its host by `parentPort`. */
+/**
+ * Node, and what behaves like it: a worker reaches its host by `parentPort`. A Web Worker of Deno has
+ * none, and reaches it as in a browser. Bun has the `postMessage` of a worker everywhere, so that alone
+ * says nothing.
+ */
 
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
-import { type Port, usePlatform } from './platform.js';
+import { type Port, platform, usePlatform } from './platform.js';
+
+const isWebWorker = 'WorkerGlobalScope' in globalThis;
 
 usePlatform({
-  host: (parentPort as Port | null) ?? undefined,
+  host: (parentPort as Port | null) ?? (isWebWorker ? platform.host : undefined),
   receive: (port) => receiveMessageOnPort(port as unknown as MessagePort),
 });

@@ -8,6 +8,7 @@
  */
 
 import { isTransferred, type Transferred } from './transfer.js';
+import type { RemoteIterable } from './types.js';
 
 const FUNCTION = 0;
 const SIGNAL = 1;
@@ -28,7 +29,9 @@ export interface Calls {
 }
 
 type AnyFunction = (...args: unknown[]) => unknown;
-type AnyIterator = Iterator<unknown, unknown, unknown> | AsyncIterator<unknown, unknown, unknown>;
+export type AnyIterator =
+  | Iterator<unknown, unknown, unknown>
+  | AsyncIterator<unknown, unknown, unknown>;
 
 interface Exported {
   readonly value: object;
@@ -298,7 +301,7 @@ export class References {
       if (method !== 'next') over = true;
       return note(this.#calls.blockOnReference(id, [method, argument]));
     };
-    return {
+    const iterator = {
       next: later('next'),
       return: later('return'),
       throw: later('throw'),
@@ -307,6 +310,8 @@ export class References {
       },
       [Symbol.iterator]: () => ({ next: now('next'), return: now('return') }),
     };
+    remoteIterables.add(iterator);
+    return iterator;
   }
 
   /** A value that moves has come. */
@@ -333,9 +338,15 @@ export class References {
 }
 
 const holders = new WeakMap<AbortSignal, AbortController>();
+const remoteIterables = new WeakSet<object>();
+
+/** Whether it stands for an iterator of another thread. */
+export function isRemoteIterable(value: object): value is RemoteIterable<unknown> {
+  return remoteIterables.has(value);
+}
 
 /** How to iterate over what is neither an array nor another collection that is copied. */
-function iterationOf(value: object): (() => AnyIterator) | undefined {
+export function iterationOf(value: object): (() => AnyIterator) | undefined {
   const source = value as Partial<AsyncIterable<unknown> & Iterable<unknown> & AnyIterator>;
   if (typeof source[Symbol.asyncIterator] === 'function') {
     return () => (source as AsyncIterable<unknown>)[Symbol.asyncIterator]();

@@ -28,6 +28,7 @@ import {
   BLOCKING_CALL,
   CALL,
   CANCEL,
+  ENDED,
   FAILED,
   KIND,
   MOVED,
@@ -37,6 +38,8 @@ import {
   RELEASE,
   RESULT,
   SEND,
+  STOP,
+  TASK,
 } from './frames.js';
 import type { FrameReader, FrameWriter } from './links.js';
 import { bare, timedOut, withCaller } from './outcome.js';
@@ -64,6 +67,8 @@ export interface SideOptions {
   /** What this side exposes, by number, and the schemas of its functions. */
   readonly functions: readonly { readonly name: string; readonly call: AnyFunction }[];
   readonly schemas: ReadonlyMap<string, CompiledCall>;
+  /** What becomes of the frames of a pool. */
+  readonly tasks?: Tasks | undefined;
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
   /** The next message that has come, without a return to the event loop. */
   receive?: (() => boolean) | undefined;
@@ -73,10 +78,21 @@ export interface SideOptions {
   keepAlive(busy: boolean): void;
 }
 
-interface Pending {
+/** Whoever waits for an answer. */
+export interface Pending {
   readonly name: string;
   resolve(value: unknown): void;
   reject(error: unknown): void;
+}
+
+/** The frames of a pool: those of the host for the thread that runs tasks, and the last one for the host. */
+export interface Tasks {
+  /** A task has come. It is answered by {@link Side.answer} or {@link Side.fail}. */
+  take(id: number, target: number, args: readonly unknown[]): void;
+  /** Task `id` shall stop. */
+  stop(id: number, reason: unknown): void;
+  /** What task `id` has answered with is used up: it is over. */
+  ended(id: number): void;
 }
 
 /** Milliseconds that a side works through frames before others of its thread get their turn. */
@@ -120,16 +136,20 @@ export class Side implements Calls {
   #kept = false;
   /** Whether this turn has called a function that returned a promise. */
   #opened = false;
-  /** Whether this turn has answered a caller that blocks, which may call again at once. */
-  #unblocked = false;
+  /** Whether this turn has answered somebody who may have the next call ready at once. */
+  #looks = false;
   #wakeSoon = false;
   /** The event loop will be woken when there is something to read. */
   #sleeping = false;
+  /** Somebody else looks for frames, by {@link pumpIfReady}. */
+  #watched = false;
   /** The ring's promise for that is pending; it outlives a blocking call. */
   #armed = false;
   #pumping = false;
   #waitsForRoom = false;
   #closed: BridgeClosedError | undefined;
+  /** How often it has begun to handle frames: what comes with the same number has come together. */
+  batches = 0;
 
   constructor(options: SideOptions) {
     this.#options = options;
@@ -155,7 +175,7 @@ export class Side implements Calls {
       deliver: () => this.deliver(),
       note: (kind, first, second) => this.#note(kind, first, second),
       refuse: (id, error) => {
-        if (this.#working.delete(id)) this.#fail(id, error);
+        if (this.#working.delete(id)) this.fail(id, error);
       },
       nameOf: (target) => this.#nameOf(target),
       checkOpen: (name) => {
@@ -242,6 +262,33 @@ export class Side implements Calls {
     this.#keepAlive();
     this.#wake();
     this.attend();
+  }
+
+  // --- tasks ---
+
+  /** Hands over a task: a call that the other side carries out when its turn has come. Returns its number. */
+  submit(target: number, args: readonly unknown[], pending: Pending): number {
+    const id = this.#nextId();
+    this.#writeCall(TASK, id, target, args, pending.name);
+    this.#expect(id, pending);
+    return id;
+  }
+
+  /** Nobody waits for this answer any more. The other side learns nothing of it. */
+  forget(id: number): void {
+    this.#pending.delete(id);
+  }
+
+  /** Asks that a task stop. */
+  stop(id: number, reason: unknown): void {
+    if (this.#closed) return;
+    this.#writeError(STOP, id, reason);
+    this.#wake();
+  }
+
+  /** Says that a task is over which has been answered before. */
+  ended(id: number): void {
+    this.#note(ENDED, id, 0);
   }
 
   /** As long as an answer is due, or the other side may call, this thread must not end by itself. */
@@ -343,9 +390,15 @@ export class Side implements Calls {
     return id;
   }
 
-  #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
-    if (this.#closed) throw this.#ended(this.#nameOf(target));
-    const writer = this.#begin(this.#nameOf(target), this.#writer);
+  #writeCall(
+    kind: number,
+    id: number,
+    target: number,
+    args: readonly unknown[],
+    name = this.#nameOf(target),
+  ): void {
+    if (this.#closed) throw this.#ended(name);
+    const writer = this.#begin(name, this.#writer);
     try {
       const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.arguments;
       if (schema) {
@@ -359,7 +412,7 @@ export class Side implements Calls {
       }
       this.#move();
     } catch (error) {
-      throw this.#abandon(error, this.#nameOf(target));
+      throw this.#abandon(error, name);
     }
     this.#end(writer, kind, id, target);
   }
@@ -462,10 +515,31 @@ export class Side implements Calls {
 
   // --- reading ---
 
+  /** Asks the other side to look for the next call so many microseconds before it sleeps. */
+  linger(microseconds: number): void {
+    this.#options.control?.linger(microseconds);
+  }
+
+  /** Whether somebody else looks for frames. Whoever ends that has to {@link attend}. */
+  set watched(watched: boolean) {
+    this.#watched = watched;
+    if (!watched || !this.#sleeping) return;
+    this.#sleeping = false;
+    this.#options.ringReader?.awake();
+  }
+
+  /** Handles the frames that have come; whether there were any. */
+  pumpIfReady(): boolean {
+    if (!this.#in.ready || this.#closed) return false;
+    this.pump();
+    return true;
+  }
+
   /** Sees that frames are handled whenever this thread returns to its event loop. */
   attend(): void {
     const ring = this.#options.ringReader;
-    if (this.#sleeping || this.#pumping || this.#closed || ring === undefined) return;
+    if (this.#sleeping || this.#pumping || this.#closed || this.#watched) return;
+    if (ring === undefined) return;
     if (this.#armed) {
       if (ring.sleepOn()) this.#sleeping = true;
       else queueMicrotask(() => this.pump());
@@ -517,8 +591,9 @@ export class Side implements Calls {
     let told = 0;
     let handled = 0;
     this.#opened = false;
-    this.#unblocked = false;
+    this.#looks = false;
     for (;;) {
+      this.batches++;
       while (this.#handleNext()) {
         const asleep = this.#options.ringWriter?.readerAsleep;
         if ((!asleep && (++handled & 3) !== 0) || !this.#in.ready) continue;
@@ -535,7 +610,7 @@ export class Side implements Calls {
         }
       }
       this.deliver();
-      if (!this.#unblocked || this.#closed || this.#paused || ring === undefined) return false;
+      if (!this.#looks || this.#closed || this.#paused || ring === undefined) return false;
       const linger = this.#options.control?.lingering ?? 0;
       if (linger === 0) return false;
       // Promises do not settle while this thread looks for more; they come back here when they have.
@@ -576,19 +651,29 @@ export class Side implements Calls {
       case ABORT:
         this.references.abort(first, this.#readError());
         break;
+      case TASK: {
+        const args = this.#readArguments(second);
+        this.#looks = true;
+        if (args !== undefined) this.#options.tasks?.take(first, second, args);
+        break;
+      }
+      case STOP:
+        this.#options.tasks?.stop(first, this.#readError());
+        break;
       default:
         this.#in.release();
         if (kind === CANCEL) this.#working.delete(first);
         else if (kind === RELEASE) {
           this.references.released(first, second);
           this.#keepAlive();
-        } else if (kind === PING) this.#note(PONG, first, 0);
+        } else if (kind === ENDED) this.#options.tasks?.ended(first);
+        else if (kind === PING) this.#note(PONG, first, 0);
         else if (kind === PONG) this.#blocking?.ponged(first);
     }
     return true;
   }
 
-  #readArguments(target: number): readonly unknown[] {
+  #decodeArguments(target: number): readonly unknown[] {
     const reader = this.#reader;
     const schema = target >= REFERENCE ? undefined : this.#mine[target]?.arguments;
     if (schema) return schema.read(reader);
@@ -600,36 +685,51 @@ export class Side implements Calls {
     return args;
   }
 
-  #readResult(target: number): unknown {
+  #decodeResult(target: number): unknown {
     const reader = this.#reader;
     const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.result;
-    return this.#read(() =>
-      schema ? schema.read(reader) : readValue(reader, this.#decoder, this.references),
-    );
+    return schema ? schema.read(reader) : readValue(reader, this.#decoder, this.references);
+  }
+
+  #readArguments(target: number): readonly unknown[] | undefined {
+    try {
+      return this.#decodeArguments(target);
+    } catch (error) {
+      this.#break(error);
+    } finally {
+      this.#release();
+    }
+  }
+
+  #readResult(target: number): unknown {
+    try {
+      return this.#decodeResult(target);
+    } catch (error) {
+      this.#break(error);
+    } finally {
+      this.#release();
+    }
   }
 
   #readError(): unknown {
-    return this.#read(() => readValue(this.#reader, this.#errorDecoder, this.references));
+    try {
+      return readValue(this.#reader, this.#errorDecoder, this.references);
+    } catch (error) {
+      this.#break(error);
+    } finally {
+      this.#release();
+    }
   }
 
-  /**
-   * Reads the frame's payload and gives the frame back. One that cannot be read ends the bridge: what it
-   * should have taught the codec is missing from then on.
-   */
-  #read<Value>(read: () => Value): Value | undefined {
-    let value: Value | undefined;
-    let problem: unknown;
-    try {
-      value = read();
-    } catch (error) {
-      problem = error ?? new Error('nothing was thrown');
-    }
+  #release(): void {
     this.references.received();
     this.#in.release();
-    if (problem !== undefined) {
-      this.#options.broken(`a message cannot be read: ${(problem as Error).message ?? problem}`);
-    }
-    return value;
+  }
+
+  /** A frame that cannot be read ends the bridge: what it should have taught the codec is missing. */
+  #break(error: unknown): void {
+    const said = error instanceof Error ? error.message : String(error);
+    this.#options.broken(`a message cannot be read: ${said}`);
   }
 
   #answered(id: number, value: unknown, failed: boolean): void {
@@ -643,7 +743,7 @@ export class Side implements Calls {
   }
 
   #serve(kind: number, id: number, target: number): void {
-    const args = this.#read(() => this.#readArguments(target));
+    const args = this.#readArguments(target);
     if (args === undefined) return;
     let result: unknown;
     let settlesLater = false;
@@ -658,11 +758,11 @@ export class Side implements Calls {
     } catch (error) {
       // As from a listener: the caller has asked for no answer.
       if (kind === SEND) void Promise.reject(error);
-      else this.#fail(id, error);
+      else this.fail(id, error);
       return;
     }
     if (!settlesLater) {
-      if (kind === BLOCKING_CALL) this.#unblocked = true;
+      if (kind === BLOCKING_CALL) this.#looks = true;
       if (kind !== SEND) this.#respond(kind, id, target, result);
       return;
     }
@@ -675,24 +775,29 @@ export class Side implements Calls {
       (value) => {
         if (!this.#working.delete(id) || this.#closed) return;
         this.#respond(kind, id, target, value);
-        this.#answeredLater();
+        this.answeredLater();
       },
       (error) => {
         if (!this.#working.delete(id) || this.#closed) return;
-        this.#fail(id, error);
-        this.#answeredLater();
+        this.fail(id, error);
+        this.answeredLater();
       },
     );
   }
 
-  /** The caller may have its next call ready as soon as it has this answer. */
-  #answeredLater(): void {
+  /** An answer was given in a turn of its own. Whoever has it may have the next call ready at once. */
+  answeredLater(): void {
     this.#wake();
     if ((this.#options.control?.lingering ?? 0) > 0) queueMicrotask(() => this.pump());
   }
 
   #servedName(target: number): string {
     return this.#options.functions[target]?.name ?? 'a callback';
+  }
+
+  /** Answers a task. */
+  answer(id: number, target: number, result: unknown): void {
+    this.#respond(TASK, id, target, result);
   }
 
   #respond(kind: number, id: number, target: number, result: unknown): void {
@@ -715,13 +820,14 @@ export class Side implements Calls {
       }
       this.#move();
     } catch (error) {
-      this.#fail(id, this.#abandon(error, name));
+      this.fail(id, this.#abandon(error, name));
       return;
     }
     this.#end(writer, RESULT, id, target);
   }
 
-  #fail(id: number, error: unknown): void {
+  /** Answers that a call, or a task, has failed. */
+  fail(id: number, error: unknown): void {
     if (!this.#closed) this.#writeError(FAILED, id, error);
   }
 
@@ -739,7 +845,7 @@ export class Side implements Calls {
     if (this.#closed) return;
     this.#closed = new BridgeClosedError(reason, '');
     this.#options.control?.close();
-    for (const { name, reject } of this.#pending.values()) reject(this.#ended(name));
+    for (const pending of this.#pending.values()) pending.reject(this.#ended(pending.name));
     this.#pending.clear();
     this.#working.clear();
     this.references.close();

@@ -1,7 +1,7 @@
 /** Values that move: they are gone where they came from, and work where they arrive. */
 import { describe, expect, test } from 'vitest';
 import { pattern } from '../../../tests/bridge/pattern.js';
-import { bridged, inNode, until } from '../../../tests/bridge/threads.js';
+import { bridged, inNode, type Tools, until } from '../../../tests/bridge/threads.js';
 import { transfer } from './index.js';
 
 function makeApi() {
@@ -104,6 +104,58 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
     });
     expect(results).toEqual([true, [5_000, 6_000, 7, 8_000], 'named']);
     expect(made.map(({ byteLength }) => byteLength)).toEqual([0, 0, 0, 0]);
+  });
+
+  test('results that move are not mistaken for each other', async () => {
+    const { run } = await bridged(makeApi().api, { transport });
+    // Where no message reaches a thread that blocks, none may be due then.
+    const wrong = await run(async ({ host }, blocks) => {
+      const wrong: number[][] = [];
+      for (let n = 1; n <= 300; n++) {
+        const calls = [host.async.make(n), host.async.makeLater(n + 1), host.async.make(n + 2)];
+        // The next call meets those before it in all stages.
+        if (n % 3 > 0) await calls[n % 2];
+        const last = blocks ? host.make(n + 3) : await host.async.make(n + 3);
+        const sizes = [...(await Promise.all(calls)), last].map(({ byteLength }) => byteLength - n);
+        if (String(sizes) !== '0,1,2,3') wrong.push(sizes);
+      }
+      return wrong;
+    }, blocks && inNode);
+    expect(wrong).toEqual([]);
+  });
+
+  test('what moves arrives although the bridge is closed right after', async () => {
+    const sizes: number[] = [];
+    const take = (buffer: ArrayBuffer) => void sizes.push(buffer.byteLength);
+    const serve = ({ kept }: Tools) => {
+      const taken: number[] = [];
+      kept.taken = taken;
+      return { take: (buffer: ArrayBuffer) => void taken.push(buffer.byteLength) };
+    };
+    const expected = Array.from({ length: 20 }, (_, n) => n);
+
+    const up = await bridged({ take }, { transport });
+    await up.run(({ host, bridge: { transfer } }) => {
+      for (let n = 0; n < 20; n++) {
+        const buffer = new ArrayBuffer(n);
+        host.send.take(transfer(buffer, [buffer]));
+      }
+      host.close();
+    });
+    await up.bridge.closed;
+    expect(sizes).toEqual(expected);
+
+    const down = await bridged({}, { transport, serve });
+    for (const n of expected) {
+      const buffer = new ArrayBuffer(n);
+      down.bridge.worker.take(transfer(buffer, [buffer])).catch(() => {});
+    }
+    down.bridge.close();
+    const taken = await down.run(async ({ host, kept }) => {
+      await host.closed;
+      return kept.taken;
+    });
+    expect(taken).toEqual(expected);
   });
 
   test('a port as a result', async () => {

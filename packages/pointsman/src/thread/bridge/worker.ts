@@ -16,8 +16,8 @@ import {
 } from './connection.js';
 import { BridgeStateError } from './errors.js';
 import { soon } from './event-loop.js';
-import { lockOf } from './host.js';
 import { Life } from './life.js';
+import { holdLock } from './lock.js';
 import { listen, type Port, platform } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
 import type { Host } from './types.js';
@@ -104,6 +104,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       role: 'worker',
       offer,
       port: offer.port,
+      values: offer.values,
       base: host,
       codec,
       functions,
@@ -111,9 +112,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       ended: end,
     });
     // A thread that blocks could not do it later.
-    if (platform.receive === undefined)
-      void holdLock(offer.id, connection, life.closed).then(begin);
-    else begin();
+    if (platform.receive !== undefined) begin();
+    else void holdLock(offer.id, life.closed, () => connection?.post('alive')).then(begin);
   }
 
   function begin(): void {
@@ -137,25 +137,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     }),
   );
   return view as Host<Api>;
-}
-
-/**
- * As long as the bridge is open and this thread lives it holds a lock, so that the host learns when it
- * does not. Resolves when it has the lock, or cannot have it.
- */
-function holdLock(id: number, connection: Connection, closed: Promise<string>): Promise<void> {
-  return new Promise((resolve) => {
-    const locks = globalThis.navigator?.locks;
-    if (locks === undefined) resolve();
-    locks
-      ?.request(lockOf(id), () => {
-        connection.post('alive');
-        resolve();
-        // A turn later: the message that the bridge is closed comes first.
-        return closed.then(() => new Promise<void>(soon));
-      })
-      .catch(() => resolve());
-  });
 }
 
 /** Says what to do about a call that comes too early. */

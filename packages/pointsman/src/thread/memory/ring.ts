@@ -118,7 +118,8 @@ export class RingWriter {
   begin(writer: Writer): void {
     const { memory, data, capacity } = this.#place;
     let at = this.#tail & this.#mask;
-    if (at > RESTART && this.#room() === capacity) {
+    // Not within a burst: to look whether the reader is there costs a cache line.
+    if (at > RESTART && !this.#hasNews && this.#room() === capacity) {
       this.#pad(capacity - at);
       at = 0;
     }

@@ -1,0 +1,125 @@
+/**
+ * What a host and one of its threads say of each task without a message: a word that the thread claims
+ * before it runs the task, and times.
+ *
+ * Invariant: of a task that was handed over, either the thread claims it or the host takes it back, never
+ * both: whoever exchanges the word first. A task that is not claimed has had no effect. So the host may
+ * cancel it, give it to another thread, or end the thread without touching it.
+ *
+ * Both sides count the tasks that go through the ring; the count names the slot. A slot is used again
+ * when a later task has ended, since tasks are taken in order.
+ */
+
+/** A power of two. */
+export const SLOTS = 512;
+const MASK = SLOTS - 1;
+
+const FREE = 0;
+const WAITING = 1;
+const RUNNING = 2;
+const WITHDRAWN = 3;
+const ABORTED = 4;
+const TIMED_OUT = 5;
+
+/** Numbers per slot: when the task must have ended, when it has begun, when it has ended. */
+const DEADLINE = 0;
+const BEGUN = 1;
+const ENDED = 2;
+const TIMES = 3;
+
+const bytes = 4 * SLOTS + 8 * SLOTS * TIMES;
+
+const { timeOrigin } = performance;
+
+/** Milliseconds, on a clock that all threads share. */
+export function now(): number {
+  return timeOrigin + performance.now();
+}
+
+/** Why a running task shall stop; undefined if it may go on. */
+export type Stop = 'aborted' | 'timed out' | undefined;
+
+export class Claims {
+  readonly buffer: SharedArrayBuffer | ArrayBuffer;
+  /** Whether the other side sees what this one writes. */
+  readonly shared: boolean;
+  readonly #words: Int32Array;
+  readonly #times: Float64Array;
+
+  /** Without a buffer, new memory; it is this side's alone where memory cannot be shared. */
+  constructor(buffer?: SharedArrayBuffer) {
+    const canShare = typeof SharedArrayBuffer === 'function';
+    this.buffer = buffer ?? (canShare ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes));
+    this.shared = canShare && this.buffer instanceof SharedArrayBuffer;
+    this.#words = new Int32Array(this.buffer, 0, SLOTS);
+    this.#times = new Float64Array(this.buffer, 4 * SLOTS);
+  }
+
+  // --- the host's ---
+
+  /** The task of this number may be claimed. `deadline` is 0 if it has none. */
+  offer(number: number, deadline: number): void {
+    const slot = number & MASK;
+    this.#times[slot * TIMES + DEADLINE] = deadline;
+    // What cannot be taken back is as good as claimed.
+    this.#words[slot] = this.shared ? WAITING : RUNNING;
+  }
+
+  /** Takes a task back; whether it was not claimed yet. */
+  withdraw(number: number): boolean {
+    if (!this.shared) return false;
+    return Atomics.compareExchange(this.#words, number & MASK, WAITING, WITHDRAWN) === WAITING;
+  }
+
+  /** Tells the task, which runs, that it shall stop. */
+  stop(number: number, stop: Stop): void {
+    const word = stop === 'timed out' ? TIMED_OUT : ABORTED;
+    Atomics.compareExchange(this.#words, number & MASK, RUNNING, word);
+  }
+
+  /** Milliseconds that the task has run; undefined if it has not ended, or nobody knows. */
+  runTime(number: number): number | undefined {
+    if (!this.shared || this.#words[number & MASK] !== FREE) return undefined;
+    const slot = (number & MASK) * TIMES;
+    return (this.#times[slot + ENDED] as number) - (this.#times[slot + BEGUN] as number);
+  }
+
+  /** When the task has begun. */
+  begunAt(number: number): number | undefined {
+    return this.shared ? this.#times[(number & MASK) * TIMES + BEGUN] : undefined;
+  }
+
+  // --- the thread's ---
+
+  /** Takes the task of this number for itself, unless the host has taken it back. */
+  claim(number: number): boolean {
+    if (!this.shared) {
+      this.#words[number & MASK] = RUNNING;
+      return true;
+    }
+    return Atomics.compareExchange(this.#words, number & MASK, WAITING, RUNNING) === WAITING;
+  }
+
+  /** When the task must have ended; 0 if it need not. */
+  deadline(number: number): number {
+    return this.#times[(number & MASK) * TIMES + DEADLINE] as number;
+  }
+
+  begin(number: number, at: number): void {
+    this.#times[(number & MASK) * TIMES + BEGUN] = at;
+  }
+
+  /** Returns how many milliseconds it has taken. */
+  end(number: number, at: number): number {
+    const slot = number & MASK;
+    this.#times[slot * TIMES + ENDED] = at;
+    this.#words[slot] = FREE;
+    return at - (this.#times[slot * TIMES + BEGUN] as number);
+  }
+
+  /** Whether the task, which runs, shall stop. */
+  stopOf(number: number): Stop {
+    const word = Atomics.load(this.#words, number & MASK);
+    return word === ABORTED ? 'aborted' : word === TIMED_OUT ? 'timed out' : undefined;
+  }
+}

@@ -1,0 +1,26 @@
+/** The errors of the pool. What a task itself throws arrives as it was thrown. */
+
+/** The pool is closed: the task was not begun, or was ended with the pool. */
+export class PoolClosedError extends Error {
+  override readonly name = 'PoolClosedError';
+}
+
+/** As many tasks wait as may wait, and this one was refused or had to make room. */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+}
+
+/**
+ * The thread that ran the task has ended before the task did: it exited, ran out of memory or was killed
+ * with the task that it ran. `cause` is what the runtime says about it.
+ */
+export class ThreadEndedError extends Error {
+  override readonly name = 'ThreadEndedError';
+  /** What the thread has exited with, where the runtime tells. */
+  readonly exitCode: number | undefined;
+
+  constructor(message: string, exitCode?: number, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}

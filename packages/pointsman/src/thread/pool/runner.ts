@@ -1,0 +1,262 @@
+/**
+ * The side of a pool's thread: runs the tasks that come, one at a time, in the order in which they came.
+ *
+ * Invariant: no task runs that was not claimed, and none is claimed before the one before it is over.
+ *
+ * Cost of an empty task, beside its two frames: one exchange of a word and two readings of the clock.
+ */
+
+import { TimeoutError } from '../../task/errors.js';
+import { soon } from '../bridge/event-loop.js';
+import { type AnyIterator, iterationOf } from '../bridge/references.js';
+import type { AnyFunction, Side, Tasks } from '../bridge/side.js';
+import { isForeign } from '../memory/codec/value.js';
+import { type Claims, now } from './claims.js';
+import { enter, Running } from './context.js';
+import { rebuild } from './inline-rebuild.js';
+import { EXTENDED, type Extras } from './protocol.js';
+
+/** The host is told of a task that has taken so many milliseconds before the next is begun. */
+const PROMPT = 0.1;
+/** Milliseconds between looks at the heap. */
+const HEAP_INTERVAL = 50;
+
+interface Waiting {
+  readonly id: number;
+  readonly number: number;
+  readonly target: number;
+  readonly args: readonly unknown[];
+}
+
+export interface Runnable {
+  readonly name: string;
+  readonly call: AnyFunction;
+}
+
+export interface RunnerOptions {
+  readonly claims: Claims;
+  readonly functions: readonly Runnable[];
+  /** Says whether this thread should be replaced; asked now and then. */
+  readonly isSpent: () => boolean;
+  /** Asks the host to replace this thread. */
+  readonly retire: () => void;
+}
+
+export class Runner implements Tasks {
+  side!: Side;
+  readonly #options: RunnerOptions;
+  readonly #claims: Claims;
+  readonly #inline = new Map<number, AnyFunction>();
+  #waiting: Waiting[] = [];
+  #current: Running | undefined;
+  #taken = 0;
+  #looked = 0;
+  #retired = false;
+  /** When the last task has ended, and in which batch of frames. */
+  #endedAt = 0;
+  #batch = 0;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#claims = options.claims;
+  }
+
+  take(id: number, target: number, args: readonly unknown[]): void {
+    const number = this.#taken++;
+    if (this.#current === undefined) this.#run(id, number, target, args);
+    else this.#waiting.push({ id, number, target, args });
+  }
+
+  stop(id: number, reason: unknown): void {
+    if (this.#current?.id === id) this.#current.stop(reason);
+  }
+
+  ended(): void {}
+
+  /** Something has failed that nobody waits for. What runs may be to blame, and cannot be trusted. */
+  failed(error: unknown): void {
+    const current = this.#current;
+    this.#retire();
+    if (current === undefined) {
+      console.error(error);
+      return;
+    }
+    this.#finish(current, error, true);
+    this.#next();
+  }
+
+  #retire(): void {
+    if (this.#retired) return;
+    this.#retired = true;
+    this.#options.retire();
+  }
+
+  #run(id: number, number: number, target: number, given: readonly unknown[]): void {
+    const claims = this.#claims;
+    if (!claims.claim(number)) return;
+    // Between tasks that come together no time passes, and reading the clock takes as long as a small one.
+    const begun = this.#batch === this.side.batches ? this.#endedAt : now();
+    claims.begin(number, begun);
+    const deadline = claims.deadline(number);
+    let call: AnyFunction;
+    let args = given;
+    let running: Running;
+    if (target < EXTENDED) {
+      const { name, call: known } = this.#options.functions[target] as Runnable;
+      call = known;
+      running = new Running(id, number, name, undefined, claims);
+    } else {
+      const extras = given[0] as Extras;
+      args = (extras.moved ? given[1] : given.slice(1)) as readonly unknown[];
+      const known = this.#options.functions[target - EXTENDED];
+      const name = extras.inline === undefined ? (known as Runnable).name : 'inline';
+      running = new Running(id, number, name, this.#progress(extras), claims);
+      try {
+        call = extras.inline === undefined ? (known as Runnable).call : this.#define(extras);
+      } catch (error) {
+        this.#current = running;
+        this.#finish(running, error, true);
+        return;
+      }
+    }
+    this.#current = running;
+    enter(running);
+    if (deadline !== 0 && begun > deadline) {
+      this.#finish(running, new TimeoutError(`${running.name}() was not begun in time`), true);
+      return;
+    }
+    let result: unknown;
+    try {
+      result = call(...args);
+    } catch (error) {
+      this.#finish(running, error, true);
+      return;
+    }
+    if (isThenable(result)) this.#await(running, result);
+    else this.#settle(running, result);
+  }
+
+  #progress({ progress }: Extras): ((value: unknown) => void) | undefined {
+    if (progress === undefined) return undefined;
+    return (value) => {
+      const heard = progress(value) as unknown as Promise<void>;
+      heard.catch(() => {});
+      // A loop that keeps the event loop waiting would tell only at its end.
+      this.side.deliver();
+    };
+  }
+
+  #define({ inline, define }: Extras): AnyFunction {
+    if (define) {
+      this.#inline.set(
+        inline as number,
+        rebuild(define.source, define.names, define.values) as AnyFunction,
+      );
+    }
+    return this.#inline.get(inline as number) as AnyFunction;
+  }
+
+  #await(running: Running, promise: PromiseLike<unknown>): void {
+    const later = (deal: () => void) => {
+      // A failure elsewhere may have ended it.
+      if (this.#current !== running) return;
+      deal();
+      this.#next();
+    };
+    Promise.resolve(promise).then(
+      (value) => later(() => this.#settle(running, value)),
+      (error) => later(() => this.#finish(running, error, true)),
+    );
+  }
+
+  /** The task has its result, which may have to be iterated over. */
+  #settle(running: Running, result: unknown): void {
+    const iterate = isForeign(result) ? iterationOf(result) : undefined;
+    if (iterate === undefined) {
+      this.#finish(running, result, false);
+      return;
+    }
+    const stream = new Streaming(iterate(), () => {
+      if (this.#current !== running) return;
+      this.#leave(running);
+      this.side.ended(running.id);
+      this.#next();
+    });
+    this.side.answer(running.id, 0, stream);
+  }
+
+  #finish(running: Running, value: unknown, failed: boolean): void {
+    const took = this.#leave(running);
+    if (failed) this.side.fail(running.id, value);
+    else this.side.answer(running.id, 0, value);
+    if (took > PROMPT) this.side.deliver();
+  }
+
+  /** The task is over. Returns how many milliseconds it has taken. */
+  #leave(running: Running): number {
+    const ended = now();
+    this.#endedAt = ended;
+    this.#batch = this.side.batches;
+    const took = this.#claims.end(running.number, ended);
+    this.#current = undefined;
+    enter(undefined);
+    if (ended - this.#looked > HEAP_INTERVAL) {
+      this.#looked = ended;
+      if (this.#options.isSpent()) this.#retire();
+    }
+    return took;
+  }
+
+  /** In a turn of its own: those that have come meanwhile. */
+  #next(): void {
+    while (this.#current === undefined && this.#waiting.length > 0) {
+      const { id, number, target, args } = this.#waiting.shift() as Waiting;
+      this.#run(id, number, target, args);
+    }
+    this.side.answeredLater();
+  }
+}
+
+/** What a task returned to be iterated over; tells when that is over, and the reader knows. */
+class Streaming implements AsyncIterator<unknown> {
+  readonly #source: AnyIterator;
+  readonly #over: () => void;
+
+  constructor(source: AnyIterator, over: () => void) {
+    this.#source = source;
+    this.#over = over;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
+    return this.#step(() => this.#source.next(value));
+  }
+
+  return(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
+    return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
+  }
+
+  async #step(
+    step: () => IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>>,
+  ): Promise<IteratorResult<unknown, unknown>> {
+    try {
+      const result = await step();
+      if (result.done) soon(this.#over);
+      return result;
+    } catch (error) {
+      soon(this.#over);
+      throw error;
+    }
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}

@@ -1,0 +1,378 @@
+/**
+ * One thread of a pool, as the host sees it: which tasks it has, how many it may have, and its end.
+ *
+ * Invariants:
+ * - Tasks are handed over in order and run one at a time, so what has not been claimed can be taken back
+ *   at any time, and what has been claimed is one task.
+ * - A thread is ended only for the task that it runs: all others have been taken back before.
+ *
+ * How far ahead: as many tasks as take about a millisecond, as measured. More would keep urgent tasks
+ * waiting, and fewer would make it wait for the host, whose wake-up takes up to a tenth of that.
+ */
+
+import { invalid } from '../../task/errors.js';
+import {
+  Connection,
+  memoryFor,
+  message,
+  messageOf,
+  type Offer,
+  workerHasEnded,
+} from '../bridge/connection.js';
+import { watchLock } from '../bridge/lock.js';
+import { listen, type Port } from '../bridge/platform.js';
+import type { Side } from '../bridge/side.js';
+import { transfer } from '../bridge/transfer.js';
+import { structured } from '../memory/codec/structured.js';
+import { Claims, now, SLOTS, type Stop } from './claims.js';
+import { ThreadEndedError } from './errors.js';
+import type { PoolWorker } from './platform.js';
+import { EXTENDED, type Extras, type Setup } from './protocol.js';
+import { isStream, Stream } from './stream.js';
+import type { Task } from './task.js';
+
+/** Milliseconds of work that a thread may have ahead. */
+const AHEAD = 1;
+const MOST_AHEAD = 256;
+/** One that runs and one that waits: so no thread has to wait for the host between two tasks. */
+const LEAST_AHEAD = 2;
+
+const CAPACITY = 1 << 20;
+const LIMIT = 1 << 30;
+
+/** What a thread tells its pool. */
+export interface ThreadOwner {
+  /** It can be given tasks. */
+  ready(thread: Thread): void;
+  /** A task is over, and `runTime` and `queueWait` were milliseconds. */
+  finished(thread: Thread, task: Task, failed: boolean): void;
+  /** These tasks, which were not begun, need another thread. */
+  returned(tasks: readonly Task[]): void;
+  /** It has ended. */
+  lost(thread: Thread, error: unknown): void;
+  /** It should be replaced. */
+  retire(thread: Thread): void;
+}
+
+const codec = structured();
+
+export class Thread {
+  readonly startedAt = now();
+  /** Tasks that it has. */
+  outstanding = 0;
+  /** Tasks that it has run. */
+  completed = 0;
+  /** It gets no more tasks, and ends when it has none. */
+  retiring = false;
+  /** Its pool has asked it to end. */
+  isEnding = false;
+  /** Whether it had tasks since somebody last asked. */
+  wasUsed = true;
+  /** How many it may have. */
+  depth: number;
+  readonly #owner: ThreadOwner;
+  readonly #worker: PoolWorker;
+  readonly #grace: number;
+  readonly #claims = new Claims();
+  readonly #port: MessagePort;
+  readonly #offer: Offer;
+  readonly #stopListening: (() => void)[] = [];
+  readonly #ended = new AbortController();
+  #connection: Connection | undefined;
+  #targets = new Map<string, number>();
+  readonly #defined = new Set<number>();
+  /** By number, from the oldest on. */
+  readonly #tasks: (Task | undefined)[] = new Array(SLOTS).fill(undefined);
+  #oldest = 0;
+  #sent = 0;
+  readonly #streams = new Map<number, Task>();
+  /** Milliseconds, of the last tasks. */
+  #runTime = Number.NaN;
+  #over = false;
+
+  constructor(owner: ThreadOwner, worker: PoolWorker, setup: Setup, grace: number) {
+    this.#owner = owner;
+    this.#worker = worker;
+    // What cannot be taken back is not handed over ahead.
+    this.depth = this.#claims.shared ? LEAST_AHEAD : 1;
+    this.#grace = grace;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    const transport = this.#claims.shared ? 'ring' : 'port/port';
+    this.#offer = {
+      id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+      transport,
+      memory: memoryFor(transport, CAPACITY),
+      port: port2,
+      names: [],
+      codec: codec.name,
+      limit: LIMIT,
+      patience: 10_000,
+      spin: false,
+    };
+    const port = port1 as unknown as Port;
+    this.#stopListening.push(listen(port, (data) => this.#heard(data)));
+    port.unref?.();
+    this.#watch(worker);
+    const { buffer, shared } = this.#claims;
+    const claims = shared ? buffer : undefined;
+    worker.postMessage(message(this.#offer.id, 'setup', { ...setup, offer: this.#offer, claims }), [
+      port2,
+    ] as never);
+  }
+
+  /** Whether it has ever been able to run tasks. */
+  get wasReady(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  get ready(): boolean {
+    return this.wasReady && !this.#over;
+  }
+
+  /** Whether it may be given another task. */
+  get hasRoom(): boolean {
+    return this.outstanding < this.depth && this.#sent - this.#oldest < SLOTS - 1;
+  }
+
+  get side(): Side | undefined {
+    return this.#connection?.side;
+  }
+
+  // --- the beginning and the end ---
+
+  #watch(worker: PoolWorker): void {
+    const lose = (why: string, cause?: unknown, exitCode?: number) =>
+      this.#lose(why, cause, exitCode);
+    let cause: unknown;
+    const onError = (error: unknown) => {
+      cause = error;
+      // In a browser nothing else tells.
+      if (!worker.on) {
+        const said = (error as { message?: string }).message;
+        if (!this.ready) lose('could not be loaded', new Error(said ?? 'the script was not found'));
+      }
+    };
+    const onExit = (code: number) =>
+      lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
+    if (worker.on) {
+      worker.on('error', onError as never);
+      worker.on('exit', onExit as never);
+    } else {
+      worker.addEventListener?.('error', onError as never);
+    }
+  }
+
+  #heard(data: unknown): void {
+    const received = messageOf(data);
+    if (received?.[1] !== this.#offer.id) return;
+    const [, id, type, payload] = received;
+    if (type === 'accept') this.#accept(payload as readonly string[]);
+    else if (type === 'refuse') this.#lose('could not be loaded', payload);
+    else if (type === 'retire') this.#owner.retire(this);
+    else if (type === 'alive') watchLock(id, this.#ended.signal, () => this.#lose('has ended'));
+  }
+
+  #accept(names: readonly string[]): void {
+    this.#connection = new Connection({
+      role: 'host',
+      offer: this.#offer,
+      port: this.#port,
+      base: this.#worker,
+      codec,
+      functions: [],
+      schemas: new Map(),
+      tasks: {
+        take: () => {},
+        stop: () => {},
+        ended: (id) => this.#streamEnded(id),
+      },
+      ended: (reason) => this.#lose(reason),
+    });
+    this.#targets = new Map(names.map((name, target) => [name, target]));
+    this.#connection.side.pump();
+    this.#owner.ready(this);
+  }
+
+  /** Keeps the program alive, or not. */
+  hold(held: boolean): void {
+    this.#worker[held ? 'ref' : 'unref']?.();
+  }
+
+  /** Ends it. What it has is dealt with as if it had ended by itself. */
+  async end(why: string): Promise<void> {
+    this.isEnding = true;
+    const exited = this.#worker.terminate();
+    this.#lose(why);
+    await exited;
+  }
+
+  #lose(why: string, cause?: unknown, exitCode?: number): void {
+    if (this.#over) return;
+    const connection = this.#connection;
+    // What it has said before is heard still.
+    connection?.side.drain();
+    if (this.#over) return;
+    this.#over = true;
+    const unbegun = this.takeBack(SLOTS);
+    const options = cause === undefined ? undefined : { cause };
+    for (const task of this.tasks()) {
+      const message = `the thread that ran ${task.name}() ${why}`;
+      const error = new ThreadEndedError(message, exitCode, options);
+      connection?.side.forget(task.id);
+      this.#drop(task);
+      task.settle(error, true);
+      task.stream?.fail(error);
+      this.#owner.finished(this, task, true);
+    }
+    this.#ended.abort();
+    for (const stop of this.#stopListening) stop();
+    if (connection) connection.otherHasEnded(workerHasEnded);
+    else this.#port.close();
+    this.#worker.terminate();
+    this.#owner.lost(this, cause ?? new ThreadEndedError(`a thread ${why}`, exitCode));
+    this.#owner.returned(unbegun);
+  }
+
+  /** Those that it has, the oldest first. */
+  *tasks(): Iterable<Task> {
+    for (let number = this.#oldest; number < this.#sent; number++) {
+      const task = this.#tasks[number & (SLOTS - 1)];
+      if (task !== undefined) yield task;
+    }
+  }
+
+  // --- tasks ---
+
+  /** Hands a task over. Throws if there is no such function, or it cannot be put in bytes; then nothing has happened. */
+  submit(task: Task): void {
+    const { side } = this.#connection as Connection;
+    const target = this.#targets.get(task.name);
+    if (target === undefined && task.wishes?.inline === undefined) throw this.#unknown(task.name);
+    const number = this.#sent;
+    this.#claims.offer(number, task.deadline);
+    task.thread = this;
+    task.number = number;
+    const { wishes } = task;
+    task.id =
+      wishes === undefined
+        ? side.submit(target as number, task.args, task)
+        : side.submit(EXTENDED + (target ?? 0), this.#extended(task), task);
+    this.#tasks[number & (SLOTS - 1)] = task;
+    this.#sent = number + 1;
+    this.outstanding++;
+    this.wasUsed = true;
+  }
+
+  #unknown(name: string): Error {
+    const names = [...this.#targets.keys()].join(', ');
+    const expected = names === '' ? 'that of a function, but there is none' : `one of ${names}`;
+    return invalid('name', name, expected);
+  }
+
+  #extended({ wishes, args }: Task): readonly unknown[] {
+    const { inline, transfer: list = [], progress } = wishes ?? {};
+    const define = inline !== undefined && !this.#defined.has(inline.id) ? inline : undefined;
+    const extras: Extras = {
+      progress,
+      moved: list.length > 0 ? true : undefined,
+      inline: inline?.id,
+      define: define && { source: define.source, names: define.names, values: define.values },
+    };
+    if (define) this.#defined.add(define.id);
+    return list.length > 0 ? [extras, transfer(args, list)] : [extras, ...args];
+  }
+
+  /** The thread's answer to a task. */
+  answered(task: Task, value: unknown, failed: boolean): void {
+    if (!failed && isStream(value)) {
+      this.#streams.set(task.id, task);
+      task.stream = new Stream(value);
+      const { release } = task;
+      // It can still be aborted.
+      task.release = undefined;
+      task.settle(task.stream, false);
+      task.release = release;
+      return;
+    }
+    this.#finish(task, value, failed);
+  }
+
+  #streamEnded(id: number): void {
+    const task = this.#streams.get(id);
+    if (task === undefined) return;
+    this.#streams.delete(id);
+    task.release?.();
+    this.#finish(task, undefined, false);
+  }
+
+  #finish(task: Task, value: unknown, failed: boolean): void {
+    this.#drop(task);
+    this.#oldest = task.number + 1;
+    this.completed++;
+    const runTime = this.#claims.runTime(task.number);
+    if (runTime !== undefined) {
+      const last = this.#runTime;
+      this.#runTime = last > 0 ? last + (runTime - last) / 4 : runTime;
+      this.depth = Math.max(LEAST_AHEAD, Math.min(MOST_AHEAD, AHEAD / this.#runTime)) | 0;
+    }
+    task.settle(value, failed);
+    this.#owner.finished(this, task, failed);
+  }
+
+  /** It has this task no more. */
+  #drop(task: Task): void {
+    this.#tasks[task.number & (SLOTS - 1)] = undefined;
+    this.outstanding--;
+    clearTimeout(task.killTimer);
+  }
+
+  runTimeOf(task: Task): number | undefined {
+    return this.#claims.runTime(task.number);
+  }
+
+  begunAt(task: Task): number | undefined {
+    return this.#claims.begunAt(task.number);
+  }
+
+  /** Takes a task back that was not begun; whether it was not. */
+  withdraw(task: Task): boolean {
+    if (!this.#claims.withdraw(task.number)) return false;
+    this.#connection?.side.forget(task.id);
+    this.#drop(task);
+    return true;
+  }
+
+  /**
+   * Takes back what was not begun, the last first: at most so many, and only what is less urgent than
+   * `priority`. What moves something stays, since it could not be handed over again.
+   */
+  takeBack(most: number, priority = Number.POSITIVE_INFINITY): Task[] {
+    const back: Task[] = [];
+    for (let number = this.#sent - 1; number >= this.#oldest && back.length < most; number--) {
+      const task = this.#tasks[number & (SLOTS - 1)];
+      if (task === undefined || task.moves || task.priority >= priority) continue;
+      if (!this.withdraw(task)) break;
+      task.thread = undefined;
+      back.push(task);
+    }
+    return back;
+  }
+
+  /** Asks a task that runs to stop, and sees that it does. */
+  stop(task: Task, stop: Stop, reason: unknown): void {
+    this.#claims.stop(task.number, stop);
+    this.#connection?.side.stop(task.id, reason);
+    task.killTimer = setTimeout(() => this.#kill(task), this.#grace);
+  }
+
+  /** The task has not stopped. Nothing else may be lost with it. */
+  #kill(task: Task): void {
+    const back = this.takeBack(SLOTS);
+    // Its answer may be there, and not be read yet.
+    this.#connection?.side.drain();
+    const isOver = this.#tasks[task.number & (SLOTS - 1)] !== task;
+    if (!isOver) void this.end('was ended, as the task did not stop when it was aborted');
+    this.#owner.returned(back);
+  }
+}
