@@ -29,7 +29,11 @@ function change(text: string, from: string, to: string): string {
 }
 
 /** The model's ring has 256 bytes. */
-const small = change(source, 'RESTART = 1 << 15', 'RESTART = 16');
+const small = change(
+  change(source, 'RESTART = 1 << 15', 'RESTART = 16'),
+  'LOOK = 1 << 12',
+  'LOOK = 8',
+);
 
 function load(text: string, shared: Shared): Instrumented {
   return instrument(transformSync(text, { loader: 'ts', target: 'es2022' }).code, shared);

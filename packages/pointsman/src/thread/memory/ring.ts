@@ -43,6 +43,8 @@ const MORE = 0x40000000;
  * ring, and memory that is never needed is never touched.
  */
 const RESTART = 1 << 15;
+/** Bytes written between two looks at whether it is empty: each fetches a cache line from the reader. */
+const LOOK = 1 << 12;
 
 type Async = { async: boolean; value: string | Promise<string> };
 const waitAsync = (
@@ -91,6 +93,8 @@ export class RingWriter {
   #tail: number;
   /** As last seen: room that there is at least. */
   #head: number;
+  /** Where it was last looked whether the ring is empty. */
+  #lookedAt = 0;
   /** Where the frame that is being written begins, or -1 if it is written elsewhere. */
   #begun = -1;
   #queue: Queued[] = [];
@@ -118,10 +122,12 @@ export class RingWriter {
   begin(writer: Writer): void {
     const { memory, data, capacity } = this.#place;
     let at = this.#tail & this.#mask;
-    // Not within a burst: to look whether the reader is there costs a cache line.
-    if (at > RESTART && !this.#hasNews && this.#room() === capacity) {
-      this.#pad(capacity - at);
-      at = 0;
+    if (at > RESTART && ((this.#tail - this.#lookedAt) | 0) >= LOOK) {
+      this.#lookedAt = this.#tail;
+      if (this.#room() === capacity) {
+        this.#pad(capacity - at);
+        at = 0;
+      }
     }
     let free = capacity - ((this.#tail - this.#head) | 0);
     if (free < capacity >> 1) free = this.#room();
