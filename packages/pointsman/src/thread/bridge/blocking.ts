@@ -7,7 +7,7 @@
  */
 
 import type { RingReader, RingWriter } from '../memory/ring.js';
-import { type Policy, WaitPolicy } from '../memory/wait-policy.js';
+import type { WaitPolicy } from '../memory/wait-policy.js';
 import type { CallOptions } from './call-options.js';
 import type { Control } from './control.js';
 import { DeadlockError, UnresponsiveError } from './errors.js';
@@ -59,7 +59,7 @@ export interface BlockingOptions {
   readonly ringWriter: RingWriter | undefined;
   readonly control: Control;
   readonly patience: number;
-  readonly spin: boolean;
+  readonly policy: WaitPolicy;
 }
 
 /** A call of the other side whose promise cannot settle while this thread is blocked. */
@@ -84,7 +84,6 @@ export class Blocking {
   readonly #side: Blockable;
   readonly #ring: RingReader;
   readonly #options: BlockingOptions;
-  readonly #policy: WaitPolicy;
   #waiting: Waiting | undefined;
   #postponed: Postponed[] = [];
   /** Milliseconds between two looks around: one that asks for a sign of life must be left time for it. */
@@ -93,12 +92,11 @@ export class Blocking {
   #ponged = 0;
 
   constructor(side: Blockable, options: BlockingOptions) {
-    const { ringReader, control, spin } = options;
+    const { ringReader } = options;
     this.#side = side;
     this.#ring = ringReader;
     this.#options = options;
     this.#slice = Math.min(SLICE, options.patience / 2);
-    this.#policy = new WaitPolicy(spin, ({ linger }: Policy) => control.linger(linger));
   }
 
   get isBlocked(): boolean {
@@ -151,7 +149,7 @@ export class Blocking {
   /** Blocks until all answers are there. */
   run(waiting: Waiting, options: CallOptions | undefined): void {
     const ring = this.#ring;
-    const policy = this.#policy;
+    const { policy } = this.#options;
     const side = this.#side;
     policy.begin();
     side.leaveEventLoop();

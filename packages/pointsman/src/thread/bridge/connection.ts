@@ -106,6 +106,7 @@ export class Connection {
   readonly side: Side;
   readonly #terms: Terms;
   readonly #port: Port;
+  readonly #values: Port | undefined;
   readonly #frames: PortReader | undefined;
   readonly #stopListening: () => void;
   #ended = false;
@@ -114,6 +115,7 @@ export class Connection {
     const { role, offer, port, values } = terms;
     this.#terms = terms;
     this.#port = port as unknown as Port;
+    this.#values = values as unknown as Port | undefined;
     const { transport, memory } = offer;
     const ringUp = transport === 'ring' || transport === 'shared/shared';
     const ringDown = transport !== 'port/port';
@@ -156,9 +158,8 @@ export class Connection {
       },
     );
     this.#port.unref?.();
-    if (values && !platform.receive) {
-      listen(values as unknown as Port, (data) => this.receive(data));
-    }
+    // A worker may be bundled for browsers although its host is not.
+    if (this.#values && !platform.receive) listen(this.#values, (data) => this.receive(data));
   }
 
   #rings(memory: SharedArrayBuffer): { reader: RingReader; writer: RingWriter } {
@@ -191,15 +192,13 @@ export class Connection {
   }
 
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
-    const { offer, values } = this.#terms;
-    const way = (type === 'values' && (values as unknown as Port)) || this.#way;
-    way.postMessage(message(offer.id, type, payload), transfer as never);
+    const way = (type === 'values' && this.#values) || this.#way;
+    way.postMessage(message(this.#terms.offer.id, type, payload), transfer as never);
   }
 
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
-    const { values } = this.#terms;
-    const received = platform.receive?.((values as unknown as Port) ?? this.#port);
+    const received = platform.receive?.(this.#values ?? this.#port);
     if (received) this.#hear(received.message, true);
     return received !== undefined;
   }
@@ -259,7 +258,7 @@ export class Connection {
     // By another way the message could come later than the news that the port is closed: the other side
     // closes it then.
     if (!tell || this.#way === this.#port) this.#port.close?.();
-    this.#terms.values?.close();
+    this.#values?.close?.();
     this.#terms.ended(reason);
   }
 }

@@ -17,6 +17,7 @@ import { structured } from '../memory/codec/structured.js';
 import { readValue, writeValue } from '../memory/codec/value.js';
 import { Reader } from '../memory/reader.js';
 import type { RingReader, RingWriter } from '../memory/ring.js';
+import { WaitPolicy } from '../memory/wait-policy.js';
 import { MessageTooLargeError, Writer } from '../memory/writer.js';
 import { type Blockable, Blocking, lookFor } from './blocking.js';
 import type { CallOptions } from './call-options.js';
@@ -42,10 +43,11 @@ import {
   TASK,
 } from './frames.js';
 import type { FrameReader, FrameWriter } from './links.js';
+import { Lookout, type Watched } from './lookout.js';
 import { bare, timedOut, withCaller } from './outcome.js';
 import { type Calls, References } from './references.js';
 import type { CompiledCall } from './schemas.js';
-import { isTransferred } from './transfer.js';
+import { isTransferred, transfer } from './transfer.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
@@ -101,9 +103,10 @@ const TURN = 4;
 const PROMPT = 0.2;
 /** Bytes. */
 const leastForErrors = 1 << 16;
+const heavy = 1 << 18;
 
 /** One side: what it may say and hear does not depend on which of the two it is. */
-export class Side implements Calls {
+export class Side implements Calls, Watched {
   readonly references = new References(this);
   readonly #options: SideOptions;
   readonly #out: FrameWriter;
@@ -117,6 +120,9 @@ export class Side implements Calls {
   /** Errors travel in full, whatever the codec makes of them. */
   readonly #errorEncoder: Encoder;
   readonly #errorDecoder: Decoder;
+  /** How this side waits for answers. */
+  readonly #policy: WaitPolicy;
+  readonly #lookout: Lookout;
   /** Absent where this side cannot block. */
   readonly #blocking: Blocking | undefined;
   readonly #pending = new Map<number, Pending>();
@@ -163,11 +169,16 @@ export class Side implements Calls {
     this.#errorEncoder = errors.encoder(this.references);
     this.#errorDecoder = errors.decoder(this.references);
     this.#mine = options.functions.map(({ name }) => options.schemas.get(name));
+    const { control, ringReader, spin } = options;
+    const canLook = spin && control !== undefined && ringReader !== undefined;
+    this.#policy = new WaitPolicy(canLook, ({ linger }) => control?.linger(linger));
+    this.#lookout = new Lookout(this.#policy, () => this.#pending.size > 0);
+    this.#lookout.add(this);
     this.#blocking = this.#makeBlocking();
   }
 
   #makeBlocking(): Blocking | undefined {
-    const { ringReader, ringWriter, control, patience, spin, cannotBlock } = this.#options;
+    const { ringReader, ringWriter, control, patience, cannotBlock } = this.#options;
     if (cannotBlock !== undefined || !ringReader || !control) return undefined;
     const side: Blockable = {
       handleNext: () => this.#handleNext(),
@@ -194,7 +205,8 @@ export class Side implements Calls {
         }
       },
     };
-    return new Blocking(side, { ringReader, ringWriter, control, patience, spin });
+    const policy = this.#policy;
+    return new Blocking(side, { ringReader, ringWriter, control, patience, policy });
   }
 
   /** The other side exposes these. */
@@ -224,6 +236,7 @@ export class Side implements Calls {
       this.#writeCall(CALL, id, target, args);
       if (signal === undefined && timeout === undefined) {
         this.#expect(id, { name, resolve, reject });
+        this.#lookout.expect();
         return;
       }
       let timer: ReturnType<typeof setTimeout> | undefined;
@@ -254,6 +267,7 @@ export class Side implements Calls {
           reject(error);
         },
       });
+      this.#lookout.expect();
     });
   }
 
@@ -407,7 +421,7 @@ export class Side implements Calls {
         const { length } = args;
         writer.varint(length);
         for (let i = 0; i < length; i++) {
-          writeValue(writer, args[i], this.#encoder, this.references);
+          writeValue(writer, this.#lighten(args[i]), this.#encoder, this.references);
         }
       }
       this.#move();
@@ -415,6 +429,15 @@ export class Side implements Calls {
       throw this.#abandon(error, name);
     }
     this.#end(writer, kind, id, target);
+  }
+
+  /** Many bytes are copied once and handed over, instead of into the ring and out of it. */
+  #lighten(value: unknown): unknown {
+    if (!(value instanceof Uint8Array) || value.byteLength < heavy) return value;
+    // Too many are refused where they are written.
+    if (value.byteLength > this.#options.limit) return value;
+    const copy = new Uint8Array(value);
+    return transfer(copy, [copy.buffer]);
   }
 
   #begin(name: string, writer: Writer): Writer {
@@ -518,6 +541,10 @@ export class Side implements Calls {
   /** Asks the other side to look for the next call so many microseconds before it sleeps. */
   linger(microseconds: number): void {
     this.#options.control?.linger(microseconds);
+  }
+
+  get watched(): boolean {
+    return this.#watched;
   }
 
   /** Whether somebody else looks for frames. Whoever ends that has to {@link attend}. */
@@ -762,7 +789,7 @@ export class Side implements Calls {
       return;
     }
     if (!settlesLater) {
-      if (kind === BLOCKING_CALL) this.#looks = true;
+      if (kind !== SEND) this.#looks = true;
       if (kind !== SEND) this.#respond(kind, id, target, result);
       return;
     }
@@ -811,7 +838,8 @@ export class Side implements Calls {
     try {
       const schema = target >= REFERENCE ? undefined : this.#mine[target]?.result;
       if (schema) schema.write(writer, value);
-      else writeValue(writer, value, this.#encoder, this.references);
+      else if (outOfReach) writeValue(writer, value, this.#encoder, this.references);
+      else writeValue(writer, this.#lighten(value), this.#encoder, this.references);
       if (outOfReach && this.references.moving.length > 0) {
         throw new BridgeStateError(
           `${name}() hands over a part of its result, which does not reach a thread that blocks: call it by async`,

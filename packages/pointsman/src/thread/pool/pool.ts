@@ -13,11 +13,12 @@
 
 import { invalid, TimeoutError } from '../../task/errors.js';
 import { type CallOptions, checkCallOptions } from '../bridge/call-options.js';
+import { Lookout } from '../bridge/lookout.js';
 import type { Side } from '../bridge/side.js';
+import { WaitPolicy } from '../memory/wait-policy.js';
 import { now, SLOTS, type Stop } from './claims.js';
 import { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
 import { Inline } from './inline-rebuild.js';
-import { Lookout } from './lookout.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import { checkPoolOptions, checkRunOptions, type PoolOptions, type RunOptions } from './options.js';
@@ -91,7 +92,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     retire: (thread) => this.#retire(thread),
     lost: (thread, error) => this.#threadLost(thread, error),
   };
-  readonly #lookout = new Lookout(() => this.#ready.some(({ outstanding }) => outstanding > 0));
+  readonly #policy = new WaitPolicy(true, ({ linger }) => {
+    for (const { side } of this.#ready) side?.linger(linger);
+  });
+  readonly #lookout = new Lookout(this.#policy, () =>
+    this.#ready.some(({ outstanding }) => outstanding > 0),
+  );
   /** Tasks that are not over. */
   #active = 0;
   /** When the tasks of this turn have come. */
@@ -337,6 +343,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       }
     }
     this.#queue.push(task);
+    if (this.#mixed) for (const thread of this.#ready) this.#fill(thread);
     this.#grow();
   }
 
@@ -376,7 +383,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       this.#refuse(task, reason);
     } else if (thread.withdraw(task)) {
       this.#refuse(task, reason);
-      this.#fill(thread);
+      this.#next(thread);
     } else {
       task.cancelled = true;
       this.#metrics.cancelled++;
@@ -446,17 +453,19 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       const { tasks = Number.POSITIVE_INFINITY, age = Number.POSITIVE_INFINITY } = recycle;
       if (thread.completed >= tasks || now() - thread.startedAt >= age) this.#retire(thread);
     }
-    if (thread.retiring) {
-      if (thread.outstanding === 0) void thread.end('was replaced');
-    } else {
-      this.#fill(thread);
-    }
+    this.#next(thread);
+  }
+
+  /** A thread has less to do. */
+  #next(thread: Thread): void {
+    if (!thread.retiring) this.#fill(thread);
+    else if (thread.outstanding === 0) void thread.end('was replaced');
   }
 
   /** Gives a thread as much ahead as it may have. */
   #fill(thread: Thread): void {
     const queue = this.#queue;
-    while (queue.size > 0 && thread.hasRoom && thread.ready && !thread.retiring) {
+    while (queue.size > 0 && thread.hasRoom && thread.ready) {
       const task = queue.shift() as Task;
       if (task.moves && thread.outstanding > 0) {
         queue.unshift(task);
@@ -521,7 +530,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   #threadReady(thread: Thread): void {
     this.#ready.push(thread);
-    this.#lookout.add(thread.side as Side);
+    const side = thread.side as Side;
+    side.linger(this.#policy.current.linger);
+    this.#lookout.add(side);
     this.#fill(thread);
     this.#grow();
   }
@@ -531,7 +542,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     thread.retiring = true;
     this.#ready = this.#ready.filter((each) => each !== thread);
     this.#returned(thread.takeBack(SLOTS));
-    if (thread.outstanding === 0) void thread.end('was replaced');
+    this.#next(thread);
     this.#grow();
   }
 
@@ -541,13 +552,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#progress.delete(thread);
     this.#ready = this.#ready.filter((each) => each !== thread);
     this.#metrics.threadEnded(thread.startedAt);
-    if (thread.isEnding) return;
-    this.#metrics.threadsLost++;
-    if (thread.completed === 0) this.#barren++;
-    const isHopeless = !thread.wasReady || this.#barren >= MOST_BARREN;
-    if (isHopeless && this.#ready.length === 0) {
-      this.#barren = 0;
-      this.#failAll(error);
+    if (!thread.isEnding) {
+      this.#metrics.threadsLost++;
+      if (thread.completed === 0) this.#barren++;
+      const isHopeless = !thread.wasReady || this.#barren >= MOST_BARREN;
+      if (isHopeless && this.#ready.length === 0) {
+        this.#barren = 0;
+        this.#failAll(error);
+      }
     }
     this.#grow();
   }

@@ -1,45 +1,50 @@
 /**
- * How the host waits for results: asleep until it is woken, or looking for them turn by turn of its event
- * loop, which nothing else has to wait for.
+ * How a thread that does not block waits for answers: asleep until it is woken, or looking for them turn
+ * by turn of its event loop, so that nothing else has to wait.
  *
  * A wake-up costs whoever gives it and whoever gets it up to a tenth of a millisecond where idle cores
- * sleep, so for short tasks it pays to look for a moment; for long ones, or on a busy machine, it does not.
- * That is measured, as for calls between threads, and the threads look for their next task for as long as
- * measuring says.
+ * sleep, so for short calls it pays to look for a moment; for long ones, or on a busy machine, it does
+ * not. The policy measures that.
  *
- * Invariant: as long as tasks are under way, either it looks or all sides will be woken.
+ * Invariant: as long as answers are due, either it looks or all sides will be woken.
  */
 
-import { soon } from '../bridge/event-loop.js';
-import type { Side } from '../bridge/side.js';
-import { WaitPolicy } from '../memory/wait-policy.js';
+import type { WaitPolicy } from '../memory/wait-policy.js';
+import { soon } from './event-loop.js';
+
+/** What it looks at. */
+export interface Watched {
+  /** Somebody else looks for frames. */
+  watched: boolean;
+  /** Handles the frames that have come; whether there were any. */
+  pumpIfReady(): boolean;
+  /** Sees that it is woken when there are frames. */
+  attend(): void;
+}
 
 export class Lookout {
-  readonly #sides = new Set<Side>();
+  readonly #sides = new Set<Watched>();
   readonly #policy: WaitPolicy;
   readonly #isBusy: () => boolean;
   #looking = false;
   #until = 0;
 
-  /** `isBusy` says whether results are due. */
-  constructor(isBusy: () => boolean) {
+  /** `isBusy` says whether answers are due. */
+  constructor(policy: WaitPolicy, isBusy: () => boolean) {
+    this.#policy = policy;
     this.#isBusy = isBusy;
-    this.#policy = new WaitPolicy(true, ({ linger }) => {
-      for (const side of this.#sides) side.linger(linger);
-    });
   }
 
-  add(side: Side): void {
+  add(side: Watched): void {
     this.#sides.add(side);
-    side.linger(this.#policy.current.linger);
     side.watched = this.#looking;
   }
 
-  delete(side: Side): void {
+  delete(side: Watched): void {
     this.#sides.delete(side);
   }
 
-  /** A task was handed over. */
+  /** A call was made. */
   expect(): void {
     this.#policy.begin();
     if (this.#looking || this.#policy.current.spin === 0) return;
