@@ -63,7 +63,7 @@ describe.each([
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.with({ timeout: 5 }).async.hold(1)),
       await caught(() => host.with({ timeout: 0 }).async.hold(2)),
-      await caught(() => host.with({ timeout: 5 }).async.batch((h) => [h.add(1, 1), h.hold(3)])),
+      await caught(() => host.with({ timeout: 5 }).async.batch((h) => [h.hold(3), h.add(1, 1)])),
       await host.with({ timeout: 10_000 }).async.add(1, 2),
       host.release(),
     ]);
