@@ -522,8 +522,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #start(): void {
     const { worker, resourceLimits, name = defaults.name } = this.#options;
     this.#metrics.threadsStarted++;
-    const made = worker ? (worker() as PoolWorker) : poolPlatform.start({ name, resourceLimits });
-    const thread = new Thread(this.#owner, made, this.#setup, this.#grace);
+    let thread: Thread;
+    try {
+      const made = worker ? (worker() as PoolWorker) : poolPlatform.start({ name, resourceLimits });
+      if (typeof made?.terminate !== 'function')
+        throw invalid('worker', made, 'to return a Worker');
+      thread = new Thread(this.#owner, made, this.#setup, this.#grace);
+    } catch (error) {
+      this.#metrics.threadsLost++;
+      if (this.#ready.length === 0) this.#failAll(error);
+      return;
+    }
     this.#threads.add(thread);
     thread.hold(this.#active > 0);
   }

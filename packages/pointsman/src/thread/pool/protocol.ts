@@ -39,4 +39,6 @@ export interface Extras {
   /** The function is one that was written in place: its number, and once for each thread its source. */
   readonly inline?: number | undefined;
   readonly define?: Definition | undefined;
+  /** All functions that were defined before are forgotten. */
+  readonly anew?: true | undefined;
 }

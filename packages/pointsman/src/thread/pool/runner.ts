@@ -14,7 +14,7 @@ import { isForeign } from '../memory/codec/value.js';
 import { type Claims, now } from './claims.js';
 import { enter, Running } from './context.js';
 import { rebuild } from './inline-rebuild.js';
-import { EXTENDED, type Extras } from './protocol.js';
+import { type Definition, EXTENDED, type Extras } from './protocol.js';
 
 /** The host is told of a task that has taken so many milliseconds before the next is begun. */
 const PROMPT = 0.1;
@@ -26,6 +26,7 @@ interface Waiting {
   readonly number: number;
   readonly target: number;
   readonly args: readonly unknown[];
+  readonly inline: AnyFunction | undefined;
 }
 
 export interface Runnable {
@@ -63,8 +64,10 @@ export class Runner implements Tasks {
 
   take(id: number, target: number, args: readonly unknown[]): void {
     const number = this.#taken++;
-    if (this.#current === undefined) this.#run(id, number, target, args);
-    else this.#waiting.push({ id, number, target, args });
+    // A definition counts also if the task that brings it is taken back.
+    const inline = target < EXTENDED ? undefined : this.#inlineOf(args[0] as Extras);
+    if (this.#current === undefined) this.#run({ id, number, target, args, inline });
+    else this.#waiting.push({ id, number, target, args, inline });
   }
 
   stop(id: number, reason: unknown): void {
@@ -91,34 +94,23 @@ export class Runner implements Tasks {
     this.#options.retire();
   }
 
-  #run(id: number, number: number, target: number, given: readonly unknown[]): void {
+  #run({ id, number, target, args: given, inline }: Waiting): void {
     const claims = this.#claims;
     if (!claims.claim(number)) return;
     // Between tasks that come together no time passes, and reading the clock takes as long as a small one.
     const begun = this.#batch === this.side.batches ? this.#endedAt : now();
     claims.begin(number, begun);
     const deadline = claims.deadline(number);
-    let call: AnyFunction;
     let args = given;
-    let running: Running;
-    if (target < EXTENDED) {
-      const { name, call: known } = this.#options.functions[target] as Runnable;
-      call = known;
-      running = new Running(id, number, name, undefined, claims);
-    } else {
+    let progress: ((value: unknown) => void) | undefined;
+    if (target >= EXTENDED) {
       const extras = given[0] as Extras;
       args = (extras.moved ? given[1] : given.slice(1)) as readonly unknown[];
-      const known = this.#options.functions[target - EXTENDED];
-      const name = extras.inline === undefined ? (known as Runnable).name : 'inline';
-      running = new Running(id, number, name, this.#progress(extras), claims);
-      try {
-        call = extras.inline === undefined ? (known as Runnable).call : this.#define(extras);
-      } catch (error) {
-        this.#current = running;
-        this.#finish(running, error, true);
-        return;
-      }
+      progress = this.#progress(extras);
     }
+    const known = this.#options.functions[target & ~EXTENDED];
+    const { name, call } = inline ? { name: 'inline', call: inline } : (known as Runnable);
+    const running = new Running(id, number, name, progress, claims);
     this.#current = running;
     enter(running);
     if (deadline !== 0 && begun > deadline) {
@@ -146,14 +138,22 @@ export class Runner implements Tasks {
     };
   }
 
-  #define({ inline, define }: Extras): AnyFunction {
-    if (define) {
-      this.#inline.set(
-        inline as number,
-        rebuild(define.source, define.names, define.values) as AnyFunction,
-      );
+  #inlineOf({ inline, define, anew }: Extras): AnyFunction | undefined {
+    if (inline === undefined) return undefined;
+    if (anew) this.#inline.clear();
+    if (define) this.#inline.set(inline, this.#rebuild(define));
+    return this.#inline.get(inline);
+  }
+
+  #rebuild({ source, names, values }: Definition): AnyFunction {
+    try {
+      return rebuild(source, names, values) as AnyFunction;
+    } catch (error) {
+      // A page may forbid to make functions of text.
+      return () => {
+        throw error;
+      };
     }
-    return this.#inline.get(inline as number) as AnyFunction;
   }
 
   #await(running: Running, promise: PromiseLike<unknown>): void {
@@ -210,8 +210,7 @@ export class Runner implements Tasks {
   /** In a turn of its own: those that have come meanwhile. */
   #next(): void {
     while (this.#current === undefined && this.#waiting.length > 0) {
-      const { id, number, target, args } = this.#waiting.shift() as Waiting;
-      this.#run(id, number, target, args);
+      this.#run(this.#waiting.shift() as Waiting);
     }
     this.side.answeredLater();
   }

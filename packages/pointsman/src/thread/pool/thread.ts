@@ -37,6 +37,9 @@ const MOST_AHEAD = 256;
 /** One that runs and one that waits: so no thread has to wait for the host between two tasks. */
 const LEAST_AHEAD = 2;
 
+/** Functions written in place that a thread keeps. A program that makes ever more of them must not grow. */
+const MOST_DEFINED = 256;
+
 const CAPACITY = 1 << 20;
 const LIMIT = 1 << 30;
 
@@ -258,6 +261,7 @@ export class Thread {
       wishes === undefined
         ? side.submit(target as number, task.args, task)
         : side.submit(EXTENDED + (target ?? 0), this.#extended(task), task);
+    if (wishes?.inline) this.#defined.add(wishes.inline.id);
     this.#tasks[number & (SLOTS - 1)] = task;
     this.#sent = number + 1;
     this.outstanding++;
@@ -273,13 +277,15 @@ export class Thread {
   #extended({ wishes, args }: Task): readonly unknown[] {
     const { inline, transfer: list = [], progress } = wishes ?? {};
     const define = inline !== undefined && !this.#defined.has(inline.id) ? inline : undefined;
+    const anew = define !== undefined && this.#defined.size === MOST_DEFINED ? true : undefined;
+    if (anew) this.#defined.clear();
     const extras: Extras = {
       progress,
       moved: list.length > 0 ? true : undefined,
       inline: inline?.id,
+      anew,
       define: define && { source: define.source, names: define.names, values: define.values },
     };
-    if (define) this.#defined.add(define.id);
     return list.length > 0 ? [extras, transfer(args, list)] : [extras, ...args];
   }
 
