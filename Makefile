@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all faults soak check format oha ruby picture clean setup browser redis
+.PHONY: help lab test test-all faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -35,12 +35,15 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
-# The tables that need a server or a browser.
+# The tables that need a server, a browser or a load driver.
 ifneq ($(filter lock,$(or $(TABLE),lock)),)
 lab: redis
 endif
 ifneq ($(filter bridge,$(or $(TABLE),bridge)),)
 lab: browser
+endif
+ifneq ($(filter offload,$(or $(TABLE),offload)),)
+lab: ab
 endif
 
 lab: setup ## measure every table against every peer, and build the report
@@ -74,6 +77,9 @@ install = @command -v $(1) >/dev/null || { \
 
 browser:
 	$(call install,chromium chromium-browser google-chrome google-chrome-stable,Tests and measurements in a browser need,chromium)
+
+ab:
+	$(call install,ab,The published load on a web server is sent by,apache2-utils)
 
 redis:
 	$(call install,redis-server valkey-server,Locks on Redis are tried out on,redis-server)

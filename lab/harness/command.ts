@@ -8,7 +8,12 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
-import { describeRow, describeTally } from '../report/console.js';
+import {
+  describeBehaviours,
+  describeDocument,
+  describeRow,
+  describeTally,
+} from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
 import { writeReport } from '../report/report.js';
 import { sentenceOf } from '../report/sentence.js';
@@ -78,8 +83,13 @@ async function runLab(places: Places, options: Options): Promise<number> {
     if (options.row !== undefined || options.subject !== undefined) {
       const measured = new Set(works.flatMap(({ plan }) => plan.groups.map(({ cell }) => cell)));
       const rows = outcomes.flatMap((outcome) => outcome.rows);
-      const asked = rows.filter((row) => measured.has(row.cell));
-      console.log(`\n${asked.map(describeRow).join('\n\n')}`);
+      const asked = rows.filter((row) => measured.has(row.cell)).map(describeRow);
+      const ids = new Set([...measured].map(({ id }) => id));
+      const behaviours = outcomes
+        .flatMap((outcome) => outcome.behaviours)
+        .filter((found) => ids.has(found.behaviours.cell))
+        .map(describeBehaviours);
+      console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
     }
     if (options.subject !== undefined) return exitCodeOf(outcomes);
   }
@@ -200,6 +210,10 @@ async function conclude(places: Places, names: readonly string[]): Promise<Table
   writeReport(places, outcomes);
   for (const outcome of concluded) {
     console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
+    if (outcome.table.document.layout === 'line per figure') {
+      console.log(`\n${describeDocument(outcome)}`);
+    }
+    for (const found of outcome.behaviours) console.log(`\n${describeBehaviours(found)}`);
   }
   console.log(`\nReport: ${relative(process.cwd(), reportPath(places))}`);
   return concluded;

@@ -10,7 +10,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Load } from './load.js';
 import type { Machine } from './machine.js';
-import type { Budget } from './table.js';
+import type { Behaviour, Budget } from './table.js';
 
 /** The first line: what every line below was measured with. */
 export interface Header {
@@ -42,6 +42,8 @@ export interface SubjectRound {
   readonly unequal?: string;
   /** As in `Measurement.unavailable`. */
   readonly unavailable?: true;
+  /** As in `Measurement.behaviours`. */
+  readonly behaviours?: Readonly<Record<string, Behaviour>>;
 }
 
 /** All subjects of one cell, measured back to back. */

@@ -142,11 +142,17 @@ describe('a whole run', () => {
       hangs: 'did not finish within 2 s',
     });
 
+    expect(text).toMatch(/Manners: a fault\n {4}ours {2}says so\n {2}! slow {2}hangs/);
+    const manners = journal().filter(({ cell }) => cell === 'manners');
+    expect(manners.map(({ round }) => round)).toEqual([1]);
+    expect(manners[0]?.subjects.map(({ control }) => control)).toEqual([false, false]);
+
     const [leftBehind] = readFileSync(join(out, 'left-behind'), 'utf8').trim().split('\n');
     expect(isRunning(Number(leftBehind))).toBe(false);
 
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain('counted 4,999 of 5,000');
+    expect(page).toContain('<td class="note absent" data-label="a fault">hangs</td>');
     expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
     expect(page).not.toMatch(/<script|undefined|NaN|\[object/);
     const picture = readFileSync(join(out, 'report', 'sample.svg'), 'utf8');

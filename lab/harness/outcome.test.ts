@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { describeTally } from '../report/console.js';
 import { sentenceOf } from '../report/sentence.js';
 import type { GroupRound, JournalContent, SubjectRound } from './journal.js';
 import { outcomeOf, type RowOutcome, type TableOutcome } from './outcome.js';
@@ -33,7 +34,7 @@ const table: Table = {
 type Figures = Readonly<Record<string, number | string>>;
 
 /** A figure is a sample; words say how the subject failed. */
-function outcomeFrom(rounds: readonly Figures[]): TableOutcome {
+function outcomeFrom(rounds: readonly Figures[], of = table): TableOutcome {
   const lines = rounds.map((figures, index): GroupRound => {
     const subjects = Object.entries(figures).map(([name, figure]): SubjectRound => {
       const subject = name === 'control' ? 'ours' : name;
@@ -62,7 +63,7 @@ function outcomeFrom(rounds: readonly Figures[]): TableOutcome {
     header: { versions: {} },
     groups: new Map([['sitting', { budget, rounds: lines, finished: true }]]),
   };
-  return outcomeOf(table, journal as unknown as JournalContent);
+  return outcomeOf(of, journal as unknown as JournalContent);
 }
 
 const onlyRow = ({ rows }: TableOutcome): RowOutcome => {
@@ -126,6 +127,14 @@ describe('the outcome of a row', () => {
     expect(sentenceOf(outcome)).toBe(
       'No verdict yet on Our chair in the kitchen: it failed the row (no).',
     );
+  });
+
+  it('compares nothing where a row only stands in the document', () => {
+    const rows = table.rows.map((row) => ({ ...row, aside: true as const }));
+    const outcome = outcomeFrom(thrice({ ours: 5, control: 5, fast: 10 }), { ...table, rows });
+    expect(onlyRow(outcome)).toMatchObject({ ratio: null, verdict: 'unknown' });
+    expect(onlyRow(outcome).ours?.value?.median).toBe(5);
+    expect(describeTally(outcome)).toContain('0 rows');
   });
 
   it('has no verdict without a peer or with too few rounds', () => {

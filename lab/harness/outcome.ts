@@ -18,7 +18,7 @@ import {
   type Series,
   type Verdict,
 } from './statistics.js';
-import type { Cell, Row, Subject, Table } from './table.js';
+import type { Behaviour, Behaviours, Cell, Row, Subject, Table } from './table.js';
 import { cellOf, oursIn, subjectOf } from './tables.js';
 
 export interface SubjectOutcome {
@@ -57,6 +57,19 @@ export interface RowOutcome {
   readonly foreignShare: number | null;
 }
 
+/** What every subject of a cell did, in words. */
+export interface BehavioursOutcome {
+  readonly behaviours: Behaviours;
+  readonly subjects: readonly {
+    readonly subject: Subject;
+    readonly version: string | null;
+    /** By column; a column that is missing has not been tried. */
+    readonly found: Readonly<Record<string, Behaviour>>;
+    /** Why nothing was found. */
+    readonly note: string;
+  }[];
+}
+
 export interface TableOutcome {
   readonly table: Table;
   readonly journal: JournalContent;
@@ -65,6 +78,7 @@ export interface TableOutcome {
   /** What every row has at least. */
   readonly rounds: number;
   readonly rows: readonly RowOutcome[];
+  readonly behaviours: readonly BehavioursOutcome[];
   readonly foreignShare: number | null;
   readonly stealShare: number | null;
 }
@@ -83,9 +97,32 @@ export function outcomeOf(table: Table, journal: JournalContent): TableOutcome {
         .at(-1) ?? '',
     rounds: rows.length === 0 ? 0 : min(rows.map((row) => row.rounds)),
     rows,
+    behaviours: (table.behaviours ?? [])
+      .filter(({ cell }) => roundsOf(journal, cell).length > 0)
+      .map((behaviours) => behavioursOf(table, journal, behaviours)),
     foreignShare: meanLoad(rounds, 'foreign'),
     stealShare: meanLoad(rounds, 'steal'),
   };
+}
+
+function behavioursOf(
+  table: Table,
+  journal: JournalContent,
+  behaviours: Behaviours,
+): BehavioursOutcome {
+  const runs = roundsOf(journal, behaviours.cell).flatMap(({ subjects }) => subjects);
+  const subjects = cellOf(table, behaviours.cell).subjects.flatMap((name) => {
+    const run = runs.findLast((candidate) => candidate.subject === name);
+    if (!run) return [];
+    const subject = subjectOf(table, name);
+    const version = versionOf(journal, subject);
+    return [{ subject, version, found: run.behaviours ?? {}, note: run.note }];
+  });
+  return { behaviours, subjects };
+}
+
+function versionOf({ header }: JournalContent, subject: Subject): string | null {
+  return header.versions[subject.package ?? ''] ?? null;
 }
 
 function roundsOf(journal: JournalContent, cell: string): readonly GroupRound[] {
@@ -115,11 +152,11 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
       const runs = runsOf(rounds, name);
       const failure = failureIn(runs);
       const values = failure ? new Map<number, number>() : valuesOf(runs, row);
-      const paired = name === oursName ? [] : ratios(oursValues, values, row.better);
+      const paired = name === oursName || row.aside ? [] : ratios(oursValues, values, row.better);
       const ratio = estimateRatio(paired);
       return {
         subject,
-        version: journal.header.versions[subject.package ?? ''] ?? null,
+        version: versionOf(journal, subject),
         ok: failure === undefined,
         unavailable: failure?.unavailable === true,
         note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',

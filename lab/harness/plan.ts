@@ -5,7 +5,7 @@
  * control that shows how much a subject differs from itself.
  */
 import type { Budget, Cell, Table } from './table.js';
-import { oursIn } from './tables.js';
+import { oursIn, rowsOf } from './tables.js';
 
 export interface PlannedRun {
   readonly subject: string;
@@ -15,6 +15,8 @@ export interface PlannedRun {
 export interface PlannedGroup {
   readonly cell: Cell;
   readonly runs: readonly PlannedRun[];
+  /** It gives no figures, which would have to be measured again and again and against a control. */
+  readonly once: boolean;
 }
 
 export interface Plan {
@@ -61,5 +63,7 @@ function planGroup(table: Table, cell: Cell, only?: string): PlannedGroup | unde
     (subject) => only === undefined || subject === only || subject === ours,
   );
   const runs = subjects.map((subject) => ({ subject, control: false }));
-  return { cell, runs: ours === undefined ? runs : [...runs, { subject: ours, control: true }] };
+  const once = rowsOf(table, cell).length === 0;
+  const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
+  return { cell, runs: [...runs, ...control], once };
 }

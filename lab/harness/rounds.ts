@@ -64,8 +64,10 @@ export class Measuring {
   }
 
   #dueIn(round: number): PlannedGroup[] {
-    const due = this.#plan.groups.filter((group) =>
-      this.#journal.roundsOf(group.cell.id).every((done) => done.round !== round),
+    const due = this.#plan.groups.filter(
+      ({ cell, once }) =>
+        (round === 1 || !once) &&
+        this.#journal.roundsOf(cell.id).every((done) => done.round !== round),
     );
     return shuffle(due);
   }
@@ -173,12 +175,14 @@ export class Measuring {
     // A breakdown says nothing about the answer; a second one in a row does.
     if (found.crashed) found = await runCell(what);
     this.#pace.noteRun(cell, run, found.milliseconds);
-    const { ok, note = '', milliseconds, samples, unequal, unavailable } = found;
+    const { ok, note = '', milliseconds, samples } = found;
+    const { unequal, unavailable, behaviours } = found;
     return {
       ...run,
       ...{ ok, note, milliseconds: Math.round(milliseconds), samples },
       ...(unequal === undefined ? {} : { unequal }),
       ...(unavailable === undefined ? {} : { unavailable }),
+      ...(behaviours === undefined ? {} : { behaviours }),
     };
   }
 

@@ -18,6 +18,14 @@ export interface Subject {
   readonly note?: string;
 }
 
+/** What a subject does where there is nothing to count. */
+export interface Behaviour {
+  /** A short phrase. */
+  readonly words: string;
+  /** False where whoever meets it would call it a defect. */
+  readonly sound: boolean;
+}
+
 /** What one run of one cell found. */
 export interface Measurement {
   /** False when the subject did not do the work; such a cell is never a fast one. */
@@ -36,6 +44,8 @@ export interface Measurement {
   readonly unequal?: string;
   /** Set, with `ok: false` and a note, when what the subject needs is not installed here. */
   readonly unavailable?: true;
+  /** By the columns of the table's `behaviours` of this cell. */
+  readonly behaviours?: Readonly<Record<string, Behaviour>>;
 }
 
 /** How long a cell may take; the quick mode shortens both. */
@@ -44,7 +54,10 @@ export interface Budget {
   readonly measureMilliseconds: number;
 }
 
-/** One piece of work that every subject named here does in a process of its own. */
+/**
+ * One piece of work that every subject named here does in a process of its own. A cell without rows,
+ * which gives behaviours alone, is run in the first round only.
+ */
 export interface Cell {
   readonly id: string;
   readonly subjects: readonly string[];
@@ -73,6 +86,11 @@ export interface Row {
   readonly floor?: string;
   /** What the document published, by subject; absent where it published nothing. */
   readonly published?: Readonly<Record<string, number>>;
+  /**
+   * Stands in the document's table alone and is not compared: it says what was sent, or the same as
+   * another row in other words.
+   */
+  readonly aside?: true;
   /** One sentence: what the work is and why a reader cares. */
   readonly about: string;
   /**
@@ -80,6 +98,14 @@ export interface Row {
    * in full: a block is a heading over some of its columns, and has one unit and one direction.
    */
   readonly matrix?: { readonly title: string; readonly block: string; readonly column: string };
+}
+
+/** What the subjects of a cell do, in words: a line per subject, a column per situation. */
+export interface Behaviours {
+  readonly title: string;
+  readonly cell: string;
+  readonly about: string;
+  readonly columns: readonly string[];
 }
 
 export interface Table {
@@ -93,14 +119,17 @@ export interface Table {
     readonly source: string;
     /** The document published the best of this many runs; the report shows the same of ours. */
     readonly bestOf?: number;
+    /** The document has a line for each figure and a column for each subject. */
+    readonly layout?: 'line per figure';
   };
   readonly subjects: readonly Subject[];
   /**
-   * The first cell is the document's own, and its first row the table's picture and first sentence.
-   * The rows with a `column`, of this and other cells, are the document's columns, in their order.
+   * The first row of the first cell is the table's picture and first sentence. The rows with a
+   * `column`, of this and other cells, are the document's columns, in their order.
    */
   readonly cells: readonly Cell[];
   readonly rows: readonly Row[];
+  readonly behaviours?: readonly Behaviours[];
   /** Further npm packages that decide the figures (a runtime, a driver); the report names them. */
   readonly tools?: readonly string[];
   /** What else the figures depend on, by name; another version starts the run anew. */

@@ -59,7 +59,8 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
 function checkTable(table: Table): void {
   for (const cell of table.cells) {
     for (const name of cell.subjects) subjectOf(table, name);
-    if (rowsOf(table, cell).length === 0) {
+    const behaves = table.behaviours?.some((behaviours) => behaviours.cell === cell.id);
+    if (rowsOf(table, cell).length === 0 && !behaves) {
       throw new Error(`table ${table.table}: cell ${cell.id} has no row`);
     }
   }
@@ -67,6 +68,7 @@ function checkTable(table: Table): void {
     cellOf(table, row.cell);
     for (const name of Object.keys(row.published ?? {})) subjectOf(table, name);
   }
+  for (const { cell } of table.behaviours ?? []) cellOf(table, cell);
   refuseRepeats(
     table,
     'row',

@@ -1,18 +1,25 @@
 /**
  * A table's outcome as text, for the terminal.
  */
-import type { RowOutcome, SubjectOutcome, TableOutcome } from '../harness/outcome.js';
+import type {
+  BehavioursOutcome,
+  RowOutcome,
+  SubjectOutcome,
+  TableOutcome,
+} from '../harness/outcome.js';
 import {
   counted,
   describeInterval,
   describeNumber,
+  describePublished,
   describeRatio,
   describeRatioInterval,
   describeShare,
 } from './format.js';
 
 /** How the rows of a table came out: `14 rows: 9 faster, 4 no difference, 1 slower`. */
-export function describeTally({ rows }: TableOutcome): string {
+export function describeTally(outcome: TableOutcome): string {
+  const rows = outcome.rows.filter(({ row }) => !row.aside);
   const verdicts = ['faster', 'no difference', 'slower', 'unknown'] as const;
   const tally = verdicts
     .map((verdict) => ({ verdict, count: rows.filter((row) => row.verdict === verdict).length }))
@@ -30,6 +37,60 @@ export function describeRow({ row, subjects, rounds }: RowOutcome): string {
     `${row.row} (${row.unit}, ${row.better} is better; ${counted(rounds, 'round')})`,
     ...lines,
   ].join('\n');
+}
+
+/** The document's own lines, as far as they were published, and ours. */
+export function describeDocument({ table, rows }: TableOutcome): string {
+  const lines = rows.filter(({ row }) => row.column !== undefined);
+  const published = (name: string) => lines.some(({ row }) => name in (row.published ?? {}));
+  const columns = table.subjects.flatMap(({ name, role }) => {
+    if (published(name))
+      return [
+        { name, from: 'published' },
+        { name, from: 'here' },
+      ] as const;
+    return role === 'ours' ? [{ name, from: 'here' } as const] : [];
+  });
+  const cells = lines.map(({ row, subjects }) => [
+    `${row.column}${row.unit && `, ${row.unit}`}`,
+    ...columns.map(({ name, from }) => {
+      const value =
+        from === 'published'
+          ? row.published?.[name]
+          : subjects.find(({ subject }) => subject.name === name)?.value?.median;
+      if (value === undefined) return '–';
+      return from === 'published' ? describePublished(value) : describeNumber(value);
+    }),
+  ]);
+  const heads = [
+    ['', ...columns.map(({ name }) => name)],
+    ['', ...columns.map(({ from }) => from)],
+  ];
+  const all = [...heads, ...cells];
+  const widths = ['', ...columns].map((_, index) =>
+    Math.max(...all.map((line) => line[index]?.length ?? 0)),
+  );
+  return all
+    .map(([title = '', ...figures]) =>
+      [
+        title.padEnd(widths[0] ?? 0),
+        ...figures.map((figure, index) => figure.padStart(widths[index + 1] ?? 0)),
+      ].join('  '),
+    )
+    .join('\n');
+}
+
+/** A block per situation, a line per subject; what is a defect is marked. */
+export function describeBehaviours({ behaviours, subjects }: BehavioursOutcome): string {
+  const width = Math.max(...subjects.map(({ subject }) => subject.name.length));
+  const blocks = behaviours.columns.map((column) => {
+    const lines = subjects.map(({ subject, found, note }) => {
+      const { words, sound } = found[column] ?? { words: `not known: ${note}`, sound: false };
+      return `  ${sound ? ' ' : '!'} ${subject.name.padEnd(width)}  ${words}`;
+    });
+    return [`${behaviours.title}: ${column}`, ...lines].join('\n');
+  });
+  return blocks.join('\n');
 }
 
 function describeSubject(found: SubjectOutcome): string {

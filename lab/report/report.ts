@@ -10,6 +10,7 @@ import { foreignLimit } from '../harness/load.js';
 import type { TableOutcome } from '../harness/outcome.js';
 import { type Places, picturePath, reportPath } from '../harness/places.js';
 import { repeatCommand } from '../harness/repeat.js';
+import { behavioursTable } from './behaviours-table.js';
 import { cellSection } from './cell-section.js';
 import { describeTally } from './console.js';
 import { documentRows, documentTable } from './document-table.js';
@@ -66,15 +67,16 @@ function tableSection(outcome: TableOutcome): Markup {
 <h1>${before}<em>${figure}</em>${after}${interval ? html` <small>(${interval}).</small>` : '.'}</h1>
 <p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
 <h2>The published table, run again</h2>
-<p class="source">From <a href="${table.document.source}">${table.document.title}</a>. Published figures are another machine's; compare within a column, not across.</p>
+<p class="source">From <a href="${table.document.source}">${table.document.title}</a>. Published figures are another machine's; compare them with each other, not with those from here.</p>
 ${documentTable(outcome)}
 ${others.length > 0 && html`<h2>All other rows</h2>${rowsTable(table.table, others)}`}
 ${matrices(rows)}
+${outcome.behaviours.map(behavioursTable)}
 <h2>Row by row</h2>
 ${table.cells.map((cell) =>
   cellSection(
     outcome,
-    rows.filter(({ row, cell: own }) => own === cell && row.matrix === undefined),
+    rows.filter(({ row, cell: own }) => own === cell && row.matrix === undefined && !row.aside),
   ),
 )}
 <h2>Machine</h2>

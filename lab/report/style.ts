@@ -67,6 +67,9 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .matrix th:first-child { padding-left: 0; }
 .matrix .block { border-left: 1px solid var(--line); padding-left: 0.6rem; }
 .matrix thead tr:first-child th { border-bottom: 0; color: var(--ink); text-align: left; }
+.behaviours th, .behaviours td { vertical-align: top; text-align: left; white-space: normal; min-width: 6.5rem; }
+.behaviours td.absent { color: var(--slower); }
+.behaviours thead tr:first-child th { border-bottom: 1px solid var(--line); }
 .matrix .faster, .source .faster { color: var(--faster); }
 .matrix .slower, .source .slower { color: var(--slower); }
 tbody th { font-weight: 400; white-space: normal; }

@@ -3,9 +3,10 @@
  * open: other platforms, a machine that is not idle, what a call costs the processor, calls together,
  * and answers of more than some bytes.
  */
+
+import { type Condition, conditions } from '../../harness/condition.js';
 import type { Cell, Row, Table } from '../../harness/table.js';
 import { chromiumCell } from './cells/chromium.js';
-import { type Condition, conditions } from './cells/condition.js';
 import { measureName } from './cells/measure.js';
 import { nodeCell } from './cells/node.js';
 import { chromiumVersion, findChromium } from './page/browser.js';

@@ -3,10 +3,10 @@
  * so that what a subject learnt in the one does not help it in the other.
  */
 import { quantile } from 'simple-statistics';
+import { begin, type Condition, conditions } from '../../../harness/condition.js';
 import type { Budget, Measurement } from '../../../harness/table.js';
 import type { Found, Order } from '../caller/order.js';
 import type { BridgeSubject, Platform } from '../subject.js';
-import { begin, type Condition, conditions } from './condition.js';
 import { orderOf, worksOf } from './orders.js';
 import { descendants, millisecondsBetween, readProcessorTime } from './processor-time.js';
 

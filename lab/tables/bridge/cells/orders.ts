@@ -1,10 +1,10 @@
 /** What a cell has measured of a subject, and how long each work takes. */
 
+import type { Condition } from '../../../harness/condition.js';
 import type { Budget } from '../../../harness/table.js';
 import type { Order } from '../caller/order.js';
 import type { BridgeSubject, Platform } from '../subject.js';
 import { isPayload, type Work } from '../work.js';
-import type { Condition } from './condition.js';
 
 /** In a browser the clock moves in steps of 5 µs. */
 const callsTimedTogether: Readonly<Record<Platform, number>> = { Chromium: 16, Node: 1 };

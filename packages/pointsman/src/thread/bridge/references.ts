@@ -7,7 +7,7 @@
  * received it; when the other's stand-in is collected as garbage it gives that count back.
  */
 
-import { isTransferred, type Transferred } from './transfer.js';
+import { isTransferred, type Transferred, transfer } from './transfer.js';
 import type { RemoteIterable } from './types.js';
 
 const FUNCTION = 0;
@@ -47,6 +47,8 @@ interface Imported {
 }
 
 export class References {
+  /** Whether the other side will read messages before it has read what is being written. */
+  reachable = true;
   readonly #calls: Calls;
   readonly #exported = new Map<number, Exported>();
   readonly #ids = new Map<object, number>();
@@ -94,11 +96,22 @@ export class References {
     if (isTransferred(value)) {
       let index = this.#moving.indexOf(value);
       if (index < 0) index = this.#moving.push(value) - 1;
-      return (this.#nextMoved + index) * KINDS + MOVED;
+      return this.#numberOfMoved(index);
     }
     const iterate = iterationOf(value);
     if (iterate === undefined) return -1;
     return this.#exportIterator(value, iterate) * KINDS + ITERATOR;
+  }
+
+  numberByMessage(value: object): number {
+    if (!this.reachable) return -1;
+    let index = this.#moving.findIndex((moved) => moved.value === value);
+    if (index < 0) index = this.#moving.push(transfer(value, [])) - 1;
+    return this.#numberOfMoved(index);
+  }
+
+  #numberOfMoved(index: number): number {
+    return (this.#nextMoved + index) * KINDS + MOVED;
   }
 
   #export(value: object, makeCall: (id: number) => AnyFunction, end: () => void): number {

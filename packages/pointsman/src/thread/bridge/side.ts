@@ -835,6 +835,7 @@ export class Side implements Calls, Watched {
     if (outOfReach && isTransferred(value)) ({ value } = value);
     const name = this.#servedName(target);
     const writer = this.#begin(name, this.#writer);
+    this.references.reachable = !outOfReach;
     try {
       const schema = target >= REFERENCE ? undefined : this.#mine[target]?.result;
       if (schema) schema.write(writer, value);
@@ -850,6 +851,8 @@ export class Side implements Calls, Watched {
     } catch (error) {
       this.fail(id, this.#abandon(error, name));
       return;
+    } finally {
+      this.references.reachable = true;
     }
     this.#end(writer, RESULT, id, target);
   }

@@ -67,6 +67,7 @@ describe('references', () => {
   const known: object[] = [() => 1, new AbortController().signal, new (class Remote {})()];
   const references: References = {
     numberOf: (value) => known.indexOf(value),
+    numberByMessage: () => -1,
     valueOf: (number) => known[number],
   };
 

@@ -15,7 +15,7 @@
 import { Decoder as CborDecoder, Encoder as CborEncoder, Tag } from 'cbor-x';
 import type { Codec, References } from './codec.js';
 import { Refused, refusal } from './errors.js';
-import { kindOf, refuseOpaque } from './kinds.js';
+import { goesByMessage, kindOf, refuseOpaque } from './kinds.js';
 import { isForeign } from './value.js';
 
 /** Registered for identifiers, which these numbers are. */
@@ -57,7 +57,9 @@ function prepare(value: unknown, references: References): { value: unknown; tagg
   const replace = (each: unknown): unknown => {
     if (typeof each === 'symbol') throw new Refused(each, 'a symbol');
     if (typeof each !== 'object' && typeof each !== 'function') return each;
-    const number = isForeign(each) ? references.numberOf(each) : -1;
+    let number = -1;
+    if (isForeign(each)) number = references.numberOf(each);
+    else if (each !== null && goesByMessage(each)) number = references.numberByMessage(each);
     if (number >= 0) {
       tagged = true;
       return new Tag(number, identifier);

@@ -15,6 +15,8 @@ export interface References {
    * to transfer), or -1. May be asked for the same value several times in one message.
    */
   numberOf(value: object): number;
+  /** A number >= 0 for what only a message of the platform can carry, or -1 if no message will be read. */
+  numberByMessage(value: object): number;
   valueOf(number: number): unknown;
 }
 

@@ -17,7 +17,7 @@ export type Kind =
   | 'map'
   | 'set'
   | 'buffer'
-  | 'shared'
+  | 'message'
   | 'error'
   | 'boxed'
   | 'geometry'
@@ -31,7 +31,12 @@ const names: Readonly<Record<string, Kind>> = {
   Map: 'map',
   Set: 'set',
   ArrayBuffer: 'buffer',
-  SharedArrayBuffer: 'shared',
+  SharedArrayBuffer: 'message',
+  Blob: 'message',
+  File: 'message',
+  CryptoKey: 'message',
+  ImageBitmap: 'message',
+  ImageData: 'message',
   Error: 'error',
   EvalError: 'error',
   RangeError: 'error',
@@ -60,13 +65,15 @@ for (const [name, kind] of Object.entries(names)) {
   const prototype = globals[name]?.prototype;
   if (prototype !== undefined) known.set(prototype, kind);
 }
+const { WebAssembly } = globalThis as { WebAssembly?: { Module: { prototype: object } } };
+if (WebAssembly !== undefined) known.set(WebAssembly.Module.prototype, 'message');
 
 // Those that some runtimes write in JavaScript, and those without a constructor of their own.
 const opaque = new Set<object>([
   ancestor([][Symbol.iterator](), 2),
   ancestor((async function* () {})(), 3),
 ]);
-for (const name of ['EventTarget', 'Blob', 'ReadableStream', 'WritableStream', 'TransformStream']) {
+for (const name of ['EventTarget', 'ReadableStream', 'WritableStream', 'TransformStream']) {
   const prototype = globals[name]?.prototype;
   if (prototype !== undefined) opaque.add(prototype);
 }
@@ -82,13 +89,24 @@ export function builtIn(value: object): Kind | undefined {
   return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : undefined);
 }
 
+/**
+ * Whether bytes cannot tell what it is, but a message of the platform can carry it: shared memory, and
+ * views of it, stay shared.
+ */
+export function goesByMessage(value: object): boolean {
+  const kind = builtIn(value);
+  return kind === 'view' ? isShared((value as ArrayBufferView).buffer) : kind === 'message';
+}
+
+function isShared(buffer: ArrayBufferLike): boolean {
+  return typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer;
+}
+
 /** Throws if nobody else could make such an object again. */
 export function refuseOpaque(value: object): void {
   const kind = kindOf(value);
   if (kind === 'opaque') throw new Refused(value, 'an object of the platform');
-  if (kind === 'shared') {
-    throw new Refused(value, 'a SharedArrayBuffer, which would be a copy on the other side');
-  }
+  if (kind === 'message') throw new Refused(value, 'an object that only a message can carry');
 }
 
 /** By the prototype of those that are not of a built-in class, so that each class is examined once. */

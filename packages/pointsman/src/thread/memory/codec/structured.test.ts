@@ -435,10 +435,10 @@ describe('what cannot be cloned', () => {
     expect(() => line.pass(value)).toThrow(expect.objectContaining({ name: 'DataCloneError' }));
   });
 
-  test('shared memory, which would be a copy', () => {
+  test('shared memory, where no message will be read', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
     expect(() => line.pass({ memory: new SharedArrayBuffer(8) })).toThrow(
-      'value.memory cannot be cloned: it is a SharedArrayBuffer',
+      'value.memory cannot be cloned: it is an object that only a message can carry',
     );
   });
 
@@ -615,6 +615,7 @@ describe('references', () => {
   const known: object[] = [() => 1, new AbortController().signal, new (class Remote {})()];
   const references: References = {
     numberOf: (value) => known.indexOf(value),
+    numberByMessage: () => -1,
     valueOf: (number) => known[number],
   };
 
@@ -631,6 +632,23 @@ describe('references', () => {
     }
   });
 
+  test('stand for what only a message can carry: shared memory, and views of it', () => {
+    if (typeof SharedArrayBuffer === 'undefined') return;
+    const carried: object[] = [];
+    const line = new Line(structured(), {
+      numberOf: () => -1,
+      numberByMessage: (value) => carried.push(value) - 1,
+      valueOf: (number) => carried[number],
+    });
+    const memory = new SharedArrayBuffer(8);
+    const views = [new Uint8Array(memory), new Int32Array(memory), new DataView(memory)];
+    for (const value of [memory, ...views]) expect(line.pass(value)).toBe(value);
+    const arrived = line.pass({ memory, views, own: new Uint8Array([1]) });
+    expect(arrived.memory).toBe(memory);
+    for (const [index, view] of views.entries()) expect(arrived.views[index]).toBe(view);
+    expect(carried).not.toContain(arrived.own);
+  });
+
   test('are not asked for what every codec knows', () => {
     const asked: unknown[] = [];
     const line = new Line(structured(), {
@@ -638,6 +656,7 @@ describe('references', () => {
         asked.push(value);
         return -1;
       },
+      numberByMessage: () => -1,
       valueOf: () => undefined,
     });
     line.pass([

@@ -27,6 +27,7 @@ import * as tags from './tags.js';
 import {
   isForeign,
   readPrimitive,
+  writeByMessage,
   writeBytes,
   writeNumber,
   writePrimitive,
@@ -255,6 +256,7 @@ class StructuredEncoder implements Encoder {
 
   #special(writer: Writer, value: object): void {
     if (isForeign(value) && writeReference(writer, value, this.#references)) return;
+    if (writeByMessage(writer, value, this.#references)) return;
     refuseOpaque(value);
     if (this.#metBefore(writer, value)) return;
     switch (kindOf(value)) {

@@ -86,6 +86,7 @@ test('the bridge is asked for functions and objects of classes, before the codec
       questions.push(value);
       return known.indexOf(value);
     },
+    numberByMessage: () => -1,
     valueOf: (number) => known[number],
   };
   const line = new Line(codec, references);

@@ -9,7 +9,7 @@
 import { CorruptMessageError, type Reader } from '../reader.js';
 import type { Writer } from '../writer.js';
 import type { Decoder, Encoder, References } from './codec.js';
-import { builtIn } from './kinds.js';
+import { builtIn, goesByMessage } from './kinds.js';
 import * as tags from './tags.js';
 
 export function writeValue(
@@ -25,7 +25,9 @@ export function writeValue(
       Object.getPrototypeOf(value) === Object.prototype
     ) {
       // The commonest case comes first, and asks nobody else.
-    } else if (writePrimitive(writer, value) || writeBytes(writer, value)) {
+    } else if (writePrimitive(writer, value) || writeByMessage(writer, value, references)) {
+      return;
+    } else if (writeBytes(writer, value)) {
       return;
     } else if (isForeign(value) && writeReference(writer, value, references)) {
       return;
@@ -119,6 +121,16 @@ export function isForeign(value: unknown): value is object {
 /** Whether the bridge passes it on. */
 export function writeReference(writer: Writer, value: object, references: References): boolean {
   const number = references.numberOf(value);
+  if (number < 0) return false;
+  writer.byte(tags.referenceTag);
+  writer.varint(number);
+  return true;
+}
+
+/** Whether only a message can carry it, and will. */
+export function writeByMessage(writer: Writer, value: unknown, references: References): boolean {
+  if (!goesByMessage(value as object)) return false;
+  const number = references.numberByMessage(value as object);
   if (number < 0) return false;
   writer.byte(tags.referenceTag);
   writer.varint(number);

@@ -12,6 +12,7 @@ import { readValue, writeValue } from '../value.js';
 
 export const noReferences: References = {
   numberOf: () => -1,
+  numberByMessage: () => -1,
   valueOf: (number) => {
     throw new Error(`there is no reference ${number}`);
   },

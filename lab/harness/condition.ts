@@ -1,6 +1,7 @@
 /**
- * The two conditions of every row. Quiet: nobody else, so a core falls asleep when its thread waits,
- * and waking it takes long. Loaded: another process keeps a core busy, as an ordinary program does.
+ * The two conditions in which tables that sleep and wake are measured. Quiet: nobody else, so a core
+ * falls asleep when its thread waits, and waking it takes long. Loaded: another process keeps a core
+ * busy, as an ordinary program does.
  *
  * Invariant: the busy process is a child of this one, which waits for its end, so its time counts as
  * the lab's own. It has a session of its own, so the system shares the cores with it as with a

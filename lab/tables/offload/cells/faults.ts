@@ -1,0 +1,47 @@
+/** What each pool does when something goes wrong in a task, each fault in a process of its own. */
+import { fileURLToPath } from 'node:url';
+import { x } from 'tinyexec';
+import type { Behaviour, Cell } from '../../../harness/table.js';
+import { faults } from '../faults/faults.js';
+import { defaultPools } from '../subjects/index.js';
+
+export const faultNames = Object.keys(faults);
+
+const program = fileURLToPath(new URL('../faults/process.js', import.meta.url));
+const limitMilliseconds = 8_000;
+/** So many at a time: they mostly wait. */
+const atOnce = 3;
+
+export const faultsCell: Cell = {
+  id: 'faults',
+  subjects: defaultPools.map(({ name }) => name),
+  expectedMilliseconds: 5_000,
+  limitMilliseconds: 60_000,
+  async measure(subject) {
+    const behaviours: Record<string, Behaviour> = {};
+    const waiting = [...faultNames];
+    const work = async () => {
+      for (let fault = waiting.shift(); fault; fault = waiting.shift()) {
+        behaviours[fault] = await tryFault(subject, fault);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+    return { ok: true, samples: {}, behaviours };
+  },
+};
+
+async function tryFault(subject: string, fault: string): Promise<Behaviour> {
+  const running = x(process.execPath, [program, subject, fault]);
+  let timedOut = false;
+  const alarm = setTimeout(() => {
+    timedOut = true;
+    running.kill('SIGKILL');
+  }, limitMilliseconds);
+  const { stdout, stderr } = await running;
+  clearTimeout(alarm);
+  const told = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (told.startsWith('{')) return JSON.parse(told);
+  if (timedOut) return { words: 'the main thread hangs', sound: false };
+  const error = stderr.split('\n').find((line) => /^\w*Error\b.*:/.test(line));
+  return { words: `the process breaks down${error ? ` (${error})` : ''}`, sound: false };
+}

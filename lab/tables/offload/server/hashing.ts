@@ -1,0 +1,58 @@
+/** The ways to hash a password that the document's route can take, by the subject's name. */
+import { availableParallelism } from 'node:os';
+import type { Subject } from '../../../harness/table.js';
+import { defaultPools, politePools, poolNamed } from '../subjects/index.js';
+
+export type Hash = () => string | PromiseLike<unknown>;
+
+/** The document's two, and the one whose library brings its threads with it. */
+export const sync: Subject = {
+  name: 'bcrypt.hashSync',
+  role: 'peer',
+  package: 'bcrypt',
+  note: "The document's sync.",
+};
+export const async: Subject = {
+  name: 'bcrypt.hash',
+  role: 'peer',
+  package: 'bcrypt',
+  note: "The document's async: four threads of libuv.",
+};
+export const native: Subject = {
+  name: '@node-rs/bcrypt',
+  role: 'peer',
+  package: '@node-rs/bcrypt',
+  note: 'Another implementation, in Rust; its hash is asynchronous.',
+};
+
+export const hashing: readonly Subject[] = [sync, async, ...defaultPools, ...politePools, native];
+
+const password = 'secret';
+const cost = 10;
+
+const withoutPool: Readonly<Record<string, () => Promise<Hash>>> = {
+  async [sync.name]() {
+    const { default: bcrypt } = await import('bcrypt');
+    return () => bcrypt.hashSync(password, cost);
+  },
+  async [async.name]() {
+    const { default: bcrypt } = await import('bcrypt');
+    return () => bcrypt.hash(password, cost);
+  },
+  async [native.name]() {
+    const { hash } = await import('@node-rs/bcrypt');
+    return () => hash(password, { cost });
+  },
+};
+
+export async function hashOf(name: string): Promise<Hash> {
+  const open = withoutPool[name];
+  if (open) return open();
+  const pool = await poolNamed(name).open({ threads: availableParallelism() });
+  return () => pool.run('hash', cost);
+}
+
+export async function isHash(text: string): Promise<boolean> {
+  const { default: bcrypt } = await import('bcrypt');
+  return bcrypt.compareSync(password, text);
+}

@@ -1,0 +1,42 @@
+/**
+ * The document's server: `node server.js <subject>`. One route, and `/ping` beside it, which has nothing
+ * to do. Tells its port when it listens, and how long its event loop was held up when it is asked.
+ */
+import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import express from 'express';
+import { hashOf, sync } from './hashing.js';
+
+export type Told = { readonly port: number } | { readonly delay: LoopDelay };
+
+/** In milliseconds. */
+export interface LoopDelay {
+  readonly p99: number;
+  readonly max: number;
+}
+
+const [name = ''] = process.argv.slice(2);
+const hash = await hashOf(name);
+const delay = monitorEventLoopDelay({ resolution: 1 });
+const tell = (told: Told) => process.send?.(told);
+
+const app = express();
+app.get(name === sync.name ? '/sync' : '/async', async (_request, response) => {
+  response.send(await hash());
+});
+app.get('/ping', (_request, response) => {
+  response.send('pong');
+});
+const server = app.listen(0, '127.0.0.1', () => {
+  tell({ port: (server.address() as AddressInfo).port });
+});
+
+process.on('message', (asked) => {
+  if (asked === 'reset') {
+    delay.reset();
+    delay.enable();
+  } else {
+    tell({ delay: { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 } });
+  }
+});
+process.on('disconnect', () => process.exit(0));

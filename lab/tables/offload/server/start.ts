@@ -1,0 +1,52 @@
+/** Starts the document's server in a process of its own. Invariant: whoever starts it waits for its end. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { LoopDelay, Told } from './server.js';
+
+const program = fileURLToPath(new URL('./server.js', import.meta.url));
+
+export interface RunningServer {
+  readonly url: string;
+  /** Forgets how long the event loop was held up so far. */
+  reset(): void;
+  delay(): Promise<LoopDelay>;
+  stop(): Promise<void>;
+}
+
+export async function startServer(subject: string): Promise<RunningServer> {
+  const child = fork(program, [subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const told = await hear(child);
+  if (!('port' in told)) throw new Error('the server told no port');
+  return {
+    url: `http://127.0.0.1:${told.port}`,
+    reset: () => void child.send('reset'),
+    async delay() {
+      const answer = hear(child);
+      child.send('delay');
+      const found = await answer;
+      if (!('delay' in found)) throw new Error('the server told no delay');
+      return found.delay;
+    },
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function hear(child: ChildProcess): Promise<Told> {
+  const listening = new AbortController();
+  const { signal } = listening;
+  const gone = once(child, 'exit', { signal }).then(([code]) => {
+    throw new Error(`the server ended (exit ${code})`);
+  });
+  try {
+    const [told] = await Promise.race([once(child, 'message', { signal }), gone]);
+    return told;
+  } finally {
+    gone.catch(() => {});
+    listening.abort();
+  }
+}

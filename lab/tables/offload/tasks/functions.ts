@@ -1,0 +1,31 @@
+/**
+ * What the threads are asked to do: the same functions for every pool, each of one argument.
+ *
+ * Invariant: importing this module loads nothing, so that the first result from cold is the pool's own
+ * time; what a task needs it loads when it first runs.
+ */
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+export function echo<Value>(value: Value): Value {
+  return value;
+}
+
+/** The memory itself is passed on, not a copy of it. */
+export const shared = echo<SharedArrayBuffer>;
+
+/** So much work, whatever the machine: the result depends on every turn, so none can be left out. */
+export function spin(turns: number): number {
+  let state = 1;
+  for (let turn = 0; turn < turns; turn++) state = (Math.imul(state, 1_103_515_245) + 12_345) | 0;
+  return state;
+}
+
+let bcrypt: typeof import('bcrypt') | undefined;
+
+/** The function of the published document. */
+export function hash(cost: number): string {
+  bcrypt ??= require('bcrypt') as typeof import('bcrypt');
+  return bcrypt.hashSync('secret', cost);
+}

@@ -1,0 +1,7 @@
+import { move } from 'piscina';
+
+export * from '../tasks/index.js';
+
+export function moved(buffer: ArrayBuffer): unknown {
+  return move(buffer);
+}

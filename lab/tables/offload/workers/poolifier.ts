@@ -1,0 +1,10 @@
+import { type TaskFunction, ThreadWorker } from 'poolifier';
+import * as functions from '../tasks/index.js';
+
+/** It has no way to give a buffer back but to copy it. */
+const moved = functions.echo;
+const all = Object.entries({ ...functions, moved });
+
+export default new ThreadWorker(
+  Object.fromEntries(all.map(([name, run]) => [name, run as TaskFunction<unknown, unknown>])),
+);

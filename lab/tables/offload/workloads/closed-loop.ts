@@ -1,0 +1,66 @@
+/**
+ * Tasks in a closed loop: so many under way, each followed by the next.
+ *
+ * Invariant: a sample is a number of tasks, all of them answered and checked, over the time that they
+ * took together; it is at least `rounds` times as many as are under way, so that filling and draining
+ * the pool weigh little.
+ */
+
+/** One place in the loop: it asks, and checks the answer before it asks again. */
+export interface Lane {
+  ask(): Promise<unknown>;
+  /** Throws when the answer is not what it should be. */
+  check(answer: unknown): void;
+}
+
+export interface LoopOrder {
+  readonly warmUpMilliseconds: number;
+  readonly samples: number;
+  readonly sampleMilliseconds: number;
+}
+
+const rounds = 2;
+/** Where the fewest tasks take longer than a sample, fewer samples must do after this many times the time. */
+const mostOverrun = 3;
+
+/** Tasks per second, by sample. */
+export async function closedLoop(lanes: readonly Lane[], order: LoopOrder): Promise<number[]> {
+  const { warmUpMilliseconds, samples, sampleMilliseconds } = order;
+  const warmUpEnds = performance.now() + warmUpMilliseconds;
+  let perMillisecond = 0;
+  const sample = async (milliseconds: number) => {
+    const tasks = Math.max(rounds * lanes.length, Math.ceil(perMillisecond * milliseconds));
+    const startedAt = performance.now();
+    await perform(lanes, tasks);
+    perMillisecond = tasks / (performance.now() - startedAt);
+    await toEventLoop();
+    return perMillisecond * 1_000;
+  };
+  do await sample(Math.min(10, sampleMilliseconds));
+  while (performance.now() < warmUpEnds);
+
+  const perSecond: number[] = [];
+  const latest = performance.now() + mostOverrun * samples * sampleMilliseconds;
+  do perSecond.push(await sample(sampleMilliseconds));
+  while (perSecond.length < samples && performance.now() < latest);
+  return perSecond;
+}
+
+async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {
+  let left = tasks;
+  let answered = 0;
+  const serve = async (lane: Lane) => {
+    while (left > 0) {
+      left -= 1;
+      lane.check(await lane.ask());
+      answered += 1;
+    }
+  };
+  await Promise.all(lanes.map(serve));
+  if (answered !== tasks) throw new Error(`answered ${answered} of ${tasks} tasks`);
+}
+
+/** As any program does now and then; some pools tidy up only there. */
+function toEventLoop(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
