@@ -1,25 +1,33 @@
 /**
- * The demo of the bridge works as it is served: with every transport its worker moves the labels, and
- * goes on after the page was blocked.
+ * The demos work as they are started. That of the bridge: with every transport its worker moves the
+ * labels, and goes on after the page was blocked. That of the pool: all its routes answer, and it ends
+ * when it is told to, even if connections are kept.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { chromium as driver } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { chromium } from './runtimes/chromium.js';
 
-const program = fileURLToPath(new URL('../../../docs/demo/bridge/serve.js', import.meta.url));
+const demo = (path: string) =>
+  fileURLToPath(new URL(`../../../docs/demo/${path}`, import.meta.url));
 const { path: executablePath } = chromium.find() as { path?: string };
 
+function start(path: string, ...options: string[]): ChildProcessWithoutNullStreams {
+  const program = spawn(process.execPath, [demo(path), ...options]);
+  onTestFinished(() => void program.kill('SIGKILL'));
+  return program;
+}
+
 async function serve(): Promise<string> {
-  const server = spawn(process.execPath, [program]);
-  onTestFinished(() => void server.kill());
-  const [address] = await once(server.stdout, 'data');
+  const [address] = await once(start('bridge/serve.js').stdout, 'data');
   return String(address).trim();
 }
 
-test('its server outlives requests that make no sense', async () => {
+test('the server of the bridge outlives requests that make no sense', async () => {
   const address = await serve();
   const status = async (path: string) => (await fetch(address + path)).status;
   expect(await status('%')).toBe(400);
@@ -56,4 +64,36 @@ test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 },
   const after = await firstPlace();
   await expect.poll(firstPlace, { timeout: 10_000 }).not.toBe(after);
   expect(wrong).toEqual([]);
+});
+
+test('the server of the pool hashes in all its ways, and closes', { timeout: 60_000 }, async () => {
+  const server = start('offload/server.js', '0');
+  const [said] = await once(server.stdout, 'data');
+  const address = /http:\/\/localhost:\d+/.exec(String(said))?.[0] ?? '';
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const ask = async (route: string) => {
+    const [response] = await once(get(`${address}/${route}`, { agent }), 'response');
+    return text(response);
+  };
+  expect(await ask('ping')).toBe('pong');
+  for (const route of ['sync', 'async', 'pool']) {
+    expect(await ask(route)).toMatch(/^\$2b\$10\$[./A-Za-z0-9]{53}$/);
+  }
+
+  const second = start('offload/server.js', new URL(address).port);
+  const [complaint, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+  expect(complaint).toMatch(/^Port \d+ is taken/);
+  expect(code).toBe(1);
+
+  // Clients that go on asking over connections that are kept do not keep it.
+  const asking = Array.from({ length: 8 }, async () => {
+    for (;;) await ask('pool');
+  });
+  const refused = Promise.allSettled(asking);
+  await ask('ping');
+  const exited = once(server, 'exit');
+  server.kill('SIGINT');
+  expect(await exited).toEqual([0, null]);
+  await refused;
 });

@@ -28,6 +28,8 @@ const source = join(here, '../src');
 const entries = {
   pointsman: join(source, 'task/index.ts'),
   'pointsman/bridge': join(source, 'thread/bridge/index.ts'),
+  'pointsman/pool': join(source, 'thread/pool/index.ts'),
+  'pointsman/pool/inline': join(source, 'thread/pool/inline.ts'),
   'pointsman/redis': join(source, 'machine/redis/index.ts'),
 };
 
@@ -55,12 +57,11 @@ function examplesOf(file: string): Example[] {
         .map((line) => (line.startsWith(margin.trimEnd()) ? line.slice(margin.length) : line))
         .join('\n'),
     }))
-    .filter(({ code }) => /from 'pointsman(\/\w+)?'/.test(code));
+    .filter(({ code }) => /from 'pointsman(\/\w+)*'/.test(code));
 }
 
-const sources = Object.values(entries)
-  .flatMap((entry) => filesIn(dirname(entry), '.ts'))
-  .flatMap(examplesOf);
+const folders = new Set(Object.values(entries).map((entry) => dirname(entry)));
+const sources = [...folders].flatMap((folder) => filesIn(folder, '.ts')).flatMap(examplesOf);
 const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),

@@ -1,15 +1,19 @@
-/** Where a thread of Node hears of its test. */
+/** Where a thread of Node, or of what behaves like it, hears of its test. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
+import { scope as web } from './scope.web.js';
 import type { Scope } from './thread.js';
 
-export const scope: Scope = {
-  listen: (listener) => parentPort?.on('message', listener),
-  post: (message) => parentPort?.postMessage(message),
-  letGo: () => parentPort?.unref(),
-  collectGarbage() {
-    setFlagsFromString('--expose-gc');
-    runInNewContext('gc')();
-  },
-};
+/** A Web Worker of Deno has no `parentPort`. */
+export const scope: Scope = parentPort
+  ? {
+      listen: (listener) => parentPort?.on('message', listener),
+      post: (message) => parentPort?.postMessage(message),
+      letGo: () => parentPort?.unref(),
+      collectGarbage() {
+        setFlagsFromString('--expose-gc');
+        runInNewContext('gc')();
+      },
+    }
+  : web;

@@ -1,38 +1,26 @@
-/** Starts threads in Node, where the host needs the parts of the bridge that are for Node. */
+/** Starts threads in Node, and in what behaves like it: the host needs the parts of the bridge that are for Node. */
 import '../../src/thread/bridge/platform.node.js';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { afterAll } from 'vitest';
-import { bundleThread } from '../runtimes/dist/bundle.js';
+import { script } from './script.node.js';
+import { startedAs } from './start.web.js';
 import type { Started } from './threads.js';
-
-let script: Promise<string> | undefined;
-
-async function bundled(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'pointsman-thread-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'thread.mjs');
-  await bundleThread('node', path);
-  return path;
-}
-
-afterAll(async () => {
-  if (script) rmSync(await script, { force: true });
-  script = undefined;
-});
 
 /** A thread that runs the tests' functions. */
 export async function start(): Promise<Started> {
-  script ??= bundled();
-  const worker = new Worker(await script);
+  const worker = new Worker(await script());
   return {
     worker,
     listen: (listener) => worker.on('message', listener),
     post: (message, list) => worker.postMessage(message, list as never),
     terminate: () => void worker.terminate(),
+    ended: new Promise((resolve) => worker.once('exit', resolve)),
   };
+}
+
+/** The same of the kind that browsers have, which Bun and Deno have too. */
+export async function startWebWorker(): Promise<Started> {
+  return startedAs(new globalThis.Worker(pathToFileURL(await script()), { type: 'module' }));
 }
 
 /** One whose script is not there. */

@@ -11,7 +11,7 @@ import {
   structured,
 } from '../../src/thread/bridge/index.js';
 import { cbor } from '../../src/thread/memory/codec/cbor.js';
-import { start } from './start.node.js';
+import { start, startWebWorker } from './start.node.js';
 import type { CodecName, Thrown, Tools } from './thread.js';
 
 export { startNothing } from './start.node.js';
@@ -23,8 +23,11 @@ export interface Started {
   listen(listener: (message: unknown) => void): void;
   post(message: unknown, list: readonly Transferable[]): void;
   terminate(): void;
+  /** Resolves when it has ended, with its exit code. */
+  readonly ended: Promise<number>;
 }
 
+/** In Node, or in what behaves like it: Bun and Deno. */
 export const inNode = typeof process !== 'undefined';
 
 export const codecs = { structured, cbor };
@@ -60,6 +63,10 @@ export class Thread {
     return this.#started.worker;
   }
 
+  get ended(): Promise<number> {
+    return this.#started.ended;
+  }
+
   /** Runs a function in the thread; what it returns is cloned. */
   run<Args extends readonly unknown[], Result, Api = object>(
     work: Work<Args, Result, Api>,
@@ -88,8 +95,8 @@ export class Thread {
 
 const started = new Set<Thread>();
 
-async function startUnowned(): Promise<Thread> {
-  const thread = new Thread(await start());
+async function startUnowned(begin = start): Promise<Thread> {
+  const thread = new Thread(await begin());
   started.add(thread);
   await thread.running;
   return thread;
@@ -97,7 +104,15 @@ async function startUnowned(): Promise<Thread> {
 
 /** A thread that ends with its test. */
 export async function startThread(): Promise<Thread> {
-  const thread = await startUnowned();
+  return ending(await startUnowned());
+}
+
+/** The same as a Web Worker. */
+export async function startWebThread(): Promise<Thread> {
+  return ending(await startUnowned(startWebWorker));
+}
+
+function ending(thread: Thread): Thread {
   onTestFinished(() => thread.terminate());
   return thread;
 }

@@ -1,9 +1,9 @@
 /**
  * Bundles the tests for runtimes that have no vitest and no disk: the same files that vitest runs
  * in Node. A file about one runtime says so in its name: `*.node.test.ts` runs in Node only,
- * `*.workerd.test.ts` in workerd only. `*.thread.test.ts` needs threads: it runs in Node and in pages.
+ * `*.workerd.test.ts` in workerd only. `*.thread.test.ts` needs threads: it runs everywhere but in workerd.
  */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { scenarioFiles } from '@pointsman/spec/scenarios';
@@ -30,8 +30,9 @@ export async function bundleTests(
     target: 'es2022',
     sourcemap: 'external',
     alias: { vitest: join(here, 'inside/vitest.ts') },
+    external: entry === 'console' ? ['node:*'] : [],
     plugins: [
-      webCounterparts,
+      counterparts(entry),
       virtualModule('pointsman-test-files', () => testFilesModule(files)),
       virtualModule('@pointsman/spec/scenarios', scenariosModule),
       // The fake clock asks for these where a process exists, and does without.
@@ -41,11 +42,15 @@ export async function bundleTests(
   });
 }
 
-/** Writes the script of the threads that tests of the bridge start. */
-export async function bundleThread(runtime: 'node' | 'web', outfile: string): Promise<void> {
+/** Writes the script of the threads that tests of the bridge, or of the pool, start. */
+export async function bundleThread(
+  runtime: 'node' | 'web',
+  outfile: string,
+  subject: 'bridge' | 'pool' = 'bridge',
+): Promise<void> {
   const source = join(packageFolder, 'src/thread');
   await build({
-    entryPoints: [join(packageFolder, 'tests/bridge/thread.ts')],
+    entryPoints: [join(packageFolder, 'tests', subject, 'thread.ts')],
     outfile,
     bundle: true,
     format: 'esm',
@@ -58,26 +63,31 @@ export async function bundleThread(runtime: 'node' | 'web', outfile: string): Pr
     alias: {
       'pointsman/bridge/cbor': join(source, 'memory/codec/cbor.ts'),
       'pointsman/bridge': join(source, `bridge/index${runtime === 'node' ? '.node' : ''}.ts`),
+      'pointsman/pool': join(source, `pool/index${runtime === 'node' ? '.node' : ''}.ts`),
     },
-    plugins: runtime === 'web' ? [webCounterparts] : [],
+    plugins: runtime === 'web' ? [counterparts('page')] : [],
     logLevel: 'error',
   });
 }
 
-/** In the tests' own folder a module for Node has a counterpart for pages. */
-const webCounterparts: Plugin = {
-  name: 'web counterparts',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\/\w+\.node\.js$/ }, ({ path, resolveDir }) => {
-      if (resolveDir !== join(packageFolder, 'tests/bridge')) return undefined;
-      return { path: join(resolveDir, path.replace(/\.node\.js$/, '.web.ts')) };
-    });
-  },
-};
+/** In the tests' own folders a module for Node may have a counterpart for pages, or for a console. */
+function counterparts(entry: Entry): Plugin {
+  const ending = entry === 'console' ? '.console.ts' : '.web.ts';
+  return {
+    name: 'counterparts',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.{1,2}\/(\w+\/)?\w+\.node\.js$/ }, ({ path, resolveDir }) => {
+        if (!resolveDir.startsWith(join(packageFolder, 'tests'))) return undefined;
+        const counterpart = join(resolveDir, path.replace(/\.node\.js$/, ending));
+        return existsSync(counterpart) ? { path: counterpart } : undefined;
+      });
+    },
+  };
+}
 
 const foreign: Record<Entry, RegExp> = {
   page: /\.(node|workerd)\./,
-  console: /\.(node|workerd|thread)\./,
+  console: /\.(node|workerd)\./,
   worker: /\.(node|thread)\./,
 };
 

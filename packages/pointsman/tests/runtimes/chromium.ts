@@ -26,7 +26,9 @@ export const chromium: Runtime = {
   },
   async run(executablePath, bundle, onLine) {
     const thread = join(dirname(bundle), 'thread.mjs');
+    const poolThread = join(dirname(bundle), 'pool.mjs');
     await bundleThread('web', thread);
+    await bundleThread('web', poolThread, 'pool');
     // A container has no user namespaces for Chromium's sandbox; the page is our own.
     const browser = await driver.launch({ executablePath, args: ['--no-sandbox'] });
     try {
@@ -48,6 +50,7 @@ export const chromium: Runtime = {
       for (const [name, path] of [
         ['tests.mjs', bundle],
         ['thread.mjs', thread],
+        ['pool.mjs', poolThread],
       ] as const) {
         const contentType = 'text/javascript';
         await page.route(`${origin}${name}`, (route) =>

@@ -1,7 +1,8 @@
 /** What each runtime's own file offers to the runner. */
 import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Entry } from './bundle.js';
+import { bundleThread, type Entry } from './bundle.js';
 
 export interface Runtime {
   readonly name: string;
@@ -55,6 +56,8 @@ export function processRuntime(
     entry: 'console',
     find,
     async run(path, bundle, onLine) {
+      await bundleThread('node', join(dirname(bundle), 'thread.mjs'));
+      await bundleThread('node', join(dirname(bundle), 'pool.mjs'), 'pool');
       await runProgram(path, [...parameters, bundle], onLine);
       return versionOf(path);
     },

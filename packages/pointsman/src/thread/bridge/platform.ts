@@ -21,6 +21,8 @@ export interface Port {
 export interface Platform {
   /** Where a worker finds its host; undefined in a thread that nobody made. */
   readonly host: Port | undefined;
+  /** Whether a message moves a buffer without looking at each byte. */
+  readonly movesBytes: boolean;
   /** The next message of a port without a return to the event loop; absent where there is no such thing. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
 }
@@ -29,6 +31,7 @@ const scope = globalThis as unknown as Port & { document?: unknown };
 
 const web: Platform = {
   host: typeof scope.postMessage === 'function' && scope.document === undefined ? scope : undefined,
+  movesBytes: true,
 };
 
 export let platform = web;

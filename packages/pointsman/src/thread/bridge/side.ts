@@ -45,6 +45,7 @@ import {
 import type { FrameReader, FrameWriter } from './links.js';
 import { Lookout, type Watched } from './lookout.js';
 import { bare, timedOut, withCaller } from './outcome.js';
+import { platform } from './platform.js';
 import { type Calls, References } from './references.js';
 import type { CompiledCall } from './schemas.js';
 import { isTransferred, transfer } from './transfer.js';
@@ -433,7 +434,8 @@ export class Side implements Calls, Watched {
 
   /** Many bytes are copied once and handed over, instead of into the ring and out of it. */
   #lighten(value: unknown): unknown {
-    if (!(value instanceof Uint8Array) || value.byteLength < heavy) return value;
+    if (!platform.movesBytes || !(value instanceof Uint8Array)) return value;
+    if (value.byteLength < heavy) return value;
     // Too many are refused where they are written.
     if (value.byteLength > this.#options.limit) return value;
     const copy = new Uint8Array(value);
@@ -559,7 +561,7 @@ export class Side implements Calls, Watched {
   pumpIfReady(): boolean {
     if (!this.#in.ready || this.#closed) return false;
     this.pump();
-    return true;
+    return !this.#paused;
   }
 
   /** Sees that frames are handled whenever this thread returns to its event loop. */
@@ -596,9 +598,14 @@ export class Side implements Calls, Watched {
       spent = this.#handleAll();
     } finally {
       this.#pumping = false;
-      if (!this.#closed && !this.#paused) {
-        if (spent) soon(() => this.pump());
-        else this.attend();
+      // Where values are received and not listened for, nothing tells that a late one has come.
+      const looksAgain = this.#paused ? this.#options.receive !== undefined : spent;
+      if (this.#closed) {
+        // Nothing will come.
+      } else if (looksAgain) {
+        soon(() => this.pump());
+      } else if (!this.#paused) {
+        this.attend();
       }
     }
   }

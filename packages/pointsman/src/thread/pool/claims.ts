@@ -7,13 +7,17 @@
  * cancel it, give it to another thread, or end the thread without touching it.
  *
  * Both sides count the tasks that go through the ring; the count names the slot. A slot is used again
- * when a later task has ended, since tasks are taken in order.
+ * when its task has ended or was taken back. The thread may come to a task that was taken back only
+ * after that, so the word says also how often its slot was used: what belongs to a later task is not
+ * claimed by an earlier one.
  */
 
-/** A power of two. */
-export const SLOTS = 512;
+const BITS = 9;
+export const SLOTS = 1 << BITS;
 const MASK = SLOTS - 1;
 
+/** What a word says of a task, beside which of its slot's tasks that is. */
+const STATES = 3;
 const FREE = 0;
 const WAITING = 1;
 const RUNNING = 2;
@@ -26,6 +30,11 @@ const DEADLINE = 0;
 const BEGUN = 1;
 const ENDED = 2;
 const TIMES = 3;
+
+/** The word of a task in this state. */
+function wordOf(number: number, state: number): number {
+  return ((number >>> BITS) << STATES) | state;
+}
 
 const bytes = 4 * SLOTS + 8 * SLOTS * TIMES;
 
@@ -62,24 +71,23 @@ export class Claims {
     const slot = number & MASK;
     this.#times[slot * TIMES + DEADLINE] = deadline;
     // What cannot be taken back is as good as claimed.
-    this.#words[slot] = this.shared ? WAITING : RUNNING;
+    this.#words[slot] = wordOf(number, this.shared ? WAITING : RUNNING);
   }
 
   /** Takes a task back; whether it was not claimed yet. */
   withdraw(number: number): boolean {
     if (!this.shared) return false;
-    return Atomics.compareExchange(this.#words, number & MASK, WAITING, WITHDRAWN) === WAITING;
+    return this.#exchange(number, WAITING, WITHDRAWN);
   }
 
   /** Tells the task, which runs, that it shall stop. */
   stop(number: number, stop: Stop): void {
-    const word = stop === 'timed out' ? TIMED_OUT : ABORTED;
-    Atomics.compareExchange(this.#words, number & MASK, RUNNING, word);
+    this.#exchange(number, RUNNING, stop === 'timed out' ? TIMED_OUT : ABORTED);
   }
 
   /** Milliseconds that the task has run; undefined if it has not ended, or nobody knows. */
   runTime(number: number): number | undefined {
-    if (!this.shared || this.#words[number & MASK] !== FREE) return undefined;
+    if (!this.shared || this.#words[number & MASK] !== wordOf(number, FREE)) return undefined;
     const slot = (number & MASK) * TIMES;
     return (this.#times[slot + ENDED] as number) - (this.#times[slot + BEGUN] as number);
   }
@@ -94,10 +102,10 @@ export class Claims {
   /** Takes the task of this number for itself, unless the host has taken it back. */
   claim(number: number): boolean {
     if (!this.shared) {
-      this.#words[number & MASK] = RUNNING;
+      this.#words[number & MASK] = wordOf(number, RUNNING);
       return true;
     }
-    return Atomics.compareExchange(this.#words, number & MASK, WAITING, RUNNING) === WAITING;
+    return this.#exchange(number, WAITING, RUNNING);
   }
 
   /** When the task must have ended; 0 if it need not. */
@@ -113,13 +121,20 @@ export class Claims {
   end(number: number, at: number): number {
     const slot = number & MASK;
     this.#times[slot * TIMES + ENDED] = at;
-    this.#words[slot] = FREE;
+    this.#words[slot] = wordOf(number, FREE);
     return at - (this.#times[slot * TIMES + BEGUN] as number);
   }
 
   /** Whether the task, which runs, shall stop. */
   stopOf(number: number): Stop {
     const word = Atomics.load(this.#words, number & MASK);
-    return word === ABORTED ? 'aborted' : word === TIMED_OUT ? 'timed out' : undefined;
+    if (word === wordOf(number, ABORTED)) return 'aborted';
+    return word === wordOf(number, TIMED_OUT) ? 'timed out' : undefined;
+  }
+
+  #exchange(number: number, from: number, to: number): boolean {
+    const expected = wordOf(number, from);
+    const slot = number & MASK;
+    return Atomics.compareExchange(this.#words, slot, expected, wordOf(number, to)) === expected;
   }
 }

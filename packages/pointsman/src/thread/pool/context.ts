@@ -88,20 +88,26 @@ function running(member: string): Running {
   return current;
 }
 
-/** The task that runs in this thread. Anywhere else its members throw. */
+/**
+ * The task that runs in this thread, also behind an `await`. Where none runs, its members throw. What goes on
+ * after its task is over would see the next one.
+ */
 export interface TaskContext {
   /**
    * Aborts when whoever has run the task gives it up: by a signal, by a timeout, or with the pool.
    * `aborted` and `throwIfAborted()` see it at once, even in a loop that never returns to the event loop,
-   * for the price of one load; listeners hear of it when the loop gets its turn. A task that does not
-   * stop within the pool's `grace` is ended with its thread.
+   * for the price of one load, where memory is shared; listeners hear of it when the loop gets its turn. A
+   * task that does not stop within the pool's `grace` is ended with its thread.
    */
   readonly signal: AbortSignal;
-  /** When the task's `timeout` is over, on the clock of `performance.now()`; undefined if it has none. */
+  /**
+   * When the task's `timeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
+   * if it has none, or where no memory is shared.
+   */
   readonly deadline: number | undefined;
   /** The name of the function that runs. */
   readonly name: string;
-  /** Tells `onProgress` of whoever has run the task; nothing happens if there is none. */
+  /** Tells `onProgress` of whoever has run the task; nothing happens if there is none. It does not wait. */
   progress(value: unknown): void;
 }
 

@@ -5,14 +5,14 @@ export class PoolClosedError extends Error {
   override readonly name = 'PoolClosedError';
 }
 
-/** As many tasks wait as may wait, and this one was refused or had to make room. */
+/** As many tasks wait as may, by `capacity`, and this one was refused or had to make room, by `whenFull`. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
 /**
  * The thread that ran the task has ended before the task did: it exited, ran out of memory or was killed
- * with the task that it ran. `cause` is what the runtime says about it.
+ * with the task that it ran. Or no thread could be started at all. `cause` is what the runtime says about it.
  */
 export class ThreadEndedError extends Error {
   override readonly name = 'ThreadEndedError';

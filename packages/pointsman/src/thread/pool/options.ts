@@ -5,17 +5,26 @@ import { checkCallOptions } from '../bridge/call-options.js';
 import type { WorkerLike } from '../bridge/host.js';
 
 export interface PoolOptions {
-  /** The module whose exported functions the threads run: a URL, as of `new URL('./hash.js', import.meta.url)`. */
+  /**
+   * The module whose exported functions the threads run: a URL, as of `new URL('./hash.js', import.meta.url)`.
+   * Each thread loads it once.
+   */
   readonly module?: URL | string | undefined;
-  /** Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script. */
+  /**
+   * Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script.
+   * Called for each thread. `name` and `resourceLimits` are then the worker's own.
+   */
   readonly worker?: (() => WorkerLike) | undefined;
-  /** The most threads. Default: as many as can run at a time. They start when there is work. */
+  /**
+   * The most threads, from 1 to 1,024. Default: as many as can run at a time, by
+   * `os.availableParallelism()` or `navigator.hardwareConcurrency`. They start when there is work.
+   */
   readonly threads?: number | undefined;
-  /** Threads that are kept although there is nothing to do. Default: 0. */
+  /** Threads that are kept although there is nothing to do, once they have started. Default: 0. */
   readonly minThreads?: number | undefined;
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
-  /** Tasks that may wait, beside those that threads have. Default: any number. */
+  /** Tasks that may wait, beside those that threads have. Default: any number, `Infinity`. */
   readonly capacity?: number | undefined;
   /**
    * What happens to a task for which there is no room: it waits nevertheless (`wait`, the default; await
@@ -23,13 +32,25 @@ export interface PoolOptions {
    * newest of the least urgent is, which may be another (`shed`).
    */
   readonly whenFull?: 'wait' | 'reject' | 'shed' | undefined;
-  /** Milliseconds of waiting that count as much as one step of priority. Default: 1,000. */
+  /**
+   * Milliseconds of waiting that count as much as one step of priority, so that no task waits for ever.
+   * With `Infinity` a less urgent task waits for as long as more urgent ones come. Default: 1,000.
+   */
   readonly ageing?: number | undefined;
-  /** Milliseconds that a task which was aborted has to stop, before its thread is ended. Default: 100. */
+  /**
+   * Milliseconds that a task which runs has to stop when it is given up, before its thread is ended.
+   * Whoever has run it does not wait for that. Default: 100.
+   */
   readonly grace?: number | undefined;
-  /** How much less urgent than this thread the threads are, from 0 to 19; on Linux. Default: 10. */
+  /**
+   * How much less urgent than others the threads are to the operating system, from 0 to 19; on Linux, and
+   * elsewhere nothing. With cores to spare they are as fast as with 0. Default: 10.
+   */
   readonly nice?: number | undefined;
-  /** When a thread is replaced by a new one: after so many tasks, bytes of heap, or milliseconds. */
+  /**
+   * When a thread is replaced by a new one: after so many tasks, bytes of heap, or milliseconds. It ends
+   * between two tasks, and may run some that it has ahead. Default: never.
+   */
   readonly recycle?:
     | {
         readonly tasks?: number | undefined;
@@ -37,24 +58,30 @@ export interface PoolOptions {
         readonly age?: number | undefined;
       }
     | undefined;
-  /** Limits of the threads' memory, as `Worker` of Node takes them. */
+  /** Limits of the threads' memory, as `Worker` of Node takes them; in browsers nothing. */
   readonly resourceLimits?: object | undefined;
   /** What the threads are called. Default: `pool`. */
   readonly name?: string | undefined;
 }
 
 export interface RunOptions {
-  /** Gives the task up when it aborts. One that runs sees it as `task.signal`. */
+  /**
+   * Gives the task up when it aborts: the promise rejects at once, with the signal's reason. A task that was
+   * not begun has no effect; one that runs sees it as `task.signal`, and has the pool's `grace` to stop.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds from the call on, waiting included; then a `TimeoutError`. */
+  /** Milliseconds from the call on, waiting included; then it is given up with a `TimeoutError`. */
   readonly timeout?: number | undefined;
   /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */
   readonly priority?: number | undefined;
-  /** Whose task it is. Keys of the same priority take turns, however many tasks each has. */
+  /**
+   * Whose task it is. Keys of the same priority take turns, however many tasks each has. Any value, compared
+   * as the keys of a `Map`; tasks without one are in a line together.
+   */
   readonly key?: unknown;
   /** What is moved to the thread instead of being copied; it is part of the arguments. */
   readonly transfer?: readonly Transferable[] | undefined;
-  /** Hears what the task says by `task.progress`. */
+  /** Hears what the task says by `task.progress`, in order and before the result. What it throws is dropped. */
   readonly onProgress?: ((value: never) => void) | undefined;
 }
 
@@ -68,7 +95,7 @@ export function checkPoolOptions(options: PoolOptions): void {
     if (typeof worker !== 'function')
       throw invalid('worker', worker, 'a function that makes a Worker');
     if (module !== undefined) throw invalid('module', module, 'absent if there is a worker');
-  } else if (!(module instanceof URL)) {
+  } else if (module !== undefined && !(module instanceof URL)) {
     if (typeof module !== 'string' || !URL.canParse(module)) {
       throw invalid('module', module, 'a URL, as of new URL("./tasks.js", import.meta.url)');
     }

@@ -78,7 +78,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #most: number;
   readonly #least: number;
   readonly #capacity: number;
-  readonly #grace: number;
   readonly #setup: Setup;
   readonly #queue: TaskQueue<Task>;
   readonly #threads = new Set<Thread>();
@@ -115,13 +114,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #proxy: Proxied<Api> | undefined;
 
   /** Throws if the options cannot be used. No thread is started. */
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions = {}) {
     checkPoolOptions(options);
     this.#options = options;
     this.#most = options.threads ?? Math.max(1, poolPlatform.cores, options.minThreads ?? 0);
     this.#least = options.minThreads ?? 0;
     this.#capacity = options.capacity ?? Number.POSITIVE_INFINITY;
-    this.#grace = options.grace ?? defaults.grace;
     this.#queue = new TaskQueue(options.ageing ?? defaults.ageing);
     this.#setup = {
       module: options.module === undefined ? undefined : String(options.module),
@@ -137,7 +135,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** Tasks that run, as far as this thread knows. */
   get running(): number {
-    return this.#ready.reduce((sum, { outstanding }) => sum + Math.min(outstanding, 1), 0);
+    let running = 0;
+    for (const { outstanding } of this.#threads) running += Math.min(outstanding, 1);
+    return running;
   }
 
   /** Threads that live. */
@@ -145,6 +145,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return this.#threads.size;
   }
 
+  /** What the pool has done so far. */
   get metrics(): PoolMetrics {
     return this.#metrics.read([...this.#threads].map(({ startedAt }) => startedAt));
   }
@@ -182,7 +183,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
-  /** The functions of the module, to be called: `pool.proxy.hash(password)`. */
+  /** The functions of the module, to be called as with `run` without options: `pool.proxy.hash(password)`. */
   get proxy(): Proxied<Api> {
     this.#proxy ??= this.#proxyOf('') as Proxied<Api>;
     return this.#proxy;
@@ -191,7 +192,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /**
    * Runs a function for each of `inputs`, as its only argument, and gives the results in order. At most
    * `concurrency` tasks are under way or have not been read, by default twice as many as threads; inputs
-   * are taken no faster. What fails ends it, and aborts those that are under way; so does leaving the loop.
+   * are taken no faster. What fails ends it, and aborts those that are under way; so do leaving the loop and
+   * the signal. A `timeout` is that of each task.
    *
    * ```js
    * for await (const hash of pool.map('hash', passwords)) console.log(hash);
@@ -219,13 +221,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return mapOver(run, inputs, 2 * this.#most, options) as AsyncIterableIterator<never>;
   }
 
-  /** Resolves when there is room in the queue; at once unless the pool has a `capacity`. */
+  /**
+   * Resolves when there is room in the queue; at once unless the pool has a `capacity`. Nothing is reserved:
+   * use it right away. Who has waited longest is told first, and no more than there is room for. Rejects with
+   * the signal's reason, a `TimeoutError` after `timeout` milliseconds, or a {@link PoolClosedError}.
+   */
   async room(options: CallOptions = {}): Promise<void> {
     checkCallOptions(options);
     const { signal, timeout } = options;
     signal?.throwIfAborted();
     if (this.#closed) throw this.#closed;
-    if (!this.#isFull) return;
+    if (this.#room > 0) return;
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
@@ -254,13 +260,19 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     });
   }
 
-  /** Lets all tasks come to their end, and then ends the threads. Others are refused from now on. */
+  /**
+   * Lets all tasks come to their end, ends the threads, and then resolves. Others are refused with a
+   * {@link PoolClosedError} from now on, and so is who waits for room.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Ends the threads at once. What is not over rejects with a {@link PoolClosedError}. */
+  /**
+   * Ends the threads at once, without `grace`, and resolves when they have ended. What is not over rejects
+   * with a {@link PoolClosedError}.
+   */
   async terminate(): Promise<void> {
     this.#closed ??= new PoolClosedError('the pool is closed');
     const error = new PoolClosedError('the pool was terminated');
@@ -269,8 +281,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     for (const thread of this.#threads) {
       for (const task of thread.takeBack(SLOTS)) waiting.push(task);
       for (const task of thread.tasks()) {
+        if (!task.cancelled) this.#metrics.cancelled++;
         task.cancelled = true;
-        this.#metrics.cancelled++;
         task.settle(error, true);
         task.stream?.fail(error);
       }
@@ -304,9 +316,13 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     checkRunOptions(options ?? {});
     const { onProgress, transfer = [], priority = 0, key } = options ?? {};
     const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
-    const wishes: Wishes | undefined = isPlain
-      ? undefined
-      : { progress: onProgress as Wishes['progress'], transfer, inline };
+    const progress =
+      onProgress &&
+      ((value: unknown) => {
+        // As of a listener: what it throws is nobody's else.
+        void (async () => onProgress(value as never))();
+      });
+    const wishes: Wishes | undefined = isPlain ? undefined : { progress, transfer, inline };
     return new Task(name, args, wishes, priority, key);
   }
 
@@ -328,7 +344,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         return;
       }
     }
-    if (this.#isFull) {
+    if (this.#room <= 0) {
       const { whenFull } = this.#options;
       if (whenFull === 'reject') {
         this.#refuse(task, this.#full());
@@ -401,9 +417,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#over();
   }
 
-  get #isFull(): boolean {
+  /** How many more tasks may come. */
+  get #room(): number {
     // Threads that are still to come take a task each.
-    return this.#queue.size >= this.#capacity + this.#most - this.#ready.length;
+    let room = this.#capacity + this.#most - this.#ready.length - this.#queue.size;
+    for (const thread of this.#ready) if (thread.hasRoom) room++;
+    return room;
   }
 
   #full(): QueueFullError {
@@ -413,13 +432,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** One task fewer. */
   #over(): void {
     if (--this.#active === 0) this.#hold(false);
-    if (this.#awaitingRoom.length > 0) this.#tellRoom();
+    this.#tellRoom();
     if (this.#active === 0) this.#empty?.();
   }
 
   #tellRoom(): void {
+    if (this.#awaitingRoom.length === 0) return;
     // As many as there is room for; they have yet to use it.
-    let room = this.#capacity + this.#most - this.#ready.length - this.#queue.size;
+    let room = this.#room;
     while (room-- > 0 && this.#awaitingRoom.length > 0) this.#awaitingRoom[0]?.();
   }
 
@@ -473,6 +493,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       }
       this.#give(thread, task);
     }
+    this.#tellRoom();
     if (thread.outstanding === 0) this.#rest();
   }
 
@@ -527,7 +548,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       const made = worker ? (worker() as PoolWorker) : poolPlatform.start({ name, resourceLimits });
       if (typeof made?.terminate !== 'function')
         throw invalid('worker', made, 'to return a Worker');
-      thread = new Thread(this.#owner, made, this.#setup, this.#grace);
+      thread = new Thread(this.#owner, made, this.#setup, {
+        grace: this.#options.grace ?? defaults.grace,
+        mostTasks: this.#options.recycle?.tasks ?? Number.POSITIVE_INFINITY,
+      });
     } catch (error) {
       this.#metrics.threadsLost++;
       if (this.#ready.length === 0) this.#failAll(error);

@@ -39,6 +39,8 @@ export interface RunnerOptions {
   readonly functions: readonly Runnable[];
   /** Says whether this thread should be replaced; asked now and then. */
   readonly isSpent: () => boolean;
+  /** Tells the host of an error that nobody waits for. */
+  readonly report: (error: unknown) => void;
   /** Asks the host to replace this thread. */
   readonly retire: () => void;
 }
@@ -50,6 +52,8 @@ export class Runner implements Tasks {
   readonly #inline = new Map<number, AnyFunction>();
   #waiting: Waiting[] = [];
   #current: Running | undefined;
+  /** What it has returned, if that is iterated over. */
+  #streaming: Streaming | undefined;
   #taken = 0;
   #looked = 0;
   #retired = false;
@@ -79,9 +83,12 @@ export class Runner implements Tasks {
   /** Something has failed that nobody waits for. What runs may be to blame, and cannot be trusted. */
   failed(error: unknown): void {
     const current = this.#current;
+    if (current === undefined) this.#options.report(error);
     this.#retire();
-    if (current === undefined) {
-      console.error(error);
+    if (current === undefined) return;
+    if (this.#streaming) {
+      // It is over when its reader knows.
+      this.#streaming.fail(error);
       return;
     }
     this.#finish(current, error, true);
@@ -182,6 +189,7 @@ export class Runner implements Tasks {
       this.side.ended(running.id);
       this.#next();
     });
+    this.#streaming = stream;
     this.side.answer(running.id, 0, stream);
   }
 
@@ -199,6 +207,7 @@ export class Runner implements Tasks {
     this.#batch = this.side.batches;
     const took = this.#claims.end(running.number, ended);
     this.#current = undefined;
+    this.#streaming = undefined;
     enter(undefined);
     if (ended - this.#looked > HEAP_INTERVAL) {
       this.#looked = ended;
@@ -220,6 +229,9 @@ export class Runner implements Tasks {
 class Streaming implements AsyncIterator<unknown> {
   readonly #source: AnyIterator;
   readonly #over: () => void;
+  /** Steps that are under way. */
+  readonly #waiting = new Set<(error: unknown) => void>();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(source: AnyIterator, over: () => void) {
     this.#source = source;
@@ -238,17 +250,33 @@ class Streaming implements AsyncIterator<unknown> {
     return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
   }
 
-  async #step(
+  /** Something has failed that nobody waits for: whoever reads learns of it. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const fail of [...this.#waiting]) fail(error);
+  }
+
+  #step(
     step: () => IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>>,
   ): Promise<IteratorResult<unknown, unknown>> {
-    try {
-      const result = await step();
-      if (result.done) soon(this.#over);
-      return result;
-    } catch (error) {
-      soon(this.#over);
-      throw error;
-    }
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown) => {
+        this.#waiting.delete(fail);
+        soon(this.#over);
+        reject(error);
+      };
+      if (this.#failure) {
+        fail(this.#failure.error);
+        return;
+      }
+      this.#waiting.add(fail);
+      const begin = async () => step();
+      begin().then((result) => {
+        this.#waiting.delete(fail);
+        if (result.done) soon(this.#over);
+        resolve(result);
+      }, fail);
+    });
   }
 }
 

@@ -20,7 +20,8 @@ const refused = ['then'];
  * understand. A pool that was made with `module` needs no such script.
  *
  * A function may return a promise or an iterator; what it throws is thrown for whoever has run it. One
- * task runs at a time. Functions of objects are named with dots: `images.resize`.
+ * task runs at a time. Functions of objects are named with dots: `images.resize`. Call it before the first
+ * `await` of the script. Throws in a thread that nobody has made a worker.
  *
  * ```js
  * // resize.worker.js
@@ -35,9 +36,12 @@ export function serve(functions: object): void {
   begin(async () => runnable);
 }
 
-/** Serves what the module exports that the host names. */
+/** Serves what the module exports that the host names; nothing if it names none. */
 export function serveModule(): void {
-  begin(async (module) => functionsOf(await import(module as string), 'module', refused));
+  begin(async (module) => {
+    if (module === undefined) return [];
+    return functionsOf(await import(module), 'module', refused);
+  });
 }
 
 function begin(
@@ -62,22 +66,26 @@ async function run(
 ): Promise<void> {
   const say = (type: string, payload?: unknown) =>
     offer.port.postMessage(message(offer.id, type, payload));
+  const sayError = (type: string, error: unknown) => {
+    try {
+      say(type, error);
+    } catch {
+      say(type, bare(error));
+    }
+  };
   poolPlatform.yieldTo?.(nice);
   let functions: ReturnType<typeof functionsOf>;
   try {
     functions = await load(module);
   } catch (error) {
-    try {
-      say('refuse', error);
-    } catch {
-      say('refuse', bare(error));
-    }
+    sayError('refuse', error);
     return;
   }
   const runner = new Runner({
     claims: new Claims(claims),
     functions,
     isSpent: () => heap !== undefined && (poolPlatform.heapUsed?.() ?? 0) > heap,
+    report: (error) => sayError('uncaught', error),
     retire: () => say('retire'),
   });
   poolPlatform.onUncaught((error) => runner.failed(error));
@@ -89,6 +97,7 @@ async function run(
     role: 'worker',
     offer,
     port: offer.port,
+    values: offer.values,
     base: host,
     codec: structured(),
     functions,

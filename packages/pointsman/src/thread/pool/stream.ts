@@ -31,10 +31,12 @@ export class Stream implements AsyncIterableIterator<unknown> {
 
   /** It is over: its task was aborted, or its thread has ended. */
   fail(error: unknown): void {
-    if (this.#over) return;
-    this.#failure ??= { error };
+    if (this.#over || this.#failure) return;
+    this.#failure = { error };
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
+    // A generator that waits for its reader cannot see that it shall stop.
+    this.#source.return?.(undefined).catch(() => {});
   }
 
   async next(): Promise<Step> {

@@ -6,6 +6,7 @@
  */
 
 import type { Pending } from '../bridge/side.js';
+import { isTransferred } from '../bridge/transfer.js';
 import type { Definition } from './protocol.js';
 import type { Line, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
@@ -71,7 +72,8 @@ export class Task implements Pending, QueuedTask {
 
   /** Whether it moves something, which cannot be taken back. */
   get moves(): boolean {
-    return this.wishes !== undefined && this.wishes.transfer.length > 0;
+    if (this.wishes !== undefined && this.wishes.transfer.length > 0) return true;
+    return this.args.some(isTransferred);
   }
 
   /** The thread's answer. */

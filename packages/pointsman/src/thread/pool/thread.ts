@@ -20,7 +20,7 @@ import {
   workerHasEnded,
 } from '../bridge/connection.js';
 import { watchLock } from '../bridge/lock.js';
-import { listen, type Port } from '../bridge/platform.js';
+import { listen, type Port, platform } from '../bridge/platform.js';
 import type { Side } from '../bridge/side.js';
 import { transfer } from '../bridge/transfer.js';
 import { structured } from '../memory/codec/structured.js';
@@ -76,8 +76,10 @@ export class Thread {
   readonly #owner: ThreadOwner;
   readonly #worker: PoolWorker;
   readonly #grace: number;
+  readonly #mostTasks: number;
   readonly #claims = new Claims();
   readonly #port: MessagePort;
+  readonly #values: MessagePort | undefined;
   readonly #offer: Offer;
   readonly #stopListening: (() => void)[] = [];
   readonly #ended = new AbortController();
@@ -93,20 +95,31 @@ export class Thread {
   #runTime = Number.NaN;
   #over = false;
 
-  constructor(owner: ThreadOwner, worker: PoolWorker, setup: Setup, grace: number) {
+  /** `mostTasks`: how many it may run in all. */
+  constructor(
+    owner: ThreadOwner,
+    worker: PoolWorker,
+    setup: Setup,
+    { grace, mostTasks }: { readonly grace: number; readonly mostTasks: number },
+  ) {
     this.#owner = owner;
+    this.#mostTasks = mostTasks;
     this.#worker = worker;
     // What cannot be taken back is not handed over ahead.
     this.depth = this.#claims.shared ? LEAST_AHEAD : 1;
     this.#grace = grace;
     const { port1, port2 } = new MessageChannel();
+    // As for a bridge: see the terms of a connection.
+    const values = platform.receive && new MessageChannel();
     this.#port = port1;
+    this.#values = values?.port1;
     const transport = this.#claims.shared ? 'ring' : 'port/port';
     this.#offer = {
       id: 1 + Math.floor(Math.random() * 0x7ffffffe),
       transport,
       memory: memoryFor(transport, CAPACITY),
       port: port2,
+      values: values?.port2,
       names: [],
       codec: codec.name,
       limit: LIMIT,
@@ -119,9 +132,10 @@ export class Thread {
     this.#watch(worker);
     const { buffer, shared } = this.#claims;
     const claims = shared ? buffer : undefined;
-    worker.postMessage(message(this.#offer.id, 'setup', { ...setup, offer: this.#offer, claims }), [
-      port2,
-    ] as never);
+    worker.postMessage(
+      message(this.#offer.id, 'setup', { ...setup, offer: this.#offer, claims }),
+      (values ? [port2, values.port2] : [port2]) as never,
+    );
   }
 
   /** Whether it has ever been able to run tasks. */
@@ -135,7 +149,9 @@ export class Thread {
 
   /** Whether it may be given another task. */
   get hasRoom(): boolean {
-    return this.outstanding < this.depth && this.#sent - this.#oldest < SLOTS - 1;
+    const isFree = this.#tasks[this.#sent & (SLOTS - 1)] === undefined;
+    const left = this.#mostTasks - this.completed - this.outstanding;
+    return isFree && left > 0 && this.outstanding < this.depth;
   }
 
   get side(): Side | undefined {
@@ -173,6 +189,7 @@ export class Thread {
     if (type === 'accept') this.#accept(payload as readonly string[]);
     else if (type === 'refuse') this.#lose('could not be loaded', payload);
     else if (type === 'retire') this.#owner.retire(this);
+    else if (type === 'uncaught') console.error(payload);
     else if (type === 'alive') watchLock(id, this.#ended.signal, () => this.#lose('has ended'));
   }
 
@@ -181,6 +198,7 @@ export class Thread {
       role: 'host',
       offer: this.#offer,
       port: this.#port,
+      values: this.#values,
       base: this.#worker,
       codec,
       functions: [],
@@ -225,6 +243,7 @@ export class Thread {
       connection?.side.forget(task.id);
       this.#drop(task);
       task.settle(error, true);
+      task.release?.();
       task.stream?.fail(error);
       this.#owner.finished(this, task, true);
     }
@@ -264,6 +283,8 @@ export class Thread {
     if (wishes?.inline) this.#defined.add(wishes.inline.id);
     this.#tasks[number & (SLOTS - 1)] = task;
     this.#sent = number + 1;
+    // It has the slot of an older one, which was taken back.
+    this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
     this.outstanding++;
     this.wasUsed = true;
   }
@@ -294,6 +315,8 @@ export class Thread {
     if (!failed && isStream(value)) {
       this.#streams.set(task.id, task);
       task.stream = new Stream(value);
+      // Nobody will read it.
+      if (task.cancelled) task.stream.fail(undefined);
       const { release } = task;
       // It can still be aborted.
       task.release = undefined;

@@ -1,0 +1,82 @@
+/** Pools for tests, in Node and in a page: their threads run `tasks.ts`, and share a board with the test. */
+import { onTestFinished } from 'vitest';
+import { Pool, type PoolOptions } from '../../src/thread/pool/index.js';
+import { until } from '../bridge/threads.js';
+import { Board } from './board.js';
+import { starter } from './start.node.js';
+
+export { inNode, until } from '../bridge/threads.js';
+export { startNothing } from './start.node.js';
+
+export type Tasks = typeof import('./tasks.js');
+
+export type Start = (resourceLimits?: object) => StartedWorker;
+
+/** A worker of Node, or of a browser. */
+export interface StartedWorker {
+  postMessage(message: unknown, ...rest: never[]): void;
+  terminate(): unknown;
+}
+
+export interface Opened {
+  readonly pool: Pool<Tasks>;
+  readonly board: Board;
+  /** All workers that were ever started for it. */
+  readonly workers: readonly StartedWorker[];
+}
+
+export type OpenOptions = Omit<PoolOptions, 'module' | 'worker'>;
+
+/** A pool that ends with its test. */
+export async function open(options: OpenOptions = {}): Promise<Opened> {
+  const start = await starter();
+  const board = new Board();
+  const workers: StartedWorker[] = [];
+  const pool = new Pool<Tasks>({
+    threads: 1,
+    ...options,
+    worker() {
+      const worker = start(options.resourceLimits);
+      worker.postMessage(['test', board.words]);
+      workers.push(worker);
+      return worker;
+    },
+  });
+  onTestFinished(() => pool.terminate());
+  return { pool, board, workers };
+}
+
+/** The same when each of its threads has begun. */
+export async function openWarm(options: OpenOptions = {}): Promise<Opened> {
+  const opened = await open(options);
+  await warm(opened, options.threads ?? 1);
+  return opened;
+}
+
+/** Sees that so many threads live and have nothing to do. */
+export async function warm({ pool, board }: Opened, threads: number): Promise<void> {
+  const gate = board.gate();
+  const held = Array.from({ length: threads }, () => pool.run('hold', [gate.number]));
+  await until(() => gate.begun === threads);
+  gate.open();
+  await Promise.all(held);
+}
+
+/** What a promise was rejected with. */
+export async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    const value = await promise;
+    throw new Error(`nothing was thrown, but there is ${String(value)}`);
+  } catch (error) {
+    return error;
+  }
+}
+
+/** All that it gives. */
+export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = [];
+  for await (const value of iterable) values.push(value);
+  return values;
+}
+
+export const range = (length: number): number[] => Array.from({ length }, (_, n) => n);

@@ -1,0 +1,331 @@
+/** What the threads of the tests run. */
+import { task, transfer } from 'pointsman/pool';
+import { isPattern, pattern } from '../bridge/pattern.js';
+import { Board, Gate } from './board.js';
+
+let board = new Board();
+
+/** The board of the test; called by the script of the thread. */
+export function useBoard(words: Int32Array<SharedArrayBuffer>): void {
+  board = new Board(words);
+}
+
+const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 1));
+const gateOf = (number: number) => new Gate(board, number);
+
+/** What one task leaves to the next in its thread. */
+const kept: unknown[] = [];
+
+// --- values ---
+
+export const echo = <T>(value: T): T => value;
+export const all = (...values: unknown[]): unknown[] => values;
+
+export async function later<T>(value: T): Promise<T> {
+  await turn();
+  return value;
+}
+
+export default function byDefault(): string {
+  return 'the default';
+}
+
+export const text = {
+  upper: (of: string): string => of.toUpperCase(),
+  deeper: { lower: (of: string): string => of.toLowerCase() },
+};
+
+/** No function: it cannot be run. */
+export const constant = 5;
+
+export const make = (size: number): Uint8Array => pattern(size);
+export const isWhole = (bytes: Uint8Array, size: number): boolean => isPattern(bytes, size);
+
+export const size = (buffer: ArrayBuffer): number => buffer.byteLength;
+
+export function makeMoved(size: number): ReturnType<typeof transfer<ArrayBuffer>> {
+  const { buffer } = pattern(size);
+  kept[0] = buffer;
+  return transfer(buffer as ArrayBuffer, [buffer as ArrayBuffer]);
+}
+
+/** What is left of what the task before has moved. */
+export const leftOver = (): number => (kept[0] as ArrayBuffer).byteLength;
+
+// --- effects ---
+
+export function count(word: number): void {
+  board.add(word);
+}
+
+export function write(value: number): number {
+  board.write(value);
+  return value;
+}
+
+/** Waits at a gate without a return to the event loop. */
+export function hold<T>(gate: number, result?: T): T {
+  gateOf(gate).enter();
+  gateOf(gate).wait();
+  gateOf(gate).leave();
+  return result as T;
+}
+
+/** Waits at a gate, turn by turn. */
+export async function holdLoosely<T>(gate: number, result?: T): Promise<T> {
+  gateOf(gate).enter();
+  while (!gateOf(gate).isOpen) await turn();
+  gateOf(gate).leave();
+  return result as T;
+}
+
+export function spin(milliseconds: number, begun: number, ended: number): number {
+  board.add(begun);
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+  board.add(ended);
+  return milliseconds;
+}
+
+// --- the task itself ---
+
+export function progress(values: number): string {
+  for (let value = 0; value < values; value++) task.progress(value);
+  return 'done';
+}
+
+/** Says something, and waits at a gate without a return to the event loop. */
+export function sayAndHold(gate: number): void {
+  task.progress('begun');
+  hold(gate);
+}
+
+export async function progressLater(values: number): Promise<string> {
+  for (let value = 0; value < values; value++) {
+    await turn();
+    task.progress({ value });
+  }
+  return 'done';
+}
+
+export function about(): { name: string; aborted: boolean; left: number | undefined } {
+  const { name, signal, deadline } = task;
+  return {
+    name,
+    aborted: signal.aborted,
+    left: deadline === undefined ? undefined : deadline - performance.now(),
+  };
+}
+
+const members = {
+  signal: () => task.signal,
+  deadline: () => task.deadline,
+  name: () => task.name,
+  progress: () => task.progress(1),
+};
+let outside: string[] = [];
+
+/** Looks at `task` when no task runs. */
+export function lookLater(): void {
+  outside = [];
+  // In a turn of its own.
+  setTimeout(() => {
+    for (const look of Object.values(members)) {
+      try {
+        outside.push(String(look()));
+      } catch (error) {
+        outside.push(String(error));
+      }
+    }
+  });
+}
+
+export const seenOutside = (): string[] => outside;
+
+/** A loop that looks whether it shall stop, and never returns to the event loop. */
+export function loopUntilAborted(gate: number): string {
+  gateOf(gate).enter();
+  while (!task.signal.aborted);
+  gateOf(gate).leave();
+  return 'stopped';
+}
+
+export function loopUntilThrown(gate: number): void {
+  gateOf(gate).enter();
+  try {
+    for (;;) task.signal.throwIfAborted();
+  } finally {
+    gateOf(gate).leave();
+  }
+}
+
+/** Waits at a gate, turn by turn, until it hears that it shall stop. */
+export async function holdUnlessAborted(gate: number): Promise<void> {
+  const { signal } = task;
+  gateOf(gate).enter();
+  while (!gateOf(gate).isOpen && !signal.aborted) await turn();
+  gateOf(gate).leave();
+}
+
+let reason: unknown;
+
+/** Waits until it hears that it shall stop. */
+export function waitForAbort(gate: number): Promise<string> {
+  const { signal } = task;
+  gateOf(gate).enter();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => {
+      reason = signal.reason;
+      gateOf(gate).leave();
+      resolve('stopped');
+    });
+  });
+}
+
+export const reasonHeard = (): unknown => reason;
+
+// --- iterators ---
+
+/** Counts in a word what it has made, and in the next whether it has ended. */
+export function* numbers(to: number, word: number): Generator<number> {
+  try {
+    for (let n = 0; n < to; n++) {
+      board.add(word);
+      yield n;
+    }
+  } finally {
+    board.add(word + 1);
+  }
+}
+
+export async function* numbersLater(to: number, word: number): AsyncGenerator<number> {
+  try {
+    for (let n = 0; n < to; n++) {
+      board.add(word);
+      await turn();
+      yield n;
+    }
+  } finally {
+    board.add(word + 1);
+  }
+}
+
+/** Gives its iterator only when the gate is open. */
+export async function numbersBehind(gate: number, word: number): Promise<Generator<number>> {
+  await holdLoosely(gate);
+  return numbers(10, word);
+}
+
+export function* failAfter(count: number): Generator<number> {
+  for (let n = 0; n < count; n++) yield n;
+  throw Object.assign(new RangeError('no more'), { after: count });
+}
+
+export function* exitAfter(count: number): Generator<number> {
+  for (let n = 0; n < count; n++) yield n;
+  exit(4);
+}
+
+/** A rejection that nobody handles, while it waits for its reader. */
+export async function* rejectAfter(count: number): AsyncGenerator<number> {
+  for (let n = 0; n < count; n++) yield n;
+  void Promise.reject(new Error('nobody handles this'));
+  await new Promise(() => {});
+}
+
+/** As {@link numbers}, and says at the gate when it has begun; then it does not return to the event loop. */
+export function* numbersThenHold(to: number, gate: number): Generator<number> {
+  for (let n = 0; n < to; n++) yield n;
+  hold(gate);
+}
+
+// --- errors ---
+
+class OwnError extends Error {
+  override readonly name = 'OwnError';
+}
+
+export const throws = {
+  error(): never {
+    throw Object.assign(new RangeError('out of range', { cause: new Error('the cause') }), {
+      code: 'E_RANGE',
+      details: { at: [1, 2] },
+    });
+  },
+  own(): never {
+    throw new OwnError('of a class of its own');
+  },
+  async later(): Promise<never> {
+    await turn();
+    throw new TypeError('later');
+  },
+  text(): never {
+    throw 'a text';
+  },
+  nothing(): never {
+    throw undefined;
+  },
+};
+
+export const uncloneable = (): unknown => ({ inside: Symbol('cannot be cloned') });
+export const uncloneableLater = async (): Promise<unknown> => Symbol('cannot be cloned');
+
+// --- faults ---
+
+interface Scope {
+  process?: { exit(code: number): never };
+  close?(): void;
+}
+
+/** Ends the thread, in a browser without a code. */
+export function exit(code: number): void {
+  const scope = globalThis as unknown as Scope;
+  if (scope.process) scope.process.exit(code);
+  scope.close?.();
+  // The thread goes on until it returns to its event loop.
+}
+
+/** Says at the gate that it has begun, and ends the thread when it is open. */
+export function holdAndExit(gate: number, code: number): Promise<never> {
+  hold(gate);
+  exit(code);
+  return new Promise(() => {});
+}
+
+export function loop(gate: number): never {
+  gateOf(gate).enter();
+  for (;;);
+}
+
+export function outOfMemory(): never {
+  const full: unknown[] = [];
+  for (;;) full.push(new Array(1e5).fill(Math.random()));
+}
+
+/** Fails where nobody waits, while the task runs. */
+export function rejectMeanwhile(): Promise<never> {
+  void Promise.reject(new Error('nobody handles this'));
+  return new Promise(() => {});
+}
+
+/** Fails where nobody waits, when the task is over and the gate is open. */
+export function rejectAfterwards(gate: number): string {
+  void holdLoosely(gate).then(() => Promise.reject(new Error('nobody handles this')));
+  return 'over';
+}
+
+export function throwAfterwards(gate: number): string {
+  void holdLoosely(gate).then(() => {
+    setTimeout(() => {
+      throw new Error('nobody catches this');
+    });
+  });
+  return 'over';
+}
+
+// --- the thread ---
+
+const identity = Math.random();
+
+/** Which thread it is. */
+export const who = (): number => identity;
