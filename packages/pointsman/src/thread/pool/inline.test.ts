@@ -134,111 +134,116 @@ describe('free variables of', () => {
     expect(freeOf(source)).toBe(expected);
   });
 
-  test.runIf(rebuilds)('made-up functions are what is looked up when they run', () => {
-    // Each reference is in an arrow that never throws, so that all of a program runs.
-    const name = fc.constantFrom('a', 'b', 'c', 'd');
-    const text = (parts: TemplateStringsArray, ...values: fc.Arbitrary<string>[]) =>
-      fc.tuple(...values).map((all) => String.raw({ raw: parts }, ...all));
-    const { program } = fc.letrec<Record<string, string>>((tie) => {
-      const expression = tie('expression') as fc.Arbitrary<string>;
-      const statements = tie('statements') as fc.Arbitrary<string>;
-      const pattern = tie('pattern') as fc.Arbitrary<string>;
-      return {
-        expression: fc.oneof(
-          { depthSize: 'small', withCrossShrink: true },
-          text`$(() => ${name})`,
-          text`$(() => ({ ${name} }))`,
-          text`$(() => { ${name} = 1; })`,
-          text`$(() => { ({ ${name}: ${name} } = {}); })`,
-          text`({ ${name}: ${expression} })`,
-          text`((${pattern}) => { ${statements} })({})`,
-          text`((${pattern}) => ${expression})({})`,
-          text`(function ${name}(${pattern}) { ${statements} })({})`,
-          text`(function (${name} = ${expression}) { ${statements} })()`,
-          text`class { static ${name} = ${expression}; static [${expression}] = 1; }`,
-          text`class ${name} { static { ${statements} } }`,
-          text`class ${name} extends (${expression}, Object) {}`,
-        ),
-        pattern: fc.oneof(
-          { depthSize: 'small', withCrossShrink: true },
-          name,
-          text`{ ${name}, ${name}: ${name} = ${expression} }`,
-          text`{ [${expression}]: ${name} }`,
-          text`{ ${name}: [${name} = ${expression}] = [] }`,
-        ),
-        statement: fc.oneof(
-          { depthSize: 'small', withCrossShrink: true },
-          text`void (${expression});`,
-          text`let ${name} = ${expression};`,
-          text`var ${name} = ${expression};`,
-          text`const ${pattern} = {};`,
-          text`var ${pattern} = {};`,
-          text`function ${name}() {}`,
-          text`class ${name} { static { ${statements} } }`,
-          text`{ ${statements} }`,
-          text`${name}: { ${statements} }`,
-          text`for (const ${pattern} of [{}]) { ${statements} }`,
-          text`for (let ${name} = ${expression}; ; ) { ${statements} break; }`,
-          text`for (var ${name} in { x: ${expression} }) { ${statements} }`,
-          text`switch (${expression}) { default: ${statements} }`,
-          text`try { throw {}; } catch (${pattern}) { ${statements} }`,
-          text`try { throw {}; } catch { ${statements} }`,
-        ),
-        statements: fc
-          .array(tie('statement') as fc.Arbitrary<string>, { maxLength: 3, depthIdentifier: 's' })
-          .map((all) => all.join(' ')),
-        program: text`(${pattern}) => { ${statements} ${statements} }`,
+  // The functions of Bun's engine sometimes look names up in another scope than they should.
+  test.runIf(rebuilds && !('Bun' in globalThis))(
+    'made-up functions are what is looked up when they run',
+    () => {
+      // Each reference is in an arrow that never throws, so that all of a program runs.
+      const name = fc.constantFrom('a', 'b', 'c', 'd');
+      const text = (parts: TemplateStringsArray, ...values: fc.Arbitrary<string>[]) =>
+        fc.tuple(...values).map((all) => String.raw({ raw: parts }, ...all));
+      const { program } = fc.letrec<Record<string, string>>((tie) => {
+        const expression = tie('expression') as fc.Arbitrary<string>;
+        const statements = tie('statements') as fc.Arbitrary<string>;
+        const pattern = tie('pattern') as fc.Arbitrary<string>;
+        return {
+          expression: fc.oneof(
+            { depthSize: 'small', withCrossShrink: true },
+            text`$(() => ${name})`,
+            text`$(() => ({ ${name} }))`,
+            text`$(() => { ${name} = 1; })`,
+            text`$(() => { ({ ${name}: ${name} } = {}); })`,
+            text`({ ${name}: ${expression} })`,
+            text`((${pattern}) => { ${statements} })({})`,
+            text`((${pattern}) => ${expression})({})`,
+            text`(function ${name}(${pattern}) { ${statements} })({})`,
+            text`(function (${name} = ${expression}) { ${statements} })()`,
+            text`class { static ${name} = ${expression}; static [${expression}] = 1; }`,
+            text`class ${name} { static { ${statements} } }`,
+            text`class ${name} extends (${expression}, Object) {}`,
+          ),
+          pattern: fc.oneof(
+            { depthSize: 'small', withCrossShrink: true },
+            name,
+            text`{ ${name}, ${name}: ${name} = ${expression} }`,
+            text`{ [${expression}]: ${name} }`,
+            text`{ ${name}: [${name} = ${expression}] = [] }`,
+          ),
+          statement: fc.oneof(
+            { depthSize: 'small', withCrossShrink: true },
+            text`void (${expression});`,
+            text`let ${name} = ${expression};`,
+            text`var ${name} = ${expression};`,
+            text`const ${pattern} = {};`,
+            text`var ${pattern} = {};`,
+            text`function ${name}() {}`,
+            text`class ${name} { static { ${statements} } }`,
+            text`{ ${statements} }`,
+            text`${name}: { ${statements} }`,
+            text`for (const ${pattern} of [{}]) { ${statements} }`,
+            text`for (let ${name} = ${expression}; ; ) { ${statements} break; }`,
+            text`for (var ${name} in { x: ${expression} }) { ${statements} }`,
+            text`switch (${expression}) { default: ${statements} }`,
+            text`try { throw {}; } catch (${pattern}) { ${statements} }`,
+            text`try { throw {}; } catch { ${statements} }`,
+          ),
+          statements: fc
+            .array(tie('statement') as fc.Arbitrary<string>, { maxLength: 3, depthIdentifier: 's' })
+            .map((all) => all.join(' ')),
+          program: text`(${pattern}) => { ${statements} ${statements} }`,
+        };
+      });
+      const lookedUp = (source: string): string => {
+        const found = new Set<string>();
+        const surroundings = new Proxy(
+          {},
+          {
+            has: (_, key) => typeof key === 'string' && /^[a-d]$/.test(key) && !!found.add(key),
+            get: (_, key) => (key === Symbol.unscopables ? undefined : 1),
+            set: () => true,
+          },
+        );
+        const attempt = (read: () => unknown) => {
+          try {
+            return read();
+          } catch {
+            return undefined;
+          }
+        };
+        const run = new Function(
+          'surroundings',
+          '$',
+          `with (surroundings) { return (function () { 'use strict'; return (${source})({}); })(); }`,
+        );
+        run(surroundings, attempt);
+        return [...found].sort().join(' ');
       };
-    });
-    const lookedUp = (source: string): string => {
-      const found = new Set<string>();
-      const surroundings = new Proxy(
-        {},
-        {
-          has: (_, key) => typeof key === 'string' && /^[a-d]$/.test(key) && !!found.add(key),
-          get: (_, key) => (key === Symbol.unscopables ? undefined : 1),
-          set: () => true,
-        },
+      let compared = 0;
+      fc.assert(
+        fc.property(program as fc.Arbitrary<string>, (source) => {
+          // Not all is valid; some declare a name twice. Engines and the parser need not agree on that.
+          try {
+            new Function(`'use strict'; (${source})`);
+            freeVariables(source);
+          } catch {
+            return;
+          }
+          compared += 1;
+          const free = freeOf(source)
+            .replaceAll(/\$ ?|Object ?/g, '')
+            .trim();
+          expect(free).toBe(lookedUp(source));
+        }),
+        { numRuns: 1500 },
       );
-      const attempt = (read: () => unknown) => {
-        try {
-          return read();
-        } catch {
-          return undefined;
-        }
-      };
-      const run = new Function(
-        'surroundings',
-        '$',
-        `with (surroundings) { return (function () { 'use strict'; return (${source})({}); })(); }`,
-      );
-      run(surroundings, attempt);
-      return [...found].sort().join(' ');
-    };
-    let compared = 0;
-    fc.assert(
-      fc.property(program as fc.Arbitrary<string>, (source) => {
-        // Not all is valid; some declare a name twice. Engines and the parser need not agree on that.
-        try {
-          new Function(`'use strict'; (${source})`);
-          freeVariables(source);
-        } catch {
-          return;
-        }
-        compared += 1;
-        const free = freeOf(source)
-          .replaceAll(/\$ ?|Object ?/g, '')
-          .trim();
-        expect(free).toBe(lookedUp(source));
-      }),
-      { numRuns: 1500 },
-    );
-    expect(compared).toBeGreaterThan(300);
-  });
+      expect(compared).toBeGreaterThan(300);
+    },
+  );
 });
 
 describe('a function that cannot be sent', () => {
-  const factor = 3;
+  // Bun writes a constant in place of its name.
+  const factor = Number('3');
   const others = { sum: 0 };
 
   test.for([
@@ -453,7 +458,7 @@ describe.runIf(rebuilds)('rebuilt', () => {
   });
 
   test('they have their captures', () => {
-    const priceFactor = 3;
+    const priceFactor = Number('3');
     const pricesByName = new Map([['a', 1]]);
     const fn = (name: string) => (pricesByName.get(name) ?? 0) * priceFactor;
     expect(again(fn, { priceFactor, pricesByName })('a')).toBe(3);
