@@ -63,7 +63,7 @@ ruby: ## Debian's Ruby and the library of the published document, for its rows i
 
 picture: ## take the lab's latest picture into the README
 	mkdir -p docs/pictures
-	cp lab/out/report/semaphore.svg docs/pictures/semaphore.svg
+	cp lab/out/report/overview.svg docs/pictures/results.svg
 
 # --- tests ---
 

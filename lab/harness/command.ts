@@ -209,11 +209,13 @@ async function conclude(places: Places, names: readonly string[]): Promise<Table
   }
   writeReport(places, outcomes);
   for (const outcome of concluded) {
-    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
     if (outcome.table.document.layout === 'line per figure') {
       console.log(`\n${describeDocument(outcome)}`);
     }
     for (const found of outcome.behaviours) console.log(`\n${describeBehaviours(found)}`);
+  }
+  for (const outcome of concluded) {
+    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
   }
   console.log(`\nReport: ${relative(process.cwd(), reportPath(places))}`);
   return concluded;

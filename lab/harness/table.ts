@@ -111,8 +111,13 @@ export interface Behaviours {
 export interface Table {
   readonly table: string;
   readonly title: string;
-  /** Fills the report's first sentence: `<ours> is 1.1 times faster than <peer>, ..., <where>`. */
-  readonly headline?: { readonly ours: string; readonly where: string };
+  readonly headline?: {
+    /** Fills the report's first sentence: `<ours> is 1.1 times faster than <peer>, ..., <where>`. */
+    readonly ours: string;
+    readonly where: string;
+    /** What is done, in a few words, where the picture has no room for the sentence; else the title. */
+    readonly work?: string;
+  };
   /** Where the published figures come from. */
   readonly document: {
     readonly title: string;

@@ -4,7 +4,7 @@ import { html, type Markup } from './html.js';
 
 export function behavioursTable({ behaviours, subjects }: BehavioursOutcome): Markup {
   const { title, about, columns } = behaviours;
-  return html`<h3 class="matrix-title">${title}</h3>
+  return html`<h4 class="matrix-title">${title}</h4>
 <p class="source">${about}</p>
 <div class="scroll"><table class="matrix behaviours">
 <thead>

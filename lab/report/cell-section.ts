@@ -43,7 +43,7 @@ ${failed.length > 0 && html`<ul class="failures">${failed.map(({ subject, note, 
 function rowPart(table: string, outcome: RowOutcome): Markup {
   const { row } = outcome;
   return html`<div class="row" id="${rowAnchor(table, row)}">
-<h3>${row.row}</h3>
+<h4>${row.row}</h4>
 <p class="about">${row.about}</p>
 <div class="sides">
 <figure>

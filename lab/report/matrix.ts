@@ -30,7 +30,7 @@ function matrix(title: string, rows: readonly RowOutcome[]): Markup {
     rows.flatMap(({ subjects }) => subjects).map((found) => [found.subject.name, found]),
   );
   const ours = rows[0]?.ours?.subject.name ?? 'ours';
-  return html`<h3 class="matrix-title">${title}</h3>
+  return html`<h4 class="matrix-title">${title}</h4>
 <p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.</p>
 <div class="scroll"><table class="matrix">
 <thead>

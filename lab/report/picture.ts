@@ -1,6 +1,5 @@
 /**
- * The picture of a table's first row, for the README: each subject's median with its interval, and
- * the nearest floor.
+ * The picture of a table's headline row: each subject's median with its interval, and the nearest floor.
  *
  * Invariant: a file of its own that needs nothing from the page, legible on white and on black.
  */
@@ -10,6 +9,7 @@ import type { SubjectOutcome, TableOutcome } from '../harness/outcome.js';
 import { draw } from './drawing.js';
 import { counted, describeNumber } from './format.js';
 import { html, Markup } from './html.js';
+import { headlineRow } from './sentence.js';
 import { pictureStyle } from './style.js';
 
 const width = 760;
@@ -18,9 +18,9 @@ const head = 62;
 const foot = 40;
 const characterWidth = 7.4;
 
-export function drawPicture(outcome: TableOutcome): string {
-  const row = outcome.rows[0];
-  if (!row) return '';
+export function drawPicture(outcome: TableOutcome): string | undefined {
+  const row = headlineRow(outcome);
+  if (!row) return undefined;
   const floor = nearestFloor(row)?.floor;
   // The others are far away and would make all bars short.
   const measured = row.subjects.filter(

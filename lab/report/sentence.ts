@@ -22,8 +22,14 @@ export function sentenceOf(outcome: TableOutcome): string {
   return `${before}${figure}${after}${interval && ` (${interval})`}.`;
 }
 
-export function sentencePartsOf({ table, rows }: TableOutcome): Sentence {
-  const row = rows.find(({ cell }) => cell.id === table.cells[0]?.id);
+/** The first row of the first cell, if it has been measured. */
+export function headlineRow({ table, rows }: TableOutcome): RowOutcome | undefined {
+  return rows.find(({ cell }) => cell.id === table.cells[0]?.id);
+}
+
+export function sentencePartsOf(outcome: TableOutcome): Sentence {
+  const { table } = outcome;
+  const row = headlineRow(outcome);
   const ours = table.headline?.ours ?? table.title;
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
   const peer = row?.bestPeer?.subject.name;

@@ -12,11 +12,11 @@ const dark = `
   --floor: #c79a45; --floor-text: #d9b26a; --faster: #5cc694; --slower: #f0926f;`;
 
 export const pictureStyle = `
-svg {${light} color: var(--ink); font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; font-variant-numeric: tabular-nums; }
+svg {${light} color: var(--ink); font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; font-variant-numeric: tabular-nums; fill: currentColor; }
 @media (prefers-color-scheme: dark) { svg {${dark} } }
-text { fill: currentColor; }
 .title { font-size: 16px; font-weight: 600; }
 .small { font-size: 12px; fill: var(--quiet); }
+.ground { fill: var(--ground); }
 `;
 
 export const pageStyle = `
@@ -29,18 +29,36 @@ a { color: inherit; text-decoration-color: var(--peer); text-underline-offset: 0
 a:hover { text-decoration-color: currentColor; }
 code { font: 0.85em/1.5 ui-monospace, 'SF Mono', Menlo, 'DejaVu Sans Mono', monospace; background: var(--shade); padding: 0.2em 0.5em; border-radius: 4px; overflow-wrap: anywhere; user-select: all; }
 .masthead, main { max-width: 76rem; margin: 0 auto; padding: 0 1.5rem; }
-.masthead { padding-top: 1.5rem; color: var(--quiet); font-size: 0.875rem; }
-.masthead span { color: var(--ink); font-weight: 600; }
-nav { display: inline; }
-nav a { margin-left: 1.25rem; }
+.masthead { padding-top: 1rem; }
+h1 { margin: 0; font-size: 1.125rem; line-height: 1.3; font-weight: 600; }
+h1 span { color: var(--quiet); font-weight: 400; }
+em { font-style: normal; font-weight: 600; white-space: nowrap; }
+em.faster { color: var(--ours); }
+em.slower { color: var(--slower); }
+small { font-size: 0.875em; color: var(--quiet); }
+
+.overview { display: grid; gap: 0 3rem; margin: 0.75rem 0 0; padding: 0; list-style: none; }
+.overview.two { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+.overview.three { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+.overview li { display: grid; align-content: space-between; gap: 0.5rem 1.5rem; padding: 0.875rem 0 1rem; border-top: 1px solid var(--line); }
+.overview.two li { grid-template-columns: minmax(0, 1fr) minmax(0, 1.5fr); }
+.overview h2 { margin: 0 0 0.375rem; font-size: 0.9375rem; font-weight: 600; line-height: 1.4; }
+.overview p { margin: 0; font-size: 0.875rem; line-height: 1.45; }
+.overview em { display: block; font-size: 1.25rem; line-height: 1.3; }
+.overview.three em { display: inline; font-size: 1em; }
+.overview svg { width: 100%; max-width: 25rem; }
+.legend { margin: 0; padding-top: 0.75rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 0.8125rem; }
+.legend span { margin-right: 1rem; }
+.legend span::before { content: ''; display: inline-block; width: 1rem; height: 0.4375rem; margin-right: 0.375rem; vertical-align: 0.0625rem; background: var(--peer); }
+.legend .ours::before { background: var(--ours); }
+.legend .floor::before { height: 0; vertical-align: 0.25rem; background: none; border-top: 1px dashed var(--floor); }
 article { padding-bottom: 3rem; border-bottom: 1px solid var(--line); }
 .eyebrow { margin: 4rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
-h1 { max-width: 24em; margin: 0; font-size: clamp(1.5rem, 1rem + 2.2vw, 2.375rem); line-height: 1.2; font-weight: 600; letter-spacing: -0.018em; text-wrap: pretty; }
-h1 small { font-size: 0.62em; font-weight: 400; letter-spacing: 0; color: var(--quiet); }
-h1 em { font-style: normal; color: var(--ours); white-space: nowrap; }
+article > h2 { max-width: 36em; margin: 0; font-size: 1.25rem; line-height: 1.35; font-weight: 600; text-wrap: pretty; }
+article > h2 small { font-weight: 400; }
 .byline { margin: 1.25rem 0 0; color: var(--quiet); font-size: 0.875rem; }
-h2 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
-h3 { margin: 0; font-size: 1rem; font-weight: 600; }
+.method h2, h3 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
+h4 { margin: 0; font-size: 1rem; font-weight: 600; }
 .source, .about { margin: 0 0 1rem; color: var(--quiet); font-size: 0.9375rem; max-width: 44em; }
 .method p { max-width: 44em; }
 
@@ -98,7 +116,7 @@ tr.floor .ratio strong { color: inherit; }
 
 .cell { padding: 1.75rem 0; border-top: 1px solid var(--line); }
 .row { margin-bottom: 2rem; break-inside: avoid; }
-.row:target h3 { color: var(--ours-text); }
+.row:target h4 { color: var(--ours-text); }
 figure { margin: 0; min-width: 0; }
 .sides { display: grid; grid-template-columns: minmax(0, 53rem) minmax(0, 1fr); gap: 0 2.5rem; }
 .upshot p { margin: 0 0 0.75rem; font-size: 0.875rem; line-height: 1.4; }
@@ -123,6 +141,8 @@ dt { color: var(--quiet); font-size: 0.8125rem; }
 dd { margin: 0; }
 
 @media (max-width: 72rem) {
+  .overview.two { grid-template-columns: minmax(0, 1fr); }
+  .overview.three { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   td .interval { display: none; }
   .peer-column .range { display: block; }
   .sides { grid-template-columns: 1fr; }
@@ -131,6 +151,7 @@ dd { margin: 0; }
 }
 @media screen and (max-width: 46rem) {
   .masthead, main { padding-left: 1rem; padding-right: 1rem; }
+  .overview.three, .overview.two li { grid-template-columns: minmax(0, 1fr); }
   .eyebrow { margin-top: 2.5rem; }
   .wide { display: none; }
   .narrow { display: block; }
@@ -150,11 +171,11 @@ dd { margin: 0; }
   .masthead, main { padding: 0; }
   .document { font-size: 8px; }
   .document .version { display: block; }
-  h2, h3 { break-after: avoid; }
-  tr, .sides { break-inside: avoid; }
+  h2, h3, h4 { break-after: avoid; }
+  tr, .sides, .overview li { break-inside: avoid; }
   .scroll { overflow: visible; }
   details::details-content { content-visibility: visible; block-size: auto; }
-  summary, nav { display: none; }
+  summary { display: none; }
   a { text-decoration: none; }
 }
 `;

@@ -191,6 +191,7 @@ const table: Table = {
   headline: {
     ours: "Pointsman's bridge",
     where: 'in blocking calls from a worker into its page, on a machine with nothing else to do',
+    work: 'blocking calls from a worker into its page',
   },
   document: {
     title: 'Atomics Throughput Benchmark (Chrome 113, M1 MacBook Pro)',

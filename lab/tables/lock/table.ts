@@ -189,7 +189,11 @@ function processesRow(setting: Setting): Row {
 const table: Table = {
   table: 'lock',
   title: 'Locks on Redis',
-  headline: { ours: "Pointsman's Redis mutex", where: 'in 1,000 locks of one key by ten tasks' },
+  headline: {
+    ours: "Pointsman's Redis mutex",
+    where: 'in 1,000 locks of one key by ten tasks',
+    work: 'locks of one key on Redis, by ten tasks',
+  },
   document: {
     title: 'BENCHMARK of redis-em-mutex 0.3.1',
     source: 'https://github.com/royaltm/redis-em-mutex/blob/master/BENCHMARK.md',

@@ -173,6 +173,7 @@ const table: Table = {
     ours: "Pointsman's pool",
     where:
       'among piscina, tinypool and workerpool, in empty tasks, 16 in flight on one thread, on a machine with nothing else to do',
+    work: 'empty tasks given to a thread and back',
   },
   document: {
     title: 'Async vs Sync NodeJs: A Simple Benchmark (bcrypt in Express)',

@@ -63,6 +63,13 @@ export function write(value: number): number {
   return value;
 }
 
+/** Takes so long that the test is told of it before the next task begins. */
+export function writeSlowly(value: number): number {
+  const end = performance.now() + 0.5;
+  while (performance.now() < end);
+  return write(value);
+}
+
 /** Waits at a gate without a return to the event loop. */
 export function hold<T>(gate: number, result?: T): T {
   gateOf(gate).enter();
@@ -85,6 +92,14 @@ export function spin(milliseconds: number, begun: number, ended: number): number
   while (performance.now() < end);
   board.add(ended);
   return milliseconds;
+}
+
+export async function spinLater(milliseconds: number, begun: number, ended: number): Promise<void> {
+  board.add(begun);
+  await turn();
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+  board.add(ended);
 }
 
 // --- the task itself ---
@@ -221,9 +236,10 @@ export function* failAfter(count: number): Generator<number> {
   throw Object.assign(new RangeError('no more'), { after: count });
 }
 
-export function* exitAfter(count: number): Generator<number> {
+export async function* exitAfter(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n++) yield n;
   exit(4);
+  await new Promise(() => {});
 }
 
 /** A rejection that nobody handles, while it waits for its reader. */
@@ -283,6 +299,17 @@ export function exit(code: number): void {
   if (scope.process) scope.process.exit(code);
   scope.close?.();
   // The thread goes on until it returns to its event loop.
+}
+
+export function countAndExit(word: number): Promise<never> | undefined {
+  board.add(word);
+  exit(3);
+  return undefined;
+}
+
+export function countAndThrow(word: number): never {
+  board.add(word);
+  throw new Error('thrown');
 }
 
 /** Says at the gate that it has begun, and ends the thread when it is open. */

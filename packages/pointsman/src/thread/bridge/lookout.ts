@@ -22,12 +22,19 @@ export interface Watched {
   attend(): void;
 }
 
+/** Milliseconds between looks that nobody has asked for: at first, and at most. */
+const SOON = 1;
+const LATE = 1_000;
+
 export class Lookout {
   readonly #sides = new Set<Watched>();
   readonly #policy: WaitPolicy;
   readonly #isBusy: () => boolean;
   #looking = false;
   #until = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Milliseconds until it looks again by itself. */
+  #interval = SOON;
 
   /** `isBusy` says whether answers are due. */
   constructor(policy: WaitPolicy, isBusy: () => boolean) {
@@ -54,9 +61,33 @@ export class Lookout {
     soon(this.#look);
   }
 
-  readonly #look = (): void => {
+  /**
+   * Looks now and then, as long as answers are due. Whoever carries out several calls wakes this thread once
+   * for all of them; when one takes long, the answers before it would wait for it.
+   */
+  patrol(): void {
+    this.#interval = SOON;
+    if (this.#timer === undefined) this.#lookLater();
+  }
+
+  #lookLater(): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#interval = this.#pump() ? SOON : Math.min(2 * this.#interval, LATE);
+      if (this.#isBusy()) this.#lookLater();
+    }, this.#interval);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  /** Handles what has come; whether there was anything. */
+  #pump(): boolean {
     let found = false;
     for (const side of this.#sides) if (side.pumpIfReady()) found = true;
+    return found;
+  }
+
+  readonly #look = (): void => {
+    const found = this.#pump();
     const { spin } = this.#policy.current;
     const now = performance.now();
     if (found || this.#until === 0) this.#until = now + spin / 1_000;

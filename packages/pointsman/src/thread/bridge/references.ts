@@ -49,6 +49,8 @@ interface Imported {
 export class References {
   /** Whether the other side will read messages before it has read what is being written. */
   reachable = true;
+  /** Whether what was last written cannot be written again: an iterator is in it, or something that moves. */
+  isUnique = false;
   readonly #calls: Calls;
   readonly #exported = new Map<number, Exported>();
   readonly #ids = new Map<object, number>();
@@ -94,12 +96,14 @@ export class References {
     }
     if (value instanceof AbortSignal) return this.#exportSignal(value) * KINDS + SIGNAL;
     if (isTransferred(value)) {
+      if (value.list.length > 0 && !value.isCopy) this.isUnique = true;
       let index = this.#moving.indexOf(value);
       if (index < 0) index = this.#moving.push(value) - 1;
       return this.#numberOfMoved(index);
     }
     const iterate = iterationOf(value);
     if (iterate === undefined) return -1;
+    this.isUnique = true;
     return this.#exportIterator(value, iterate) * KINDS + ITERATOR;
   }
 

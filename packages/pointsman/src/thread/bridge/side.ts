@@ -48,7 +48,7 @@ import { bare, timedOut, withCaller } from './outcome.js';
 import { platform } from './platform.js';
 import { type Calls, References } from './references.js';
 import type { CompiledCall } from './schemas.js';
-import { isTransferred, transfer } from './transfer.js';
+import { isTransferred, transferCopy } from './transfer.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
@@ -297,7 +297,9 @@ export class Side implements Calls, Watched {
   /** Asks that a task stop. */
   stop(id: number, reason: unknown): void {
     if (this.#closed) return;
-    this.#writeError(STOP, id, reason);
+    // Within the writing of another frame it waits for its turn.
+    if (this.#writing) queueMicrotask(() => this.stop(id, reason));
+    else this.#writeError(STOP, id, reason);
     this.#wake();
   }
 
@@ -308,8 +310,9 @@ export class Side implements Calls, Watched {
 
   /** As long as an answer is due, or the other side may call, this thread must not end by itself. */
   #keepAlive(): void {
-    const { functions, keepAlive } = this.#options;
-    const busy = functions.length + this.#pending.size + this.references.size > 0;
+    const { functions, tasks, keepAlive } = this.#options;
+    const serves = functions.length > 0 || tasks !== undefined;
+    const busy = serves || this.#pending.size + this.references.size > 0;
     if ((busy && !this.#closed) === this.#kept) return;
     this.#kept = !this.#kept;
     keepAlive(this.#kept);
@@ -439,7 +442,7 @@ export class Side implements Calls, Watched {
     // Too many are refused where they are written.
     if (value.byteLength > this.#options.limit) return value;
     const copy = new Uint8Array(value);
-    return transfer(copy, [copy.buffer]);
+    return transferCopy(copy, [copy.buffer]);
   }
 
   #begin(name: string, writer: Writer): Writer {

@@ -9,16 +9,20 @@ export interface Transferred<T> {
   readonly [moved]: true;
   readonly value: T;
   readonly list: readonly Transferable[];
+  readonly isCopy: boolean;
 }
 
 class Moved<T> implements Transferred<T> {
   readonly [moved] = true as const;
   readonly value: T;
   readonly list: readonly Transferable[];
+  /** Whether what moves was made for that: nobody has lost anything by it. */
+  readonly isCopy: boolean;
 
-  constructor(value: T, list: readonly Transferable[]) {
+  constructor(value: T, list: readonly Transferable[], isCopy: boolean) {
     this.value = value;
     this.list = list;
+    this.isCopy = isCopy;
   }
 }
 
@@ -35,7 +39,12 @@ class Moved<T> implements Transferred<T> {
  * ```
  */
 export function transfer<T>(value: T, list: readonly Transferable[]): Transferred<T> {
-  return new Moved(value, [...list]);
+  return new Moved(value, [...list], false);
+}
+
+/** The same for a copy of the user's value. */
+export function transferCopy<T>(value: T, list: readonly Transferable[]): Transferred<T> {
+  return new Moved(value, list, true);
 }
 
 export function isTransferred(value: unknown): value is Transferred<unknown> {

@@ -77,7 +77,12 @@ describe('before it has begun', () => {
     const last = pool.run('write', [-1]);
     expect(await Promise.all(outcomes)).toEqual(range(2_000));
     expect(await last).toBe(-1);
-    expect(board.log).toEqual([-1]);
+    // A thread that looks for tasks may have begun some in between; none begins later, or twice.
+    const log = [...board.log];
+    expect(log.at(-1)).toBe(-1);
+    expect(new Set(log).size).toBe(log.length);
+    await pool.run('echo', [1]);
+    expect(board.log).toEqual(log);
   });
 
   test('all behind one that takes long, more than a thread can have ahead', async () => {
@@ -291,7 +296,8 @@ describe('afterwards', () => {
     const numbers = await pool.run('numbers', [100, board.take(2)], { signal, timeout: 60_000 });
     await numbers.next();
     const waiting = reasonOf(pool.run('echo', [1], { signal }));
-    expect(listeners.size).toBe(2);
+    // One for all tasks of a signal.
+    expect(listeners.size).toBe(1);
     await pool.terminate();
     await waiting;
     expect(listeners.size).toBe(0);

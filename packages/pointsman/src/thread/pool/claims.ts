@@ -31,6 +31,16 @@ const BEGUN = 1;
 const ENDED = 2;
 const TIMES = 3;
 
+/** Shared, where that can be. */
+function newMemory(): SharedArrayBuffer | ArrayBuffer {
+  return typeof SharedArrayBuffer === 'function' ? new SharedArrayBuffer(bytes) : unsharedMemory();
+}
+
+/** For a thread that its host shares none with. */
+export function unsharedMemory(): ArrayBuffer {
+  return new ArrayBuffer(bytes);
+}
+
 /** The word of a task in this state. */
 function wordOf(number: number, state: number): number {
   return ((number >>> BITS) << STATES) | state;
@@ -55,11 +65,10 @@ export class Claims {
   readonly #words: Int32Array;
   readonly #times: Float64Array;
 
-  /** Without a buffer, new memory; it is this side's alone where memory cannot be shared. */
-  constructor(buffer?: SharedArrayBuffer) {
-    const canShare = typeof SharedArrayBuffer === 'function';
-    this.buffer = buffer ?? (canShare ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes));
-    this.shared = canShare && this.buffer instanceof SharedArrayBuffer;
+  /** Without a buffer, new memory. */
+  constructor(buffer: SharedArrayBuffer | ArrayBuffer = newMemory()) {
+    this.buffer = buffer;
+    this.shared = !(buffer instanceof ArrayBuffer);
     this.#words = new Int32Array(this.buffer, 0, SLOTS);
     this.#times = new Float64Array(this.buffer, 4 * SLOTS);
   }

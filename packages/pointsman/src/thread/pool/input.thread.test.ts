@@ -11,13 +11,8 @@ const longest = 2 ** 31 - 1;
 
 describe('options of a pool', () => {
   test.each<[unknown, string]>([
-    [undefined, 'TypeError: options must be an object, got undefined'],
     [null, 'TypeError: options must be an object, got null'],
     ['a', 'TypeError: options must be an object, got "a"'],
-    [
-      {},
-      'TypeError: module must be a URL, as of new URL("./tasks.js", import.meta.url), got undefined',
-    ],
     [{ module: './a.js' }, 'TypeError: module must be a URL, as of .*, got "./a.js"'],
     [{ module: 5 }, 'TypeError: module must be a URL, as of .*, got 5'],
     [{ worker: 'a.js' }, 'TypeError: worker must be a function that makes a Worker, got "a.js"'],
@@ -98,6 +93,7 @@ describe('options of a pool', () => {
       ageing: Number.POSITIVE_INFINITY,
       recycle: { tasks: undefined, heap: undefined, age: undefined },
     });
+    new Pool();
     new Pool({ module: 'file:///a.js' });
     new Pool({ module: new URL('file:///a.js') });
   });
@@ -178,7 +174,7 @@ describe('map', () => {
   ])('%j with %j', async (inputs, options, message) => {
     const { pool } = await open();
     const read = async () => {
-      for await (const _ of pool.map('echo', inputs as never, options as never));
+      for await (const _ of pool.map('echo', inputs as never, options as never)) break;
     };
     expect(String(await read().catch((error: unknown) => error))).toBe(message);
     expect(pool.threads).toBe(0);

@@ -42,6 +42,7 @@ async function* results(
   const ending = new AbortController();
   const entries: Entry[] = [];
   let exhausted = false;
+  let isComplete = false;
   let taking = false;
   let wake = () => {};
   const abort = () => {
@@ -86,7 +87,10 @@ async function* results(
       ending.signal.throwIfAborted();
       void take();
       const [first] = entries;
-      if (first === undefined && exhausted) return;
+      if (first === undefined && exhausted) {
+        isComplete = true;
+        return;
+      }
       if (first === undefined || first.state === 'under way') {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -99,7 +103,8 @@ async function* results(
     }
   } finally {
     signal?.removeEventListener('abort', abort);
-    ending.abort();
+    // Results that are iterated over may still be.
+    if (!isComplete) ending.abort();
     if (!exhausted) {
       const left = Promise.resolve(iterator.return?.());
       // One that is being asked comes to it later.

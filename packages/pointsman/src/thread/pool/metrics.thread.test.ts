@@ -45,7 +45,9 @@ test('each task is counted once', async () => {
   controller.abort();
   await looping;
   for await (const _ of await pool.run('numbers', [5, board.take(2)]));
-  await reasonOf(pool.run('exit', [1]));
+  const exit = board.gate();
+  exit.open();
+  await reasonOf(pool.run('holdAndExit', [exit.number, 1]));
   const { completed, failed, cancelled } = pool.metrics;
   expect({ completed: completed - before, failed, cancelled }).toEqual({
     completed: 8 + 1,
@@ -76,6 +78,8 @@ test('the event loop is watched from the first reading on, where that can be don
   const { pool } = await open();
   expect(pool.metrics.eventLoopDelay === undefined).toBe(!inNode);
   if (!inNode) return;
+  // It has to have begun.
+  await until(() => (pool.metrics.eventLoopDelay?.max ?? 0) > 0);
   const end = performance.now() + 30;
   while (performance.now() < end);
   await until(() => (pool.metrics.eventLoopDelay?.max ?? 0) >= 20);

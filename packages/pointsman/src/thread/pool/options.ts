@@ -81,7 +81,7 @@ export interface RunOptions {
   readonly key?: unknown;
   /** What is moved to the thread instead of being copied; it is part of the arguments. */
   readonly transfer?: readonly Transferable[] | undefined;
-  /** Hears what the task says by `task.progress`, in order and before the result. What it throws is dropped. */
+  /** Hears what the task says by `task.progress`, in order and before the result. What it throws is an unhandled rejection. */
   readonly onProgress?: ((value: never) => void) | undefined;
 }
 

@@ -147,9 +147,9 @@ describe('capacity', () => {
     await makeSlow(opened);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
-    const ahead = pool.run('write', [0]);
+    const ahead = pool.run('writeSlowly', [0]);
     await until(() => gate.begun === 1);
-    const waiting = range(capacity).map((n) => pool.run('write', [n + 1]));
+    const waiting = range(capacity).map((n) => pool.run('writeSlowly', [n + 1]));
     expect(pool.size).toBe(capacity + 1);
     return { ...opened, gate, all: [held, ahead, ...waiting] };
   }

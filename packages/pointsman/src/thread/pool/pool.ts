@@ -13,6 +13,7 @@
 
 import { invalid, TimeoutError } from '../../task/errors.js';
 import { type CallOptions, checkCallOptions } from '../bridge/call-options.js';
+import { soon } from '../bridge/event-loop.js';
 import { Lookout } from '../bridge/lookout.js';
 import type { Side } from '../bridge/side.js';
 import { WaitPolicy } from '../memory/wait-policy.js';
@@ -39,6 +40,8 @@ import type {
 
 /** Milliseconds after which a thread that has nothing to do takes from one that gets nowhere. */
 const BALANCE = 1;
+/** Milliseconds after a thread that could not be started. */
+const PAUSE = 1_000;
 /** Threads in a row that may end without having run anything, before the tasks learn of it. */
 const MOST_BARREN = 3;
 
@@ -101,13 +104,21 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #active = 0;
   /** When the tasks of this turn have come. */
   #time = 0;
+  readonly #signals = new Map<
+    AbortSignal,
+    { readonly tasks: Set<Task>; readonly abort: () => void }
+  >();
   /** Whether tasks differ in how urgent they are. */
   #mixed = false;
   #barren = 0;
+  /** Until then no thread is started if there are others: the last could not be. */
+  #growsFrom = 0;
   #balancing = false;
   #progress = new Map<Thread, number>();
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #awaitingRoom: (() => void)[] = [];
+  /** Of those that waited for room, how many were told and may come now. */
+  #invited = 0;
   #closed: PoolClosedError | undefined;
   #empty: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -231,7 +242,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const { signal, timeout } = options;
     signal?.throwIfAborted();
     if (this.#closed) throw this.#closed;
-    if (this.#room > 0) return;
+    if (this.#room > this.#invited && this.#awaitingRoom.length === 0) return;
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
@@ -319,11 +330,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const progress =
       onProgress &&
       ((value: unknown) => {
-        // As of a listener: what it throws is nobody's else.
-        void (async () => onProgress(value as never))();
+        // What a listener throws is nobody's else, and a task that was given up has nothing to say.
+        if (!task.settled) void (async () => onProgress(value as never))();
       });
     const wishes: Wishes | undefined = isPlain ? undefined : { progress, transfer, inline };
-    return new Task(name, args, wishes, priority, key);
+    const task = new Task(name, args, wishes, priority, key);
+    return task;
   }
 
   /** Lets the task wait for a thread, or gives it to one. */
@@ -331,9 +343,16 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (this.#closed) throw this.#closed;
     const { signal, timeout } = options ?? {};
     signal?.throwIfAborted();
-    task.enqueuedAt = this.#now();
+    // Time may have passed in this turn, which counts for a timeout.
+    task.enqueuedAt = timeout === undefined ? this.#now() : now();
+    const { whenFull } = this.#options;
+    const isFull = this.#capacity < Number.POSITIVE_INFINITY && this.#room <= 0;
     if (signal !== undefined || timeout !== undefined) this.#limit(task, signal, timeout);
     if (++this.#active === 1) this.#hold(true);
+    if (isFull && whenFull === 'reject') {
+      this.#refuse(task, this.#full());
+      return;
+    }
     if (task.priority !== 0) this.#mixed = true;
     if (this.#mixed) this.#recall(task.priority);
     if (this.#queue.size === 0) {
@@ -344,21 +363,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         return;
       }
     }
-    if (this.#room <= 0) {
-      const { whenFull } = this.#options;
-      if (whenFull === 'reject') {
-        this.#refuse(task, this.#full());
-        return;
-      }
-      if (whenFull === 'shed') {
-        this.#queue.push(task);
-        const last = this.#queue.last() as Task;
-        this.#queue.remove(last);
-        this.#refuse(last, this.#full());
-        return;
-      }
-    }
     this.#queue.push(task);
+    if (isFull && whenFull === 'shed') {
+      const last = this.#queue.last() as Task;
+      this.#queue.remove(last);
+      this.#refuse(last, this.#full());
+    }
     if (this.#mixed) for (const thread of this.#ready) this.#fill(thread);
     this.#grow();
   }
@@ -376,8 +386,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   #limit(task: Task, signal: AbortSignal | undefined, timeout: number | undefined): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const abort = () => this.#giveUp(task, signal?.reason, 'aborted');
-    signal?.addEventListener('abort', abort);
+    if (signal !== undefined) this.#listen(task, signal);
     if (timeout !== undefined) {
       task.deadline = task.enqueuedAt + timeout;
       timer = setTimeout(() => {
@@ -388,8 +397,30 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     task.release = () => {
       task.release = undefined;
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      if (signal !== undefined) this.#unlisten(task, signal);
     };
+  }
+
+  /** One listener for all tasks of a signal: many are taken for a leak. */
+  #listen(task: Task, signal: AbortSignal): void {
+    const known = this.#signals.get(signal);
+    if (known !== undefined) {
+      known.tasks.add(task);
+      return;
+    }
+    const tasks = new Set([task]);
+    const abort = () => {
+      for (const each of tasks) this.#giveUp(each, signal.reason, 'aborted');
+    };
+    this.#signals.set(signal, { tasks, abort });
+    signal.addEventListener('abort', abort);
+  }
+
+  #unlisten(task: Task, signal: AbortSignal): void {
+    const known = this.#signals.get(signal);
+    if (!known?.tasks.delete(task) || known.tasks.size > 0) return;
+    this.#signals.delete(signal);
+    signal.removeEventListener('abort', known.abort);
   }
 
   #giveUp(task: Task, reason: unknown, stop: Stop): void {
@@ -431,25 +462,37 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** One task fewer. */
   #over(): void {
-    if (--this.#active === 0) this.#hold(false);
+    if (--this.#active === 0) {
+      this.#mixed = false;
+      this.#hold(false);
+    }
     this.#tellRoom();
     if (this.#active === 0) this.#empty?.();
   }
 
   #tellRoom(): void {
     if (this.#awaitingRoom.length === 0) return;
-    // As many as there is room for; they have yet to use it.
-    let room = this.#room;
-    while (room-- > 0 && this.#awaitingRoom.length > 0) this.#awaitingRoom[0]?.();
+    for (let room = this.#room - this.#invited; room > 0; room--) {
+      const next = this.#awaitingRoom[0];
+      if (next === undefined) return;
+      // Until it has had its chance the room is its own.
+      this.#invited++;
+      soon(() => {
+        this.#invited--;
+        this.#tellRoom();
+      });
+      next();
+    }
   }
 
   #give(thread: Thread, task: Task): void {
     try {
       thread.submit(task);
       this.#lookout.expect();
+      if (thread.outstanding > 1) this.#lookout.patrol();
     } catch (error) {
-      // Nothing of it has gone anywhere.
-      task.thread = undefined;
+      // Nothing of it has gone anywhere. A getter of its arguments may have given it up.
+      if (task.settled) return;
       this.#metrics.failed++;
       task.settle(error, true);
       this.#over();
@@ -530,6 +573,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** Starts a thread if there is more to do than threads to do it. */
   #grow(): void {
     if (this.#ready.length >= this.#most) return;
+    if (this.#ready.length > 0 && now() < this.#growsFrom) return;
     let living = 0;
     let ahead = 0;
     for (const thread of this.#threads) {
@@ -588,6 +632,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (!thread.isEnding) {
       this.#metrics.threadsLost++;
       if (thread.completed === 0) this.#barren++;
+      if (!thread.wasReady) this.#growsFrom = now() + PAUSE;
       const isHopeless = !thread.wasReady || this.#barren >= MOST_BARREN;
       if (isHopeless && this.#ready.length === 0) {
         this.#barren = 0;

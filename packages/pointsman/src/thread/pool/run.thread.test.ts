@@ -69,7 +69,7 @@ describe('arguments and results', () => {
     ['maps', new Map<unknown, unknown>([['a', new Map([[1, 2]])]])],
     ['sets', new Set([1, 'two'])],
     ['objects', { a: { b: [{ c: undefined }] } }],
-    ['holes', [1, , 3]],
+    ['holes', Object.assign(new Array(3), { 1: 'one' })],
     ['typed arrays', [new Float64Array([1, 2]), new Uint16Array([3]), new BigInt64Array([4n])]],
     ['buffers', new Uint8Array([1, 2, 3]).buffer],
     ['errors', new RangeError('an argument', { cause: 1 })],
@@ -248,14 +248,9 @@ describe('what a task says of itself', () => {
     expect(heard).toBe(true);
   });
 
-  test('progress that nobody listens to, and a listener that throws', async () => {
+  test('progress that nobody listens to', async () => {
     const { pool } = await open();
     expect(await pool.run('progress', [3])).toBe('done');
-    const onProgress = vi.fn(() => {
-      throw new Error('a listener');
-    });
-    expect(await pool.run('progress', [3], { onProgress })).toBe('done');
-    expect(onProgress).toHaveBeenCalledTimes(3);
   });
 
   test('each listener hears its own task', async () => {

@@ -6,7 +6,6 @@
  * Cost of an empty task, beside its two frames: one exchange of a word and two readings of the clock.
  */
 
-import { TimeoutError } from '../../task/errors.js';
 import { soon } from '../bridge/event-loop.js';
 import { type AnyIterator, iterationOf } from '../bridge/references.js';
 import type { AnyFunction, Side, Tasks } from '../bridge/side.js';
@@ -103,11 +102,13 @@ export class Runner implements Tasks {
 
   #run({ id, number, target, args: given, inline }: Waiting): void {
     const claims = this.#claims;
-    if (!claims.claim(number)) return;
     // Between tasks that come together no time passes, and reading the clock takes as long as a small one.
     const begun = this.#batch === this.side.batches ? this.#endedAt : now();
-    claims.begin(number, begun);
     const deadline = claims.deadline(number);
+    // It is too late: the host takes it back.
+    if (deadline !== 0 && begun > deadline) return;
+    if (!claims.claim(number)) return;
+    claims.begin(number, begun);
     let args = given;
     let progress: ((value: unknown) => void) | undefined;
     if (target >= EXTENDED) {
@@ -120,10 +121,6 @@ export class Runner implements Tasks {
     const running = new Running(id, number, name, progress, claims);
     this.#current = running;
     enter(running);
-    if (deadline !== 0 && begun > deadline) {
-      this.#finish(running, new TimeoutError(`${running.name}() was not begun in time`), true);
-      return;
-    }
     let result: unknown;
     try {
       result = call(...args);
@@ -225,13 +222,22 @@ export class Runner implements Tasks {
   }
 }
 
-/** What a task returned to be iterated over; tells when that is over, and the reader knows. */
+/**
+ * What a task returned to be iterated over; tells when that is over, and the reader knows.
+ *
+ * Invariant: the source is asked for one step at a time. Readers ask ahead; when they leave, what they have
+ * asked for and was not begun is not made.
+ */
 class Streaming implements AsyncIterator<unknown> {
   readonly #source: AnyIterator;
   readonly #over: () => void;
-  /** Steps that are under way. */
-  readonly #waiting = new Set<(error: unknown) => void>();
+  /** The last step that was asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isLeft = false;
+  #isOver = false;
   #failure: { readonly error: unknown } | undefined;
+  /** Fails the step that is under way. */
+  #failStep: (error: unknown) => void = () => {};
 
   constructor(source: AnyIterator, over: () => void) {
     this.#source = source;
@@ -242,43 +248,47 @@ class Streaming implements AsyncIterator<unknown> {
     return this;
   }
 
-  next(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
-    return this.#step(() => this.#source.next(value));
+  next(value?: unknown): Promise<Step> {
+    return this.#step(() => this.#source.next(value), 'unless left');
   }
 
-  return(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
+  return(value?: unknown): Promise<Step> {
+    this.#isLeft = true;
     return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
   }
 
   /** Something has failed that nobody waits for: whoever reads learns of it. */
   fail(error: unknown): void {
     this.#failure ??= { error };
-    for (const fail of [...this.#waiting]) fail(error);
+    this.#failStep(error);
   }
 
-  #step(
-    step: () => IteratorResult<unknown, unknown> | Promise<IteratorResult<unknown, unknown>>,
-  ): Promise<IteratorResult<unknown, unknown>> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => {
-        this.#waiting.delete(fail);
-        soon(this.#over);
-        reject(error);
-      };
-      if (this.#failure) {
-        fail(this.#failure.error);
-        return;
-      }
-      this.#waiting.add(fail);
-      const begin = async () => step();
-      begin().then((result) => {
-        this.#waiting.delete(fail);
-        if (result.done) soon(this.#over);
-        resolve(result);
-      }, fail);
+  #step(step: () => Step | Promise<Step>, when?: 'unless left'): Promise<Step> {
+    const result = this.#last.then(async () => {
+      if (this.#failure) throw this.#failure.error;
+      if (this.#isOver || (when === 'unless left' && this.#isLeft)) return end;
+      const failed = new Promise<never>((_, reject) => {
+        this.#failStep = reject;
+      });
+      const { done, value } = await Promise.race([step(), failed]);
+      if (done) this.#end();
+      return { done: done === true, value: await value };
     });
+    this.#last = result.catch(() => this.#end());
+    return result;
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // When those that were asked for ahead have been answered.
+    soon(this.#over);
   }
 }
+
+type Step = IteratorResult<unknown, unknown>;
+
+const end: Step = { done: true, value: undefined };
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (

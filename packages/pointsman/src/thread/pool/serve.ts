@@ -7,7 +7,7 @@ import { holdLock } from '../bridge/lock.js';
 import { bare } from '../bridge/outcome.js';
 import { listen, type Port, platform } from '../bridge/platform.js';
 import { structured } from '../memory/codec/structured.js';
-import { Claims } from './claims.js';
+import { Claims, unsharedMemory } from './claims.js';
 import { poolPlatform } from './platform.js';
 import type { CompleteSetup } from './protocol.js';
 import { Runner } from './runner.js';
@@ -32,7 +32,9 @@ const refused = ['then'];
 export function serve(functions: object): void {
   if (Object(functions) !== functions)
     throw invalid('functions', functions, 'an object of functions');
-  const runnable = functionsOf(functions, 'functions', refused);
+  // What a bundler makes of a module has getters in place of its exports.
+  const isPlain = Object.getPrototypeOf(functions) === Object.prototype;
+  const runnable = functionsOf(isPlain ? { ...functions } : functions, 'functions', refused);
   begin(async () => runnable);
 }
 
@@ -82,7 +84,7 @@ async function run(
     return;
   }
   const runner = new Runner({
-    claims: new Claims(claims),
+    claims: new Claims(claims ?? unsharedMemory()),
     functions,
     isSpent: () => heap !== undefined && (poolPlatform.heapUsed?.() ?? 0) > heap,
     report: (error) => sayError('uncaught', error),

@@ -5,8 +5,10 @@
  * rejects at once, and keeps its thread busy until it stops or the thread is ended.
  */
 
+import { iterationOf } from '../bridge/references.js';
 import type { Pending } from '../bridge/side.js';
 import { isTransferred } from '../bridge/transfer.js';
+import { isForeign } from '../memory/codec/value.js';
 import type { Definition } from './protocol.js';
 import type { Line, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
@@ -32,6 +34,8 @@ export class Task implements Pending, QueuedTask {
   /** Undoes what its signal and its timeout have set up. */
   release: (() => void) | undefined = undefined;
   settled = false;
+  /** It was handed over with something in it that can be handed over only once. */
+  isUnique = false;
   /** It was given up while it ran. */
   cancelled = false;
   /** What it was answered with, if it is being iterated over: it is not over until that is. */
@@ -70,10 +74,16 @@ export class Task implements Pending, QueuedTask {
     });
   }
 
-  /** Whether it moves something, which cannot be taken back. */
+  /**
+   * Whether it is seen to have something that can be handed over only once. It is not handed over ahead, so
+   * that nothing is lost when the thread ends for another task. What is hidden in an argument shows later.
+   */
   get moves(): boolean {
     if (this.wishes !== undefined && this.wishes.transfer.length > 0) return true;
-    return this.args.some(isTransferred);
+    return this.args.some((arg) => {
+      if (typeof arg !== 'object' || arg === null || !isForeign(arg)) return false;
+      return isTransferred(arg) || iterationOf(arg) !== undefined;
+    });
   }
 
   /** The thread's answer. */

@@ -128,6 +128,10 @@ export class Thread {
     };
     const port = port1 as unknown as Port;
     this.#stopListening.push(listen(port, (data) => this.#heard(data)));
+    // A browser's worker posts what moves by itself, not by the port.
+    if (!worker.on) {
+      this.#stopListening.push(listen(worker, (data) => this.#connection?.receive(data)));
+    }
     port.unref?.();
     this.#watch(worker);
     const { buffer, shared } = this.#claims;
@@ -172,8 +176,16 @@ export class Thread {
         if (!this.ready) lose('could not be loaded', new Error(said ?? 'the script was not found'));
       }
     };
-    const onExit = (code: number) =>
+    const onExit = (code: number) => {
+      // What it has said before may come after the news of its end.
+      const port = this.#port as unknown as Port;
+      while (!this.ready && !this.#over) {
+        const received = platform.receive?.(port);
+        if (received === undefined) break;
+        this.#heard(received.message);
+      }
       lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
+    };
     if (worker.on) {
       worker.on('error', onError as never);
       worker.on('exit', onExit as never);
@@ -223,9 +235,9 @@ export class Thread {
   /** Ends it. What it has is dealt with as if it had ended by itself. */
   async end(why: string): Promise<void> {
     this.isEnding = true;
-    const exited = this.#worker.terminate();
+    // First the connection: to wake a thread that is being torn down crashes Node.
     this.#lose(why);
-    await exited;
+    await this.#worker.terminate();
   }
 
   #lose(why: string, cause?: unknown, exitCode?: number): void {
@@ -273,20 +285,24 @@ export class Thread {
     if (target === undefined && task.wishes?.inline === undefined) throw this.#unknown(task.name);
     const number = this.#sent;
     this.#claims.offer(number, task.deadline);
-    task.thread = this;
-    task.number = number;
     const { wishes } = task;
+    side.references.isUnique = false;
     task.id =
       wishes === undefined
         ? side.submit(target as number, task.args, task)
         : side.submit(EXTENDED + (target ?? 0), this.#extended(task), task);
     if (wishes?.inline) this.#defined.add(wishes.inline.id);
+    task.thread = this;
+    task.number = number;
+    task.isUnique = side.references.isUnique;
     this.#tasks[number & (SLOTS - 1)] = task;
     this.#sent = number + 1;
     // It has the slot of an older one, which was taken back.
     this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
     this.outstanding++;
     this.wasUsed = true;
+    // A getter of its arguments may have given it up.
+    if (task.settled) this.withdraw(task);
   }
 
   #unknown(name: string): Error {
@@ -380,7 +396,7 @@ export class Thread {
     const back: Task[] = [];
     for (let number = this.#sent - 1; number >= this.#oldest && back.length < most; number--) {
       const task = this.#tasks[number & (SLOTS - 1)];
-      if (task === undefined || task.moves || task.priority >= priority) continue;
+      if (task === undefined || task.isUnique || task.priority >= priority) continue;
       if (!this.withdraw(task)) break;
       task.thread = undefined;
       back.push(task);
@@ -390,18 +406,21 @@ export class Thread {
 
   /** Asks a task that runs to stop, and sees that it does. */
   stop(task: Task, stop: Stop, reason: unknown): void {
+    task.killTimer = setTimeout(() => this.#kill(task), this.#grace);
     this.#claims.stop(task.number, stop);
     this.#connection?.side.stop(task.id, reason);
-    task.killTimer = setTimeout(() => this.#kill(task), this.#grace);
   }
 
   /** The task has not stopped. Nothing else may be lost with it. */
   #kill(task: Task): void {
     const back = this.takeBack(SLOTS);
-    // Its answer may be there, and not be read yet.
+    // Its answer may be there, and not be read yet. Nothing new may come meanwhile.
+    const { depth } = this;
+    this.depth = 0;
     this.#connection?.side.drain();
     const isOver = this.#tasks[task.number & (SLOTS - 1)] !== task;
-    if (!isOver) void this.end('was ended, as the task did not stop when it was aborted');
+    if (isOver) this.depth = Math.max(this.depth, depth);
+    else void this.end('was ended, as the task did not stop when it was aborted');
     this.#owner.returned(back);
   }
 }

@@ -1,0 +1,239 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Window } from 'happy-dom';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { GroupRound, JournalContent } from '../harness/journal.js';
+import { outcomeOf, type TableOutcome } from '../harness/outcome.js';
+import type { Measurement, Row, Subject, Table } from '../harness/table.js';
+import { headlineChart } from './headline-chart.js';
+import { drawOverview } from './overview-picture.js';
+import { writeReport } from './report.js';
+import { headlineRow } from './sentence.js';
+
+const measure = async (): Promise<Measurement> => ({ ok: true, samples: {} });
+
+const peers = ['swift', 'quick', 'brisk', 'slow', 'slower', 'lossy', 'broken'];
+const subjects: readonly Subject[] = [
+  { name: 'ours', role: 'ours' },
+  ...peers.map((name) => ({ name, role: 'peer' as const })),
+  { name: 'nothing', role: 'floor' },
+];
+
+function tableOf(name: string, better: Row['better']): Table {
+  const row = { cell: 'first', measure: 'figure', unit: 'turns/s', better, about: 'Turns.' };
+  return {
+    table: name,
+    title: `All about ${name}`,
+    headline: { ours: 'Ours', where: 'indoors', work: `${name} in a row` },
+    document: { title: 'A document', source: 'https://example.org/' },
+    subjects,
+    cells: ['first', 'second'].map((id) => ({
+      id,
+      subjects: subjects.map((of) => of.name),
+      measure,
+    })),
+    // What is described first need not be what the table comes down to.
+    rows: [
+      { ...row, row: 'elsewhere', cell: 'second' },
+      { ...row, row: 'the headline', column: 'Turns' },
+    ],
+  };
+}
+
+type Figures = Readonly<Record<string, number>>;
+
+/** Three rounds of the same figures; `lossy` does less than the others, and who has none fails. */
+function outcomeWith(
+  figures: Figures,
+  better: Row['better'] = 'higher',
+  name = 'chairs',
+): TableOutcome {
+  const named = Object.entries({ ...figures, control: figures.ours ?? Number.NaN });
+  const roundsOf = (cell: string) =>
+    [1, 2, 3].map(
+      (round): GroupRound => ({
+        kind: 'round',
+        cell,
+        round,
+        date: `2026-01-0${round}T00:00:00.000Z`,
+        attempts: 1,
+        load: { foreign: round === 1 ? 0.2 : 0, steal: 0 },
+        subjects: named.map(([subject, figure]) => ({
+          subject: subject === 'control' ? 'ours' : subject,
+          control: subject === 'control',
+          ok: !Number.isNaN(figure),
+          note: '',
+          milliseconds: 1,
+          samples: { figure: [figure] },
+          ...(subject === 'lossy' ? { unequal: 'lost half of it' } : {}),
+        })),
+      }),
+    );
+  const budget = { warmupMilliseconds: 1, measureMilliseconds: 1 };
+  const group = (cell: string) =>
+    [cell, { budget, rounds: roundsOf(cell), finished: true }] as const;
+  const journal = {
+    header: {
+      versions: {},
+      wakeUpMicroseconds: 50,
+      machine: {
+        ...{ cpu: 'A processor', cores: 2, memory_gibibytes: 4, system: 'A system' },
+        ...{ kernel: 'A kernel', node: '20.20.2', v8: '11.3', commit: null },
+      },
+    },
+    groups: new Map([group('second'), group('first')]),
+  };
+  return outcomeOf(tableOf(name, better), journal as unknown as JournalContent);
+}
+
+const all: Figures = {
+  ...{ ours: 600, swift: 300, quick: 1200, brisk: 150, slow: 60, slower: 30 },
+  ...{ lossy: 9000, broken: Number.NaN, nothing: 2400 },
+};
+
+function parse(markup: string) {
+  const { document } = new Window();
+  // happy-dom reads nothing behind a style inside an SVG.
+  document.body.innerHTML = markup.replace(/<style>.*?<\/style>/gs, '');
+  return document;
+}
+
+const numberIn = (element: { getAttribute(name: string): string | null }, name: string) =>
+  Number(element.getAttribute(name));
+
+describe('the picture of a headline row', () => {
+  const chartOf = (outcome: TableOutcome) => {
+    const row = headlineRow(outcome);
+    const document = parse(row ? headlineChart(row) : '');
+    return {
+      description: document.querySelector('svg')?.getAttribute('aria-label'),
+      texts: [...document.querySelectorAll('text')].map((text) => text.textContent),
+      bold: [...document.querySelectorAll('[font-weight="600"] text')].map(
+        (text) => text.textContent,
+      ),
+      bars: [...document.querySelectorAll('rect')].map((bar) => ({
+        fill: bar.closest('[fill]')?.getAttribute('fill'),
+        length: numberIn(bar, 'width'),
+      })),
+      dashed: document.querySelectorAll('[stroke-dasharray] line, line[stroke-dasharray]').length,
+    };
+  };
+
+  it('has ours in its place among the fastest peers that did the same work', () => {
+    const { texts, bold, bars, description } = chartOf(outcomeWith(all));
+    expect(texts).toEqual([
+      ...['quick', '1,200', 'ours', '600', 'swift', '300', 'brisk', '150', 'slow', '60'],
+      'floor 2,400',
+      'turns/s, higher is better; the 4 fastest of 5 peers',
+    ]);
+    expect(bold).toEqual(['ours', '600']);
+    expect(bars.map(({ fill }) => fill)).toEqual([
+      'var(--peer)',
+      'var(--ours)',
+      ...Array.from({ length: 3 }, () => 'var(--peer)'),
+    ]);
+    const longest = bars[0]?.length ?? 0;
+    expect(bars.map(({ length }) => length / longest)).toEqual(
+      [1, 0.5, 0.25, 0.125, 0.05].map((share) => expect.closeTo(share)),
+    );
+    expect(description).toBe(
+      'the headline, turns/s, higher is better; the 4 fastest of 5 peers: quick 1,200, ours 600, swift 300, brisk 150, slow 60; floor 2,400',
+    );
+  });
+
+  it('begins with the least where lower is better, and shows ours though it is last', () => {
+    const { texts } = chartOf(outcomeWith({ ...all, ours: 5000 }, 'lower'));
+    expect(texts.filter((_, index) => index < 10 && index % 2 === 0)).toEqual([
+      ...['slower', 'slow', 'brisk', 'swift', 'ours'],
+    ]);
+  });
+
+  it('rules the floor where it is near, and names it where it is far', () => {
+    expect(chartOf(outcomeWith(all)).dashed).toBe(1);
+    const far = chartOf(outcomeWith({ ...all, nothing: 1e6 }));
+    expect(far.dashed).toBe(0);
+    expect(far.texts).toContain('floor 1,000,000 →');
+    expect(far.bars).toEqual(
+      chartOf(outcomeWith({ ours: 600, quick: 1200, swift: 300, brisk: 150, slow: 60 })).bars,
+    );
+  });
+});
+
+describe('the picture of all tables', () => {
+  const outcomes = [
+    outcomeWith({ ours: 400, quick: 100 }, 'higher', 'calls'),
+    outcomeWith({ ours: 400, quick: 100 }, 'lower', 'locks'),
+    outcomeWith({ ours: 100, quick: 100 }, 'lower', 'turns'),
+    outcomeWith({ ours: 100 }, 'lower', 'waits'),
+  ];
+  const document = parse(drawOverview(outcomes));
+  const texts = [...document.querySelectorAll('text')].map((text) => text.textContent);
+
+  it('says of each table what is done, against whom, and the ratio', () => {
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        ...['calls in a row', 'against quick', '4.00'],
+        ...['locks in a row', 'slower than quick', '0.25'],
+        ...['turns in a row', 'no difference to quick', '1.00'],
+        ...['waits in a row', 'no verdict yet'],
+      ]),
+    );
+    expect(texts.at(-1)).toBe(
+      '2 × A processor, Node 20.20.2; 2026-01-03; rounds: 3, 4 of all 12 disturbed by others',
+    );
+    const description = document
+      .querySelector('[aria-label^="Ours is"]')
+      ?.getAttribute('aria-label');
+    expect(description).toContain('4.00 times slower than quick');
+  });
+
+  it('puts as far left of 1 who is four times slower as it puts right who is faster', () => {
+    const [faster = 0, slower = 0, level = 0, ...others] = [
+      ...document.querySelectorAll('circle'),
+    ].map((dot) => numberIn(dot, 'cx'));
+    expect(others).toEqual([]);
+    expect(faster - level).toBeGreaterThan(50);
+    expect(level - slower).toBeCloseTo(faster - level);
+    const ruled = [
+      ...document.querySelectorAll('[stroke="var(--quiet)"] line, line[stroke="var(--quiet)"]'),
+    ].map((line) => numberIn(line, 'x1'));
+    expect(ruled).toEqual([expect.closeTo(level)]);
+  });
+});
+
+describe('the page', () => {
+  let out: string;
+  beforeEach(() => {
+    out = mkdtempSync(join(tmpdir(), 'report-'));
+  });
+  afterEach(() => {
+    rmSync(out, { recursive: true, force: true });
+  });
+
+  it('begins with a sentence and a picture for each table, which lead to its section', () => {
+    const names = ['calls', 'locks', 'turns', 'waits', 'words'];
+    const outcomes = names.map((name) => outcomeWith(all, 'higher', name));
+    writeReport({ out, tables: '' }, outcomes);
+    const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
+    expect(page).not.toMatch(/<script|undefined|NaN|\[object/);
+    const document = parse(page);
+    const cards = [...(document.querySelector('main')?.firstElementChild?.children ?? [])];
+    expect(cards.map((card) => card.querySelector('a')?.getAttribute('href'))).toEqual(
+      names.map((name) => `#${name}`),
+    );
+    for (const card of cards) {
+      const target = card.querySelector('a')?.getAttribute('href') ?? '';
+      expect(document.querySelector(`article${target} h2`)?.textContent).toBe(
+        card.querySelector('p')?.textContent,
+      );
+      expect(card.querySelector('p')?.textContent).toMatch(
+        /^Ours is 2\.00 times slower than quick, the fastest peer, indoors \(95 % interval/,
+      );
+      expect(card.querySelectorAll('svg[role="img"][aria-label]')).toHaveLength(1);
+    }
+    const picture = readFileSync(join(out, 'report', 'overview.svg'), 'utf8');
+    expect(picture).not.toMatch(/undefined|NaN/);
+    expect(readFileSync(join(out, 'report', 'calls.svg'), 'utf8')).toContain('the headline');
+  });
+});

@@ -1,0 +1,32 @@
+/** The page's first screen: a card for each table, with its sentence and the picture of its headline row. */
+import type { TableOutcome } from '../harness/outcome.js';
+import { headlineChart } from './headline-chart.js';
+import { html, Markup } from './html.js';
+import { headlineRow, sentencePartsOf } from './sentence.js';
+import { verdictClass } from './verdict.js';
+
+export function overview(outcomes: readonly TableOutcome[]): Markup {
+  // Four fill two lines of two; more fit on a screen only three abreast.
+  const columns = outcomes.length > 4 ? 'three' : 'two';
+  return html`<ul class="overview ${columns}">
+${outcomes.map((outcome) => {
+  const { table, title } = outcome.table;
+  const row = headlineRow(outcome);
+  const chart = row ? headlineChart(row) : '';
+  return html`<li>
+<div>
+<h2><a href="#${table}">${title}</a></h2>
+<p>${sentence(outcome)}</p>
+</div>
+${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
+</li>`;
+})}
+</ul>
+<p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that nobody can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>`;
+}
+
+export function sentence(outcome: TableOutcome): Markup {
+  const { before, figure, after, interval } = sentencePartsOf(outcome);
+  const verdict = headlineRow(outcome)?.verdict ?? 'unknown';
+  return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${interval ? html` <small>(${interval}).</small>` : '.'}`;
+}

@@ -1,0 +1,178 @@
+/** The types of the entry, as those who import it see them. */
+import { describe, expectTypeOf, test } from 'vitest';
+import type * as entry from './index.js';
+import {
+  type MapOptions,
+  Pool,
+  type PoolMetrics,
+  type PoolOptions,
+  type RunOptions,
+  type Summary,
+  type TaskContext,
+  task,
+  transfer,
+} from './index.js';
+import { inline } from './inline.js';
+
+const api = {
+  hash: (text: string, cost: number) => text.length * cost,
+  later: async (text: string) => text.length,
+  optional: (a: number, b?: string) => b ?? a,
+  nothing() {},
+  *numbers(to: number) {
+    yield to;
+  },
+  async *texts() {
+    yield 'a';
+  },
+  laterNumbers: async () => [1, 2][Symbol.iterator](),
+  array: () => [1, 2],
+  moved: (size: number) => transfer(new ArrayBuffer(size), []),
+  take: (buffer: ArrayBuffer) => buffer.byteLength,
+  call: async (ask: (n: number) => Promise<string>) => ask(1),
+  inner: { deeper: { who: () => 'me' }, flag: true },
+  constant: 5,
+};
+type Api = typeof api;
+
+declare const pool: Pool<Api>;
+declare const any: Pool;
+
+test('the entry has these values, and no others', () => {
+  expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'Pool'
+    | 'PoolClosedError'
+    | 'QueueFullError'
+    | 'ThreadEndedError'
+    | 'serve'
+    | 'task'
+    | 'transfer'
+  >();
+});
+
+describe('options', () => {
+  test('of a pool', () => {
+    expectTypeOf<keyof PoolOptions>().toEqualTypeOf<
+      | 'module'
+      | 'worker'
+      | 'threads'
+      | 'minThreads'
+      | 'idleTimeout'
+      | 'capacity'
+      | 'whenFull'
+      | 'ageing'
+      | 'grace'
+      | 'nice'
+      | 'recycle'
+      | 'resourceLimits'
+      | 'name'
+    >();
+    new Pool<Api>({ module: new URL('file:///a.js') });
+    new Pool<Api>({ worker: () => new Worker('a.js') });
+    // @ts-expect-error not a way
+    new Pool({ module: 'file:///a.js', whenFull: 'drop' });
+    // @ts-expect-error not an option
+    new Pool({ module: 'file:///a.js', size: 5 });
+  });
+
+  test('of a task', () => {
+    expectTypeOf<keyof RunOptions>().toEqualTypeOf<
+      'signal' | 'timeout' | 'priority' | 'key' | 'transfer' | 'onProgress'
+    >();
+    expectTypeOf<keyof MapOptions>().toEqualTypeOf<keyof RunOptions | 'concurrency'>();
+    void pool.run('nothing', [], { onProgress: (value: number) => value });
+  });
+});
+
+describe('run', () => {
+  test('knows arguments and results by name', () => {
+    expectTypeOf(pool.run('hash', ['a', 1])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('later', ['a'])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('optional', [1])).toEqualTypeOf<Promise<string | number>>();
+    expectTypeOf(pool.run('nothing')).toEqualTypeOf<Promise<void>>();
+    expectTypeOf(pool.run('inner.deeper.who')).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(pool.run('array')).toEqualTypeOf<Promise<number[]>>();
+    // @ts-expect-error too few
+    pool.run('hash', ['a']);
+    // @ts-expect-error a wrong one
+    pool.run('hash', ['a', 'b']);
+    // @ts-expect-error not there
+    pool.run('missing');
+    // @ts-expect-error no function
+    pool.run('constant');
+    // @ts-expect-error no function
+    pool.run('inner.flag');
+    // @ts-expect-error an object of functions
+    pool.run('inner.deeper');
+  });
+
+  test('generators give asynchronous iterators', () => {
+    expectTypeOf(pool.run('numbers', [1])).toEqualTypeOf<Promise<AsyncIterableIterator<number>>>();
+    expectTypeOf(pool.run('texts')).toEqualTypeOf<Promise<AsyncIterableIterator<string>>>();
+    expectTypeOf(pool.run('laterNumbers')).toEqualTypeOf<Promise<AsyncIterableIterator<number>>>();
+  });
+
+  test('what moves is as if it were copied, and a callback need not be asynchronous', () => {
+    expectTypeOf(pool.run('moved', [1])).toEqualTypeOf<Promise<ArrayBuffer>>();
+    const buffer = new ArrayBuffer(1);
+    expectTypeOf(pool.run('take', [transfer(buffer, [buffer])])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('call', [(n) => String(n)])).toEqualTypeOf<Promise<string>>();
+  });
+
+  test('functions written in place', () => {
+    const scale = inline((n: number, by: string) => `${n}${by}`);
+    expectTypeOf(pool.run(scale, [1, 'a'])).toEqualTypeOf<Promise<string>>();
+    const count = inline(function* (to: number) {
+      yield to;
+    });
+    expectTypeOf(pool.run(count, [1])).toEqualTypeOf<Promise<AsyncIterableIterator<number>>>();
+    // @ts-expect-error a wrong one
+    pool.run(scale, ['a', 1]);
+    // @ts-expect-error not by inline
+    pool.run((n: number) => n, [1]);
+  });
+
+  test('of a pool of which nothing is known', () => {
+    expectTypeOf(any.run('whatever', [1, 'a'])).toEqualTypeOf<Promise<unknown>>();
+  });
+});
+
+test('a proxy has the functions alone', () => {
+  expectTypeOf(pool.proxy.hash('a', 1)).toEqualTypeOf<Promise<number>>();
+  expectTypeOf(pool.proxy.inner.deeper.who()).toEqualTypeOf<Promise<string>>();
+  expectTypeOf(pool.proxy.numbers(1)).toEqualTypeOf<Promise<AsyncIterableIterator<number>>>();
+  // @ts-expect-error a wrong one
+  pool.proxy.hash('a', 'b');
+  // @ts-expect-error no function
+  pool.proxy.constant;
+  // @ts-expect-error not there
+  pool.proxy.missing();
+});
+
+test('map takes the first argument of each task', () => {
+  expectTypeOf(pool.map('later', ['a'])).toEqualTypeOf<AsyncIterableIterator<number>>();
+  expectTypeOf(pool.map('later', new Set(['a']))).toEqualTypeOf<AsyncIterableIterator<number>>();
+  expectTypeOf(
+    pool.map(
+      inline((n: number) => `${n}`),
+      [1],
+    ),
+  ).toEqualTypeOf<AsyncIterableIterator<string>>();
+  // @ts-expect-error a wrong one
+  pool.map('later', [1]);
+});
+
+test('the rest', () => {
+  expectTypeOf(pool.room({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.terminate()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool).toExtend<AsyncDisposable>();
+  expectTypeOf(pool.size).toEqualTypeOf<number>();
+  expectTypeOf(pool.metrics).toEqualTypeOf<PoolMetrics>();
+  expectTypeOf<PoolMetrics['runTime']>().toEqualTypeOf<Summary>();
+  expectTypeOf(task).toEqualTypeOf<TaskContext>();
+  expectTypeOf(task.signal).toEqualTypeOf<AbortSignal>();
+  expectTypeOf(task.deadline).toEqualTypeOf<number | undefined>();
+  // @ts-expect-error read only
+  pool.size = 1;
+});

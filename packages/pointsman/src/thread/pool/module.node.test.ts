@@ -1,0 +1,141 @@
+/** Threads of Node that load a module by themselves, as the package is built. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Pool, type PoolOptions, ThreadEndedError } from 'pointsman/pool';
+import { inline } from 'pointsman/pool/inline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+const fixture = (name: string) =>
+  new URL(`../../../tests/pool/fixtures/${name}.mjs`, import.meta.url);
+
+function open(options: PoolOptions = {}): Pool {
+  const pool = new Pool({ module: fixture('module'), threads: 1, ...options });
+  onTestFinished(() => pool.terminate());
+  return pool;
+}
+
+const reasonOf = (promise: Promise<unknown>) =>
+  promise.then(
+    (value) => expect.unreachable(`there is ${value}`),
+    (error: unknown) => error,
+  );
+
+test('its functions, nested, and the default', async () => {
+  const pool = open();
+  expect(await pool.run('echo', [{ a: 1 }])).toEqual({ a: 1 });
+  expect(await pool.run('inner.who')).toBe('inner');
+  expect(await pool.run('default')).toBe('the default');
+  const heard: unknown[] = [];
+  expect(await pool.run('progress', [2], { onProgress: (value) => heard.push(value) })).toBe(
+    'progress',
+  );
+  expect(heard).toEqual([0, 1]);
+});
+
+test('its URL as text', async () => {
+  const pool = open({ module: String(fixture('module')) });
+  expect(await pool.run('echo', [1])).toBe(1);
+});
+
+test('without a module, what is written in place', async () => {
+  const pool = open({ module: undefined });
+  expect(
+    await pool.run(
+      inline((n: number) => n + 1),
+      [1],
+    ),
+  ).toBe(2);
+  expect(String(await reasonOf(pool.run('echo')))).toMatch(/^TypeError: name must be .*got "echo"/);
+});
+
+describe('a module that cannot be used', () => {
+  test('it is not there', async () => {
+    const pool = open({ module: fixture('nothing') });
+    const outcomes = [pool.run('echo'), pool.run('echo')].map(reasonOf);
+    for (const error of await Promise.all(outcomes)) {
+      expect(error).toBeInstanceOf(ThreadEndedError);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/^no thread can be started: .*nothing\.mjs/),
+        cause: { message: expect.stringMatching(/^Cannot find module .*nothing\.mjs/) },
+      });
+    }
+    await pool.close();
+  });
+
+  test('it throws', async () => {
+    const pool = open({ module: fixture('failing'), threads: 2 });
+    const error = await reasonOf(pool.run('echo'));
+    expect(error).toBeInstanceOf(ThreadEndedError);
+    expect(error).toMatchObject({
+      message: 'no thread can be started: not today',
+      cause: { name: 'RangeError', message: 'not today' },
+    });
+    await pool.close();
+  });
+
+  test('it has no functions', async () => {
+    const pool = open({ module: fixture('empty') });
+    expect(String(await reasonOf(pool.run('constant')))).toBe(
+      'TypeError: name must be that of a function, but there is none, got "constant"',
+    );
+  });
+});
+
+test('resourceLimits hold: the task is lost, and no other', async () => {
+  const pool = open({ resourceLimits: { maxOldGenerationSizeMb: 24 } });
+  const lost = reasonOf(pool.run('outOfMemory'));
+  const others = [1, 2, 3].map((n) => pool.run('echo', [n]));
+  expect(await lost).toMatchObject({
+    name: 'ThreadEndedError',
+    message: expect.stringMatching(/^the thread that ran outOfMemory\(\) has ended/),
+    cause: { code: 'ERR_WORKER_OUT_OF_MEMORY' },
+  });
+  expect(await Promise.all(others)).toEqual([1, 2, 3]);
+});
+
+test('shared memory that is an argument stays shared', async () => {
+  const pool = open();
+  const words = new Int32Array(new SharedArrayBuffer(4));
+  const add = inline((words: Int32Array) => Atomics.add(words, 0, 1));
+  await Promise.all([1, 2, 3].map(() => pool.run(add, [words])));
+  expect(words[0]).toBe(3);
+});
+
+describe('a program', () => {
+  const run = async (name: string) => {
+    const path = fileURLToPath(fixture(name));
+    const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 15_000 });
+    return stdout.trim();
+  };
+
+  test('is not kept alive by a pool that has nothing to do', async () => {
+    expect(await run('idle')).toBe('idle');
+  }, 20_000);
+
+  test('is kept alive by a task', async () => {
+    expect(await run('busy')).toBe('busy');
+  }, 20_000);
+
+  test('without shared memory has the same, one task at a time for each thread', async () => {
+    const lines = (await run('unshared')).split('\n').map((line) => JSON.parse(line));
+    expect(Object.fromEntries(lines)).toEqual({
+      values: Array.from({ length: 50 }, (_, n) => n),
+      progress: [0, 1, 2, 'progress'],
+      stream: Array.from({ length: 20 }, (_, n) => n),
+      'at a time': 1,
+      abort: { name: 'RangeError', message: 'enough' },
+      after: 'fine',
+      threads: 1,
+      others: [0, 1, 2, 3, 4, 5, 6, 7, 8],
+      killed: { name: 'TimeoutError', message: 'loop() has not ended within 100 ms' },
+      exit: {
+        name: 'ThreadEndedError',
+        message: 'the thread that ran exit() has ended with code 3',
+      },
+      moved: 1_000,
+      uncloneable: { name: 'DataCloneError', message: expect.any(String) },
+      closed: 0,
+    });
+  }, 20_000);
+});
