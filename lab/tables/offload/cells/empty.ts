@@ -26,7 +26,7 @@ export const coldMeasure = 'cold';
 export const emptyCell: Cell = {
   id: 'empty',
   subjects: [...pools, calledDirectly, handOver].map(({ name }) => name),
-  expectedMilliseconds: 3_000,
+  expectedMilliseconds: 6_000,
   async measure(name, budget) {
     if (name === handOver.name) return measureHandOvers(budget);
     if (name === calledDirectly.name) return measureDirectCalls(budget);
@@ -95,11 +95,11 @@ async function measureHandOvers(budget: Budget): Promise<Measurement> {
   return { ok: true, samples };
 }
 
-/** The first also warms up the pool and the engine. */
+/** The first also warms up the pool and the engine, and lets it start its threads and find its way of waiting. */
 function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, depth: number): LoopOrder {
   return {
-    warmUpMilliseconds: warmupMilliseconds * (depth === 1 ? 1.5 : 0.5),
+    warmUpMilliseconds: warmupMilliseconds * (depth === 1 ? 8 : 1.5),
     samples: 3,
-    sampleMilliseconds: measureMilliseconds / 4,
+    sampleMilliseconds: measureMilliseconds / 3,
   };
 }

@@ -8,14 +8,14 @@ import { withPool } from './with-pool.js';
 export const payloadsCell: Cell = {
   id: 'payloads',
   subjects: pools.map(({ name }) => name),
-  expectedMilliseconds: 1_500,
+  expectedMilliseconds: 2_500,
   async measure(name, { warmupMilliseconds, measureMilliseconds }) {
     const samples: Record<string, readonly number[]> = {};
     await withPool(poolNamed(name), { threads: 1 }, async (pool) => {
       for (const [payload, { inFlight, lane }] of Object.entries(payloads)) {
         const lanes = Array.from({ length: inFlight }, () => lane(pool));
         samples[payload] = await closedLoop(lanes, {
-          warmUpMilliseconds: warmupMilliseconds / 2,
+          warmUpMilliseconds: warmupMilliseconds * 3,
           samples: 4,
           sampleMilliseconds: measureMilliseconds / 4,
         });

@@ -28,18 +28,20 @@ export const policies: readonly Policy[] = [
 const STRETCH = 8;
 /** Milliseconds over which the policy in use is measured. Long, as one interruption takes 4. */
 const EPOCH = 20;
-/** A probe ends after so many milliseconds or calls, or when it was in vain so often. */
+/**
+ * A probe ends after so many milliseconds, or when it was in vain so often. Not after so many calls: where
+ * hundreds are made together they say nothing of the wait between them.
+ */
 const PROBE_TIME = 1;
-const PROBE_CALLS = 64;
 const PROBE_SLEEPS = 4;
 /** Milliseconds between probes: at first, and at most. */
 const SOON = 2;
 const LATE = 1_000;
 /** Milliseconds for a stretch of calls after which nobody is in a hurry. */
 const RARE = 200;
-/** Looking for messages costs the processor, so it has to be clearly better: by a tenth and 2 us. */
+/** Looking for messages costs the processor, so it has to be clearly better: by a tenth and 0.2 us. */
 const MARGIN = 1.1;
-const LEAST = 0.002;
+const LEAST = 0.0002;
 
 /** The policy that looks for nothing. */
 const PARKED = 0;
@@ -108,7 +110,7 @@ export class WaitPolicy {
     const elapsed = now - this.#measuredAt;
     const cost = elapsed / this.#measured;
     if (this.#index !== this.#best) {
-      if (elapsed >= PROBE_TIME || this.#measured >= PROBE_CALLS) this.#endProbe(now, cost);
+      if (elapsed >= PROBE_TIME) this.#endProbe(now, cost);
       return;
     }
     const isDue = now >= this.#nextProbe;
