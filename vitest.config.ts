@@ -2,12 +2,14 @@ import { defineConfig } from 'vitest/config';
 
 // Tests of types (`*.test-d.ts`) are compiled by `tsc -b`, with everything else.
 // Files for one runtime other than Node (`*.workerd.test.ts`) are run by packages/pointsman/tests/runtimes.
-const project = (name: string, include: string[]) => ({
+const faults = 'packages/pointsman/tests/faults.node.test.ts';
+const project = (name: string, include: string[], others: string[] = [], groupOrder = 0) => ({
   extends: true as const,
   test: {
     name,
     include,
-    exclude: ['**/node_modules/**', '**/dist/**', '**/*.workerd.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', '**/*.workerd.test.ts', ...others],
+    sequence: { groupOrder },
   },
 });
 
@@ -16,10 +18,13 @@ export default defineConfig({
   oxc: { target: 'es2022' },
   test: {
     projects: [
-      project('pointsman', [
-        'packages/pointsman/src/**/*.test.ts',
-        'packages/pointsman/tests/*.test.ts',
-      ]),
+      project(
+        'pointsman',
+        ['packages/pointsman/src/**/*.test.ts', 'packages/pointsman/tests/*.test.ts'],
+        [faults],
+      ),
+      // After the others, alone: a process that does not get its turn for long is a fault of its own.
+      project('faults', [faults], [], 1),
       project('spec', ['spec/runner/*.test.ts']),
       project('lab', ['lab/**/*.test.ts']),
     ],

@@ -397,7 +397,8 @@ export class Thread {
     for (let number = this.#sent - 1; number >= this.#oldest && back.length < most; number--) {
       const task = this.#tasks[number & (SLOTS - 1)];
       if (task === undefined || task.isUnique || task.priority >= priority) continue;
-      if (!this.withdraw(task)) break;
+      // Behind the one that runs there may be one that came too late and was passed over.
+      if (!this.withdraw(task)) continue;
       task.thread = undefined;
       back.push(task);
     }
