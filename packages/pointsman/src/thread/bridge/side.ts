@@ -899,7 +899,8 @@ export class Side implements Calls, Watched {
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** Whether it is a promise, or behaves like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&
     value !== null &&

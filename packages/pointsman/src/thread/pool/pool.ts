@@ -89,7 +89,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #metrics = new Metrics();
   readonly #owner: ThreadOwner = {
     ready: (thread) => this.#threadReady(thread),
-    finished: (thread, task, failed) => this.#finished(thread, task, failed),
+    finished: (thread, task, failed, runTime) => this.#finished(thread, task, failed, runTime),
     returned: (tasks) => this.#returned(tasks),
     retire: (thread) => this.#retire(thread),
     lost: (thread, error) => this.#threadLost(thread, error),
@@ -499,8 +499,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
-  #finished(thread: Thread, task: Task, failed: boolean): void {
-    const runTime = thread.runTimeOf(task);
+  #finished(thread: Thread, task: Task, failed: boolean, runTime: number | undefined): void {
     const begunAt = thread.begunAt(task);
     if (runTime !== undefined && begunAt !== undefined) {
       this.#metrics.ran(begunAt - task.enqueuedAt, runTime);

@@ -8,7 +8,7 @@
 
 import { soon } from '../bridge/event-loop.js';
 import { type AnyIterator, iterationOf } from '../bridge/references.js';
-import type { AnyFunction, Side, Tasks } from '../bridge/side.js';
+import { type AnyFunction, isThenable, type Side, type Tasks } from '../bridge/side.js';
 import { isForeign } from '../memory/codec/value.js';
 import { type Claims, now } from './claims.js';
 import { enter, Running } from './context.js';
@@ -289,11 +289,3 @@ class Streaming implements AsyncIterator<unknown> {
 type Step = IteratorResult<unknown, unknown>;
 
 const end: Step = { done: true, value: undefined };
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  );
-}

@@ -47,8 +47,8 @@ const LIMIT = 1 << 30;
 export interface ThreadOwner {
   /** It can be given tasks. */
   ready(thread: Thread): void;
-  /** A task is over, and `runTime` and `queueWait` were milliseconds. */
-  finished(thread: Thread, task: Task, failed: boolean): void;
+  /** A task is over. `runTime`: milliseconds; undefined if nobody knows. */
+  finished(thread: Thread, task: Task, failed: boolean, runTime: number | undefined): void;
   /** These tasks, which were not begun, need another thread. */
   returned(tasks: readonly Task[]): void;
   /** It has ended. */
@@ -257,7 +257,7 @@ export class Thread {
       task.settle(error, true);
       task.release?.();
       task.stream?.fail(error);
-      this.#owner.finished(this, task, true);
+      this.#owner.finished(this, task, true, this.#claims.runTime(task.number));
     }
     this.#ended.abort();
     for (const stop of this.#stopListening) stop();
@@ -362,7 +362,7 @@ export class Thread {
       this.depth = Math.max(LEAST_AHEAD, Math.min(MOST_AHEAD, AHEAD / this.#runTime)) | 0;
     }
     task.settle(value, failed);
-    this.#owner.finished(this, task, failed);
+    this.#owner.finished(this, task, failed, runTime);
   }
 
   /** It has this task no more. */
@@ -370,10 +370,6 @@ export class Thread {
     this.#tasks[task.number & (SLOTS - 1)] = undefined;
     this.outstanding--;
     clearTimeout(task.killTimer);
-  }
-
-  runTimeOf(task: Task): number | undefined {
-    return this.#claims.runTime(task.number);
   }
 
   begunAt(task: Task): number | undefined {
