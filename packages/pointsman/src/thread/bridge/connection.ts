@@ -73,10 +73,39 @@ const upControl = 256;
 const downControl = upControl + CONTROL;
 const data = downControl + CONTROL;
 
-export function memoryFor(transport: Transport, capacity: number): SharedArrayBuffer | undefined {
+function memoryFor(transport: Transport, capacity: number): SharedArrayBuffer | undefined {
   if (transport === 'port/port') return undefined;
   if (CONTROL_SIZE > upControl) throw new Error('the control words overlap the ring');
   return new SharedArrayBuffer(data + 2 * capacity);
+}
+
+/** An offer, and what stays with whoever makes it: the ports of its side, and what goes along. */
+export interface MadeOffer {
+  readonly offer: Offer;
+  readonly port: MessagePort;
+  readonly values: MessagePort | undefined;
+  /** To be transferred with the offer. */
+  readonly moving: Transferable[];
+}
+
+/** `capacity`: bytes of shared memory for each direction, a power of two. */
+export function makeOffer({
+  capacity,
+  ...terms
+}: Pick<Offer, 'transport' | 'names' | 'codec' | 'limit' | 'patience' | 'spin'> & {
+  readonly capacity: number;
+}): MadeOffer {
+  const { port1, port2 } = new MessageChannel();
+  const values = platform.receive && new MessageChannel();
+  const offer: Offer = {
+    ...terms,
+    id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+    memory: memoryFor(terms.transport, capacity),
+    port: port2,
+    values: values?.port2,
+  };
+  const moving = values ? [port2, values.port2] : [port2];
+  return { offer, port: port1, values: values?.port1, moving };
 }
 
 export interface Terms {

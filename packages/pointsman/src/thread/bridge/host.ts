@@ -9,7 +9,7 @@ import { type CallOptions, checkCallOptions } from './call-options.js';
 import { asynchronous, functionsOf } from './calls.js';
 import {
   Connection,
-  memoryFor,
+  makeOffer,
   message,
   messageOf,
   noSharedMemory,
@@ -22,7 +22,7 @@ import {
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
 import { watchLock } from './lock.js';
-import { listen, type Port, platform } from './platform.js';
+import { listen, type Port } from './platform.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
 import type { Answers, Asynchronous, Noted, Noting } from './types.js';
 
@@ -157,28 +157,20 @@ export function expose<WorkerApi = object>(
     offers.clear();
   }
 
-  function makeOffer(): void {
-    const { port1, port2 } = new MessageChannel();
-    const values = platform.receive && new MessageChannel();
-    const offer: Offer = {
-      id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+  function makeNewOffer(): void {
+    const { offer, port, values, moving } = makeOffer({
       transport,
-      memory: memoryFor(transport, 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096)))),
-      port: port2,
-      values: values?.port2,
+      capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
       names: functions.map(({ name }) => name),
       codec: codec.name,
       limit,
       patience,
       spin: spin === 'auto',
-    };
-    const stopListening = listen(port1 as unknown as Port, heard);
-    offers.set(offer.id, { offer, port: port1, values: values?.port1, stopListening });
-    (port1 as unknown as Port).unref?.();
-    base.postMessage(
-      message(offer.id, 'offer', offer),
-      (values ? [port2, values.port2] : [port2]) as never,
-    );
+    });
+    const stopListening = listen(port as unknown as Port, heard);
+    offers.set(offer.id, { offer, port, values, stopListening });
+    (port as unknown as Port).unref?.();
+    base.postMessage(message(offer.id, 'offer', offer), moving as never);
   }
 
   function heard(data: unknown): void {
@@ -186,7 +178,7 @@ export function expose<WorkerApi = object>(
     if (received === undefined || reason !== undefined) return;
     const [, id, type, payload] = received;
     if (type === 'hello') {
-      if (connection === undefined) makeOffer();
+      if (connection === undefined) makeNewOffer();
       return;
     }
     // A worker that is closed before it has seen an offer refuses all.
@@ -264,7 +256,7 @@ export function expose<WorkerApi = object>(
     base.off?.('error', onError);
     base.removeEventListener?.('error', onError);
   }
-  makeOffer();
+  makeNewOffer();
 
   function connected(): Connection {
     if (connection) return connection;

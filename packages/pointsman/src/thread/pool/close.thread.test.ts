@@ -123,6 +123,25 @@ describe('terminate', () => {
     expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
   });
 
+  test('counts an iterator once whose generator ends in the meantime', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const { signal } = new AbortController();
+    const iterator = await pool.run('numbersThenHold', [0, gate.number], { signal });
+    const reading = reasonOf(collect(iterator));
+    await until(() => gate.begun === 1);
+    // The pool stops listening in the midst of ending the thread.
+    signal.removeEventListener = () => {
+      gate.open();
+      const end = performance.now() + 50;
+      while (gate.ended === 0 || performance.now() < end);
+    };
+    await pool.terminate();
+    expect(await reading).toBeInstanceOf(PoolClosedError);
+    expect([pool.threads, pool.size, pool.running]).toEqual([0, 0, 0]);
+    expect(pool.metrics.cancelled).toBe(1);
+  });
+
   test('counts a task once that was given up before', async () => {
     const { pool, board } = await openWarm({ grace: 60_000 });
     const gate = board.gate();

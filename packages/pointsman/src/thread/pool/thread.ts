@@ -13,7 +13,7 @@
 import { invalid } from '../../task/errors.js';
 import {
   Connection,
-  memoryFor,
+  makeOffer,
   message,
   messageOf,
   type Offer,
@@ -108,38 +108,28 @@ export class Thread {
     // What cannot be taken back is not handed over ahead.
     this.depth = this.#claims.shared ? LEAST_AHEAD : 1;
     this.#grace = grace;
-    const { port1, port2 } = new MessageChannel();
-    // As for a bridge: see the terms of a connection.
-    const values = platform.receive && new MessageChannel();
-    this.#port = port1;
-    this.#values = values?.port1;
-    const transport = this.#claims.shared ? 'ring' : 'port/port';
-    this.#offer = {
-      id: 1 + Math.floor(Math.random() * 0x7ffffffe),
-      transport,
-      memory: memoryFor(transport, CAPACITY),
-      port: port2,
-      values: values?.port2,
+    const { offer, port, values, moving } = makeOffer({
+      transport: this.#claims.shared ? 'ring' : 'port/port',
+      capacity: CAPACITY,
       names: [],
       codec: codec.name,
       limit: LIMIT,
       patience: 10_000,
       spin: false,
-    };
-    const port = port1 as unknown as Port;
-    this.#stopListening.push(listen(port, (data) => this.#heard(data)));
+    });
+    this.#offer = offer;
+    this.#port = port;
+    this.#values = values;
+    this.#stopListening.push(listen(port as unknown as Port, (data) => this.#heard(data)));
     // A browser's worker posts what moves by itself, not by the port.
     if (!worker.on) {
       this.#stopListening.push(listen(worker, (data) => this.#connection?.receive(data)));
     }
-    port.unref?.();
+    (port as unknown as Port).unref?.();
     this.#watch(worker);
     const { buffer, shared } = this.#claims;
     const claims = shared ? buffer : undefined;
-    worker.postMessage(
-      message(this.#offer.id, 'setup', { ...setup, offer: this.#offer, claims }),
-      (values ? [port2, values.port2] : [port2]) as never,
-    );
+    worker.postMessage(message(offer.id, 'setup', { ...setup, offer, claims }), moving as never);
   }
 
   /** Whether it has ever been able to run tasks. */
@@ -247,6 +237,8 @@ export class Thread {
     connection?.side.drain();
     if (this.#over) return;
     this.#over = true;
+    // What it still says of them, when the connection ends, comes too late.
+    this.#streams.clear();
     const unbegun = this.takeBack(SLOTS);
     const options = cause === undefined ? undefined : { cause };
     for (const task of this.tasks()) {
