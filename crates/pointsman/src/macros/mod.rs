@@ -1,0 +1,1 @@
+//! `select!`, `join!`, `try_join!`, `pin!` and `task_local!`.

@@ -1,0 +1,177 @@
+//! Cooperation: each poll of a task has a budget of operations, and what would go on for ever without
+//! waiting is made to wait when the budget is spent.
+//!
+//! Invariant: an operation costs one unit if it makes progress, and nothing if it does not.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+/// Operations of one poll.
+const BUDGET: u8 = 128;
+
+/// What is left of the budget; `None` outside of a task and in [`unconstrained`] futures.
+#[derive(Clone, Copy, Debug)]
+struct Budget(Option<u8>);
+
+crate::loom::thread_local! {
+    static CURRENT: Cell<Budget> = Cell::new(Budget(None));
+}
+
+/// Sets the budget back when it is dropped.
+struct Reset(Budget);
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        // The thread may be ending.
+        let _ = CURRENT.try_with(|current| current.set(self.0));
+    }
+}
+
+#[inline(always)]
+fn with_budget<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
+    let _reset = CURRENT.with(|current| Reset(current.replace(budget)));
+    run()
+}
+
+/// Runs `run`, which polls a task, with a whole budget.
+#[inline(always)]
+pub(crate) fn budget<R>(run: impl FnOnce() -> R) -> R {
+    with_budget(Budget(Some(BUDGET)), run)
+}
+
+/// Runs `run` without a limit.
+#[inline(always)]
+pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
+    with_budget(Budget(None), run)
+}
+
+/// Whether the running task may do more before it should return to the runtime. True outside of a task.
+#[inline]
+pub fn has_budget_remaining() -> bool {
+    CURRENT
+        .try_with(|current| current.get().0 != Some(0))
+        .unwrap_or(true)
+}
+
+/// The unit of budget that an operation has taken. It is given back when this is dropped, unless
+/// [`made_progress`](Self::made_progress) was called.
+#[derive(Debug)]
+#[must_use]
+pub struct RestoreOnPending(Cell<Budget>);
+
+impl RestoreOnPending {
+    /// The operation is done: what it has taken is spent.
+    #[inline]
+    pub fn made_progress(&self) {
+        self.0.set(Budget(None));
+    }
+}
+
+impl Drop for RestoreOnPending {
+    fn drop(&mut self) {
+        let budget = self.0.get();
+        if budget.0.is_some() {
+            let _ = CURRENT.try_with(|current| current.set(budget));
+        }
+    }
+}
+
+/// Takes one unit of the budget. If none is left, the task is woken again and this is pending: return.
+///
+/// An operation calls this first and [`RestoreOnPending::made_progress`] when it has done something.
+#[inline]
+pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
+    CURRENT
+        .try_with(|current| {
+            let budget = current.get();
+            match budget.0 {
+                None => Poll::Ready(RestoreOnPending(Cell::new(budget))),
+                Some(0) => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                Some(left) => {
+                    current.set(Budget(Some(left - 1)));
+                    Poll::Ready(RestoreOnPending(Cell::new(budget)))
+                }
+            }
+        })
+        .unwrap_or(Poll::Ready(RestoreOnPending(Cell::new(Budget(None)))))
+}
+
+/// Takes one unit of the budget, and returns to the runtime if none is left.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// async fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+///     let mut sum = 0;
+///     for number in numbers {
+///         sum += number;
+///         pointsman::task::coop::consume_budget().await;
+///     }
+///     sum
+/// }
+/// assert_eq!(sum(1..=1_000).await, 500_500);
+/// # }
+/// ```
+pub async fn consume_budget() {
+    poll_fn(|cx| {
+        ready!(poll_proceed(cx)).made_progress();
+        Poll::Ready(())
+    })
+    .await;
+}
+
+pin_project! {
+    /// Future of [`unconstrained`].
+    #[must_use = "futures do nothing unless they are awaited"]
+    #[derive(Debug)]
+    pub struct Unconstrained<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Unconstrained<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        without_budget(|| self.project().future.poll(cx))
+    }
+}
+
+/// Takes the limit off a future: its operations never return to the runtime before they have to wait. It
+/// can keep all other tasks of its thread waiting.
+pub fn unconstrained<F>(future: F) -> Unconstrained<F> {
+    Unconstrained { future }
+}
+
+pin_project! {
+    /// Future of [`cooperative`].
+    #[must_use = "futures do nothing unless they are awaited"]
+    #[derive(Debug)]
+    pub struct Coop<F> {
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Coop<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let proceed = ready!(poll_proceed(cx));
+        let output = ready!(self.project().future.poll(cx));
+        proceed.made_progress();
+        Poll::Ready(output)
+    }
+}
+
+/// Lets a future take part: each completion costs one unit of the budget.
+pub fn cooperative<F>(future: F) -> Coop<F> {
+    Coop { future }
+}
