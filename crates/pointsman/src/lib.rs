@@ -8,12 +8,13 @@ extern crate self as pointsman;
 
 mod list;
 mod loom;
-#[macro_use]
-mod macros;
+#[doc(hidden)]
+pub mod macros;
 pub mod runtime;
 pub mod sync;
 pub mod task;
 pub mod time;
 
+pub use pointsman_macros::{main, test};
 #[doc(inline)]
 pub use task::spawn;

@@ -2,8 +2,16 @@
 //! (`--cfg loom`). Everything that threads share goes through here, so that a model sees all of it.
 
 #[cfg(not(loom))]
+#[macro_use]
 mod implementation {
-    pub(crate) use std::{sync, thread, thread_local};
+    pub(crate) use std::{sync, thread};
+
+    /// A value of each thread, that nothing has to be done for when the thread ends.
+    macro_rules! thread_value {
+        ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
+            std::thread_local! { $(#[$attribute])* static $name: $type = const { $value } }
+        };
+    }
 
     pub(crate) mod hint {
         pub(crate) use std::hint::spin_loop;
@@ -34,8 +42,23 @@ mod implementation {
 }
 
 #[cfg(loom)]
+#[macro_use]
 mod implementation {
-    pub(crate) use loom::{cell, hint, sync, thread, thread_local};
+    pub(crate) use loom::{cell, hint, sync, thread};
+
+    macro_rules! thread_value {
+        ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
+            loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
+        };
+    }
 }
 
 pub(crate) use implementation::*;
+pub(crate) use thread_value;
+
+/// A lock whose holder has panicked is as good as any: what it protects is whole between two statements.
+pub(crate) fn lock<T: ?Sized>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,32 +1,373 @@
-//! What a thread knows of the runtime that it works for.
+//! What a thread knows of the runtime that it works for: which one it is, the seat it holds, and the task
+//! that it runs.
+//!
+//! Invariant: what is set here is set back in the opposite order, also by a panic.
 
+use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::ptr;
+use std::task::{Context, Poll};
 
-use crate::loom::thread::{self, Thread};
+use super::handle::Handle;
+use super::scheduler::{Guest, Seat, Shared};
+use super::signal::Signal;
+use crate::task::{Header, Id, RawTask};
+use crate::time;
 
-struct Unpark(Thread);
+/// How this thread works for a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Not at all: it may block.
+    None,
+    /// It runs tasks, or a future that it blocks on.
+    Runs,
+    /// As above, and `block_in_place` may be used.
+    RunsAndMayBlock,
+}
 
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
+struct Thread {
+    /// Id of the current runtime; 0: none.
+    runtime: Cell<u64>,
+    time_enabled: Cell<bool>,
+    work: Cell<Work>,
+    seat: Cell<*const Seat>,
+    /// The home of the seat, and that of a local set: this thread owns them.
+    home: Cell<*const ()>,
+    local_home: Cell<*const ()>,
+    task: Cell<*const Header>,
+    has_woken_itself: Cell<bool>,
+    signal: Cell<*const Signal>,
+    guest: Cell<*const ()>,
+    random: Cell<u32>,
+    /// How many handles were entered.
+    depth: Cell<usize>,
+}
+
+crate::loom::thread_value! {
+    static THREAD: Thread = Thread {
+        runtime: Cell::new(0),
+        time_enabled: Cell::new(false),
+        work: Cell::new(Work::None),
+        seat: Cell::new(ptr::null()),
+        home: Cell::new(ptr::null()),
+        local_home: Cell::new(ptr::null()),
+        task: Cell::new(ptr::null()),
+        has_woken_itself: Cell::new(false),
+        signal: Cell::new(ptr::null()),
+        guest: Cell::new(ptr::null()),
+        random: Cell::new(0),
+        depth: Cell::new(0),
+    };
+}
+
+#[cfg(not(loom))]
+std::thread_local! {
+    static HANDLE: RefCell<Option<Handle>> = const { RefCell::new(None) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static HANDLE: RefCell<Option<Handle>> = RefCell::new(None);
+}
+
+/// Puts a value in a place of the thread until this is dropped.
+struct Put<T: Copy + 'static> {
+    place: fn(&Thread) -> &Cell<T>,
+    before: T,
+}
+
+fn put<T: Copy>(place: fn(&Thread) -> &Cell<T>, value: T) -> Put<T> {
+    let before = THREAD.with(|thread| place(thread).replace(value));
+    Put { place, before }
+}
+
+impl<T: Copy> Drop for Put<T> {
+    fn drop(&mut self) {
+        let _ = THREAD.try_with(|thread| (self.place)(thread).set(self.before));
     }
 }
+
+// --- the current runtime ---
+
+/// Id of the current runtime.
+pub(crate) fn runtime_id() -> Option<u64> {
+    THREAD
+        .try_with(|thread| thread.runtime.get())
+        .ok()
+        .filter(|&id| id != 0)
+}
+
+/// Whether the current runtime has timers.
+pub(crate) fn time_enabled() -> bool {
+    THREAD
+        .try_with(|thread| thread.time_enabled.get())
+        .unwrap_or(false)
+}
+
+pub(crate) fn with_current<R>(use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
+    HANDLE
+        .try_with(|current| current.borrow().as_ref().map(use_handle))
+        .ok()
+        .flatten()
+}
+
+/// Why there is no current runtime: the thread is ending, or none was entered.
+pub(crate) fn is_thread_ending() -> bool {
+    HANDLE.try_with(|_| ()).is_err()
+}
+
+/// The runtime with this id, if it is there still.
+pub(crate) fn with_handle_of<R>(id: u64, use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
+    if runtime_id() == Some(id) {
+        return with_current(use_handle);
+    }
+    super::registry::find(id).map(|handle| use_handle(&handle))
+}
+
+pub(crate) fn with_current_driver<R>(use_driver: impl FnOnce(&time::Driver) -> R) -> Option<R> {
+    with_current(|handle| handle.driver().map(use_driver)).flatten()
+}
+
+/// Makes a runtime the current one until it is dropped.
+pub(super) struct Current {
+    before: Option<Handle>,
+    depth: usize,
+}
+
+pub(super) fn set_current(handle: &Handle) -> Current {
+    let before = HANDLE
+        .try_with(|current| current.borrow_mut().replace(handle.clone()))
+        .expect("the thread is ending: no runtime can be entered");
+    let depth = THREAD.with(|thread| {
+        thread.runtime.set(handle.shared.id);
+        thread.time_enabled.set(handle.driver().is_some());
+        let depth = thread.depth.get() + 1;
+        thread.depth.set(depth);
+        depth
+    });
+    Current { before, depth }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let depth = THREAD.with(|thread| thread.depth.get());
+        if depth != self.depth {
+            if !std::thread::panicking() {
+                panic!(
+                    "`EnterGuard` values dropped out of order. Guards returned by \
+                     `Handle::enter()` must be dropped in the reverse order as they were acquired."
+                );
+            }
+            return;
+        }
+        let before = self.before.take();
+        THREAD.with(|thread| {
+            thread.depth.set(depth - 1);
+            thread
+                .runtime
+                .set(before.as_ref().map_or(0, |handle| handle.shared.id));
+            thread.time_enabled.set(
+                before
+                    .as_ref()
+                    .is_some_and(|handle| handle.driver().is_some()),
+            );
+        });
+        let gone = HANDLE.try_with(|current| current.replace(before));
+        drop(gone);
+    }
+}
+
+// --- working for it ---
+
+pub(crate) fn work() -> Work {
+    THREAD
+        .try_with(|thread| thread.work.get())
+        .unwrap_or(Work::None)
+}
+
+/// Sets how this thread works while `run` runs.
+pub(crate) fn with_work<R>(work: Work, run: impl FnOnce() -> R) -> R {
+    let _put = put(|thread| &thread.work, work);
+    run()
+}
+
+/// Lets this thread have a seat until this is dropped.
+#[expect(dead_code, reason = "they are there to be dropped")]
+pub(super) struct Sitting(Put<*const Seat>, Put<*const ()>, Put<*const Signal>);
+
+pub(super) fn sit_down(seat: &Seat, signal: &Signal) -> Sitting {
+    Sitting(
+        put(|thread| &thread.seat, ptr::from_ref(seat)),
+        put(
+            |thread| &thread.home,
+            seat.home().as_ptr().cast_const().cast(),
+        ),
+        put(|thread| &thread.signal, ptr::from_ref(signal)),
+    )
+}
+
+/// Says that this thread blocks on a future until what is returned is dropped, before the guest is.
+pub(super) fn set_guest(guest: &Guest<'_>) -> impl Drop + use<> {
+    put(|thread| &thread.guest, ptr::from_ref(guest).cast())
+}
+
+/// Lets the thread that blocks on a future of `shared` take a seat.
+pub(super) fn with_guest<'a>(
+    shared: &'a Shared,
+    sit: fn(&Guest<'a>) -> Option<&'a Seat>,
+) -> Option<&'a Seat> {
+    let guest: *const Guest<'a> = THREAD.try_with(|thread| thread.guest.get()).ok()?.cast();
+    // SAFETY: it is there as long as it is set. It is one of this runtime's if it says so.
+    let guest = unsafe { guest.as_ref() }?;
+    if guest.is_of(shared) {
+        sit(guest)
+    } else {
+        None
+    }
+}
+
+/// The seat of this thread.
+pub(super) fn seat() -> *const Seat {
+    THREAD
+        .try_with(|thread| thread.seat.get())
+        .unwrap_or(ptr::null())
+}
+
+/// Whether the memory of tasks in this home is this thread's to manage.
+pub(crate) fn owns_home(home: *const ()) -> bool {
+    THREAD
+        .try_with(|thread| thread.home.get() == home || thread.local_home.get() == home)
+        .unwrap_or(false)
+}
+
+/// Lets this thread own the home of a local set while `run` runs.
+pub(crate) fn with_local_home<R>(home: *const (), run: impl FnOnce() -> R) -> R {
+    let _put = put(|thread| &thread.local_home, home);
+    run()
+}
+
+pub(super) fn signal_is(signal: *const Signal) -> bool {
+    THREAD
+        .try_with(|thread| thread.signal.get() == signal)
+        .unwrap_or(false)
+}
+
+/// A number below `limit`, of no great quality.
+pub(crate) fn random_below(limit: u32) -> u32 {
+    let number = THREAD
+        .try_with(|thread| {
+            let mut random = thread.random.get();
+            if random == 0 {
+                // Anything but 0, where the generator would stay. Models have to draw the same each time.
+                random = match cfg!(loom) {
+                    true => 1,
+                    false => RandomState::new().hash_one(0) as u32 | 1,
+                };
+            }
+            random ^= random << 13;
+            random ^= random >> 17;
+            random ^= random << 5;
+            thread.random.set(random);
+            random
+        })
+        .unwrap_or(0);
+    ((u64::from(number) * u64::from(limit)) >> 32) as u32
+}
+
+// --- the task that runs ---
+
+/// Says that a task runs until [`leave`](Self::leave).
+pub(crate) struct Running {
+    task: *const Header,
+    has_woken_itself: bool,
+}
+
+impl Running {
+    #[inline]
+    pub(crate) fn enter(task: RawTask) -> Self {
+        THREAD
+            .try_with(|thread| Self {
+                task: thread.task.replace(task.as_ptr()),
+                has_woken_itself: thread.has_woken_itself.replace(false),
+            })
+            .unwrap_or(Self {
+                task: ptr::null(),
+                has_woken_itself: false,
+            })
+    }
+
+    /// Whether the task has woken itself.
+    #[inline]
+    pub(crate) fn leave(self) -> bool {
+        THREAD
+            .try_with(|thread| {
+                thread.task.set(self.task);
+                thread.has_woken_itself.replace(self.has_woken_itself)
+            })
+            .unwrap_or(false)
+    }
+}
+
+/// Whether it is the task that runs here that is woken; then it is noted.
+#[inline]
+pub(crate) fn wakes_itself(task: RawTask) -> bool {
+    THREAD
+        .try_with(|thread| {
+            let is_same = thread.task.get() == task.as_ptr();
+            if is_same {
+                thread.has_woken_itself.set(true);
+            }
+            is_same
+        })
+        .unwrap_or(false)
+}
+
+pub(crate) fn running_id() -> Option<Id> {
+    let task = THREAD.try_with(|thread| thread.task.get()).ok()?;
+    // SAFETY: whoever runs a task keeps it.
+    unsafe { task.as_ref() }.map(|header| header.id)
+}
+
+// --- blocking ---
 
 /// Blocks this thread until the future is ready. For the blocking forms of operations.
 ///
 /// # Panics
-/// Within a runtime, where it would keep tasks from running.
+/// Where tasks run: they would have to wait.
 #[track_caller]
 pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
+    assert!(
+        work() == Work::None,
+        "Cannot block the current thread from within a runtime. This happens because a function attempted \
+         to block the current thread while the thread is being used to drive asynchronous tasks."
+    );
+    Signal::with_current(|signal, waker| {
+        let mut cx = Context::from_waker(waker);
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                return output;
+            }
+            while !signal.take_notified() {
+                signal.park(None);
+            }
         }
-        thread::park();
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_below_the_limit_and_reach_all_of_it() {
+        assert_eq!(random_below(0), 0);
+        assert_eq!(random_below(1), 0);
+        let mut seen = [false; 64];
+        for _ in 0..10_000 {
+            seen[random_below(64) as usize] = true;
+        }
+        assert_eq!(seen, [true; 64]);
     }
 }

@@ -1,4 +1,121 @@
 //! The runtime: runs tasks, fires timers, and takes blocking work elsewhere.
+//!
+//! ```
+//! let runtime = pointsman::runtime::Runtime::new()?;
+//! let sum = runtime.block_on(async {
+//!     let task = pointsman::spawn(async { 1 + 1 });
+//!     task.await.unwrap()
+//! });
+//! assert_eq!(sum, 2);
+//! # Ok::<_, std::io::Error>(())
+//! ```
 
-mod context;
+mod blocking;
+mod builder;
+pub(crate) mod context;
+mod handle;
+mod metrics;
+mod registry;
+mod runtime;
+mod scheduler;
+mod signal;
+
+use std::fmt;
+use std::io;
+use std::thread;
+
+pub use builder::Builder;
 pub(crate) use context::block_outside;
+pub use handle::{EnterGuard, Handle};
+pub use metrics::RuntimeMetrics;
+pub use runtime::Runtime;
+pub(crate) use scheduler::Shared;
+
+/// What kind of runtime it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// Tasks run in the thread that blocks on a future.
+    CurrentThread,
+    /// Tasks run in several threads.
+    MultiThread,
+}
+
+/// The number of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id(u64);
+
+impl Id {
+    fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// There is no current runtime.
+#[derive(Debug)]
+pub struct TryCurrentError {
+    is_thread_ending: bool,
+}
+
+impl TryCurrentError {
+    /// Why there is none in this thread.
+    pub(crate) fn now() -> Self {
+        Self {
+            is_thread_ending: context::is_thread_ending(),
+        }
+    }
+
+    /// Whether no runtime was entered.
+    pub fn is_missing_context(&self) -> bool {
+        !self.is_thread_ending
+    }
+
+    /// Whether the thread is ending, and has forgotten its runtime.
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        self.is_thread_ending
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.is_thread_ending {
+            false => {
+                "there is no reactor running, must be called from the context of a Pointsman runtime"
+            }
+            true => "The Pointsman context thread-local variable has been destroyed.",
+        })
+    }
+}
+
+impl std::error::Error for TryCurrentError {}
+
+/// Starts a thread of a runtime.
+fn start_thread(
+    handle: &Handle,
+    run: impl FnOnce(&Handle) + Send + 'static,
+) -> io::Result<thread::JoinHandle<()>> {
+    let config = &handle.shared.config;
+    let mut builder = thread::Builder::new().name((config.thread_name)());
+    if let Some(bytes) = config.thread_stack_size {
+        builder = builder.stack_size(bytes);
+    }
+    let handle = handle.clone();
+    builder.spawn(move || {
+        let config = &handle.shared.config;
+        let current = context::set_current(&handle);
+        if let Some(start) = &config.on_thread_start {
+            start();
+        }
+        run(&handle);
+        if let Some(stop) = &config.on_thread_stop {
+            stop();
+        }
+        drop(current);
+    })
+}

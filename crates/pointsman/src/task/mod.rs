@@ -1,6 +1,38 @@
-//! Tasks: what the runtime runs.
+//! Tasks: futures that a runtime runs.
+//!
+//! [`spawn`] starts one, and its [`JoinHandle`] waits for it. [`spawn_blocking`] runs what blocks in a thread
+//! for that, [`spawn_local`] what cannot go to another thread in a [`LocalSet`].
 
+mod abort;
+mod blocking;
 pub mod coop;
+mod error;
+mod home;
+mod id;
+mod join;
+mod raw;
+mod spawn;
+mod state;
+mod task_local;
+mod yield_now;
 
-/// Stands here until the runtime does.
-pub fn spawn() {}
+pub use abort::AbortHandle;
+pub(crate) use blocking::spawn_blocking_on;
+pub use blocking::{block_in_place, spawn_blocking};
+pub use coop::{consume_budget, unconstrained};
+pub use error::JoinError;
+pub(crate) use home::{Home, Schedule};
+pub use id::{Id, id, try_id};
+pub use join::JoinHandle;
+pub(crate) use raw::{Header, Ran, RawTask};
+pub use spawn::spawn;
+pub(crate) use spawn::spawn_on;
+#[doc(hidden)]
+pub use task_local::LocalPlace;
+pub use task_local::{AccessError, LocalKey};
+pub use yield_now::yield_now;
+
+/// Futures with a name.
+pub mod futures {
+    pub use super::task_local::TaskLocalFuture;
+}

@@ -1,1 +1,38 @@
 //! Waiting for time to pass.
+//!
+//! [`sleep()`] waits, [`timeout()`] limits how long a future may take, [`interval()`] ticks. All need a runtime
+//! with time enabled. Time is kept in milliseconds; nothing comes before its time, which is counted from
+//! the call, not from the first poll.
+//!
+//! Tests can [`pause`] the clock: then hours pass in no time, and always in the same order.
+//!
+//! ```
+//! # #[pointsman::main(flavor = "current_thread")] async fn main() {
+//! use pointsman::time::{self, Duration};
+//!
+//! let answer = time::timeout(Duration::from_secs(1), async {
+//!     time::sleep(Duration::from_millis(1)).await;
+//!     42
+//! });
+//! assert_eq!(answer.await, Ok(42));
+//! # }
+//! ```
+
+mod clock;
+mod deadline;
+mod driver;
+pub mod error;
+mod instant;
+mod interval;
+mod sleep;
+mod ticks;
+mod timeout;
+
+pub use clock::{advance, pause, resume};
+pub(crate) use driver::Driver;
+pub use instant::Instant;
+pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
+pub use sleep::{Sleep, sleep, sleep_until};
+#[doc(no_inline)]
+pub use std::time::Duration;
+pub use timeout::{Timeout, timeout, timeout_at};

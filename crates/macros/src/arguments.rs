@@ -1,0 +1,226 @@
+//! What stands between the parentheses of an attribute.
+//!
+//! Invariant: an error names the argument, what was given and what was expected, and points there.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Ident, Lit, LitBool, LitInt, LitStr, Path, Result, Token};
+
+/// Which attribute it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Main,
+    Test,
+}
+
+/// Which runtime runs the function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flavor {
+    MultiThread,
+    CurrentThread,
+    Local,
+}
+
+const NAMES: &str =
+    "`flavor`, `worker_threads`, `start_paused`, `unhandled_panic`, `name` or `crate`";
+
+/// One argument: its value, and where it stands.
+struct Given<T> {
+    value: T,
+    span: Span,
+}
+
+/// The arguments as they were written.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    flavor: Option<Given<Flavor>>,
+    worker_threads: Option<Given<LitInt>>,
+    start_paused: Option<Given<LitBool>>,
+    unhandled_panic: Option<Given<Ident>>,
+    name: Option<Given<LitStr>>,
+    path: Option<Given<Path>>,
+}
+
+/// Keeps the value of an argument which may be given once.
+fn keep<T>(place: &mut Option<Given<T>>, name: &Ident, value: T) -> Result<()> {
+    if place.is_some() {
+        return Err(Error::new(
+            name.span(),
+            format!("`{name}` is given more than once"),
+        ));
+    }
+    *place = Some(Given {
+        value,
+        span: name.span(),
+    });
+    Ok(())
+}
+
+/// The error for a value that will not do.
+fn unexpected(name: &Ident, given: &impl ToTokens, expected: &str) -> Error {
+    Error::new_spanned(
+        given,
+        format!(
+            "`{name}` cannot be `{}`: expected {expected}",
+            given.to_token_stream()
+        ),
+    )
+}
+
+fn string(name: &Ident, value: &Lit, expected: &str) -> Result<LitStr> {
+    match value {
+        Lit::Str(string) => Ok(string.clone()),
+        other => Err(unexpected(name, other, expected)),
+    }
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut arguments = Self::default();
+        while !input.is_empty() {
+            // `crate` is a keyword.
+            let name = input.call(Ident::parse_any)?;
+            if !input.peek(Token![=]) {
+                return Err(Error::new(
+                    name.span(),
+                    format!(
+                        "`{name}` stands alone: expected `name = value`, where the name is {NAMES}"
+                    ),
+                ));
+            }
+            input.parse::<Token![=]>()?;
+            let value = input.parse::<Lit>().map_err(|error| {
+                Error::new(error.span(), format!("`{name}` expects a literal value"))
+            })?;
+            arguments.add(&name, &value)?;
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+impl Arguments {
+    fn add(&mut self, name: &Ident, value: &Lit) -> Result<()> {
+        match name.to_string().as_str() {
+            "flavor" => {
+                let expected = "\"multi_thread\", \"current_thread\" or \"local\"";
+                let flavor = match string(name, value, expected)?.value().as_str() {
+                    "multi_thread" => Flavor::MultiThread,
+                    "current_thread" => Flavor::CurrentThread,
+                    "local" => Flavor::Local,
+                    _ => return Err(unexpected(name, value, expected)),
+                };
+                keep(&mut self.flavor, name, flavor)
+            }
+            "worker_threads" => match value {
+                Lit::Int(count) if count.base10_parse::<usize>().is_ok_and(|count| count > 0) => {
+                    keep(&mut self.worker_threads, name, count.clone())
+                }
+                other => Err(unexpected(name, other, "a whole number from 1 on")),
+            },
+            "start_paused" => match value {
+                Lit::Bool(paused) => keep(&mut self.start_paused, name, paused.clone()),
+                other => Err(unexpected(name, other, "true or false")),
+            },
+            "unhandled_panic" => {
+                let expected = "\"ignore\" or \"shutdown_runtime\"";
+                let variant = match string(name, value, expected)?.value().as_str() {
+                    "ignore" => "Ignore",
+                    "shutdown_runtime" => "ShutdownRuntime",
+                    _ => return Err(unexpected(name, value, expected)),
+                };
+                keep(
+                    &mut self.unhandled_panic,
+                    name,
+                    Ident::new(variant, value.span()),
+                )
+            }
+            "name" => keep(&mut self.name, name, string(name, value, "a string")?),
+            "crate" => {
+                let expected = "a path in a string, such as \"renamed\"";
+                let path = string(name, value, expected)?
+                    .parse_with(Path::parse_mod_style)
+                    .map_err(|_| unexpected(name, value, expected))?;
+                keep(&mut self.path, name, path)
+            }
+            _ => Err(Error::new(
+                name.span(),
+                format!("there is no argument `{name}`: expected {NAMES}"),
+            )),
+        }
+    }
+
+    /// Checks what depends on the flavor, and writes how the runtime is built.
+    pub(crate) fn runtime(&self, kind: Kind) -> Result<TokenStream> {
+        let flavor = match (&self.flavor, kind) {
+            (Some(flavor), _) => flavor.value,
+            (None, Kind::Main) => Flavor::MultiThread,
+            (None, Kind::Test) => Flavor::CurrentThread,
+        };
+        let single = "`flavor = \"current_thread\"` or `flavor = \"local\"`";
+        let (constructor, excluded, needed) = match flavor {
+            Flavor::MultiThread => (
+                "new_multi_thread",
+                [
+                    ("start_paused", self.start_paused.as_ref().map(|it| it.span)),
+                    (
+                        "unhandled_panic",
+                        self.unhandled_panic.as_ref().map(|it| it.span),
+                    ),
+                ]
+                .to_vec(),
+                single,
+            ),
+            Flavor::CurrentThread | Flavor::Local => (
+                "new_current_thread",
+                [(
+                    "worker_threads",
+                    self.worker_threads.as_ref().map(|it| it.span),
+                )]
+                .to_vec(),
+                "`flavor = \"multi_thread\"`",
+            ),
+        };
+        for (name, span) in excluded {
+            if let Some(span) = span {
+                return Err(Error::new(span, format!("`{name}` needs {needed}")));
+            }
+        }
+
+        let path = self.path();
+        let constructor = Ident::new(constructor, Span::call_site());
+        let mut builder = quote!(#path::runtime::Builder::#constructor());
+        if let Some(count) = &self.worker_threads {
+            let count = &count.value;
+            builder = quote!(#builder.worker_threads(#count));
+        }
+        if let Some(paused) = &self.start_paused {
+            let paused = &paused.value;
+            builder = quote!(#builder.start_paused(#paused));
+        }
+        if let Some(variant) = &self.unhandled_panic {
+            let variant = &variant.value;
+            builder = quote!(#builder.unhandled_panic(#path::runtime::UnhandledPanic::#variant));
+        }
+        if let Some(name) = &self.name {
+            let name = &name.value;
+            builder = quote!(#builder.name(#name));
+        }
+        let build = match flavor {
+            Flavor::Local => quote!(build_local(::core::default::Default::default())),
+            _ => quote!(build()),
+        };
+        Ok(quote!(#builder.enable_all().#build))
+    }
+
+    fn path(&self) -> TokenStream {
+        match &self.path {
+            Some(path) => path.value.to_token_stream(),
+            None => quote!(::pointsman),
+        }
+    }
+}

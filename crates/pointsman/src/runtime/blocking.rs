@@ -1,0 +1,401 @@
+//! Threads for work that blocks.
+//!
+//! A burst of short jobs should not start a thread for each, and a job must not wait for one that blocks. So
+//! one thread takes jobs off the queue, and as long as some wait there, another watches: when the queue has
+//! got nowhere for a tenth of a millisecond, it takes a job itself, and each time twice as many threads as the
+//! time before are added.
+//!
+//! Invariants:
+//! - While jobs wait, a thread is on its way to them: one that looks for work, or one that watches.
+//! - A job that was taken from the queue is run; one that was not when the runtime ends is cancelled.
+//!
+//! Cost: a lock to put a job in, an exchange to take it out, a wake-up only if nobody looks for work.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::builder::Config;
+use super::handle::Handle;
+use super::scheduler::{Entry, Queue};
+use crate::loom::sync::atomic::{AtomicUsize, fence};
+use crate::loom::sync::{Condvar, Mutex};
+use crate::loom::{hint, lock, thread};
+use crate::task::RawTask;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+/// How long a queue may get nowhere.
+const PATIENCE: Duration = Duration::from_micros(100);
+/// Looks without a job that waits, after which nobody need watch.
+const LINGER: u32 = 20;
+/// How long a thread looks for work before it sleeps.
+const SEARCH: Duration = Duration::from_micros(30);
+const LOOKS: u32 = 32;
+
+pub(crate) struct Pool {
+    /// Those who put in have the lock, and are the owner of the queue.
+    queue: Queue,
+    /// Threads that look for a job. More than one only for a moment.
+    searching: AtomicUsize,
+    /// Whether somebody watches.
+    watching: AtomicUsize,
+    /// Jobs that run, as far as they have begun.
+    running: AtomicUsize,
+    threads: AtomicUsize,
+    idle: AtomicUsize,
+    state: Mutex<State>,
+    /// A thread has ended.
+    ended: Condvar,
+    most_threads: usize,
+    keep_alive: Duration,
+}
+
+struct State {
+    is_shut_down: bool,
+    /// Threads that sleep, the last at the end.
+    sleepers: VecDeque<Arc<Sleeper>>,
+    handles: Vec<(usize, std::thread::JoinHandle<()>)>,
+    threads: usize,
+    next_thread: usize,
+}
+
+struct Sleeper {
+    thread: std::thread::Thread,
+    /// What it was woken for: 0 if it was not.
+    order: AtomicUsize,
+}
+
+const SEARCH_ORDER: usize = 1;
+const WATCH_ORDER: usize = 2;
+
+/// What a thread does first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Search,
+    Watch,
+}
+
+impl Pool {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            queue: Queue::new(),
+            searching: AtomicUsize::new(0),
+            watching: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            threads: AtomicUsize::new(0),
+            idle: AtomicUsize::new(0),
+            state: Mutex::new(State {
+                is_shut_down: false,
+                sleepers: VecDeque::new(),
+                handles: Vec::new(),
+                threads: 0,
+                next_thread: 0,
+            }),
+            ended: Condvar::new(),
+            most_threads: config.max_blocking_threads,
+            keep_alive: config.thread_keep_alive,
+        }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads.load(Relaxed)
+    }
+
+    pub(super) fn idle_threads(&self) -> usize {
+        self.idle.load(Relaxed)
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether no job waits or runs.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.running.load(Relaxed) == 0
+    }
+
+    /// Puts a job in, with the entry's reference. Without a thread to be had that is the caller's panic.
+    #[track_caller]
+    pub(super) fn submit(&self, handle: &Handle, task: RawTask) {
+        let mut state = lock(&self.state);
+        if state.is_shut_down {
+            drop(state);
+            task.shut_down();
+            // SAFETY: the entry is this caller's.
+            unsafe { task.drop_entry(false) };
+            return;
+        }
+        // SAFETY: the lock makes this thread the owner.
+        unsafe { self.queue.push(Entry::woken(task)) };
+        // ORDERING: SeqCst pairs with a thread that goes to sleep, or ends its search: it sees the job, or is
+        // seen here.
+        fence(SeqCst);
+        if self.searching.load(SeqCst) > 0 {
+            return;
+        }
+        if self.watching.load(SeqCst) > 0 && self.running.load(SeqCst) > 0 {
+            return;
+        }
+        let failed = self.send(&mut state, handle, Order::Search);
+        drop(state);
+        if let Some(error) = failed {
+            panic!("OS can't spawn worker thread: {error}");
+        }
+    }
+
+    /// Wakes or starts a thread. An error only if there is no thread at all.
+    fn send(&self, state: &mut State, handle: &Handle, order: Order) -> Option<std::io::Error> {
+        let count = match order {
+            Order::Search => &self.searching,
+            Order::Watch => &self.watching,
+        };
+        // The latest first: its memory is warm, and the others may end.
+        if let Some(sleeper) = state.sleepers.pop_back() {
+            self.idle.fetch_sub(1, Relaxed);
+            count.fetch_add(1, SeqCst);
+            let order = match order {
+                Order::Search => SEARCH_ORDER,
+                Order::Watch => WATCH_ORDER,
+            };
+            // ORDERING: SeqCst pairs with the sleeper's load.
+            sleeper.order.store(order, SeqCst);
+            sleeper.thread.unpark();
+            return None;
+        }
+        if state.threads >= self.most_threads {
+            return None;
+        }
+        let index = state.next_thread;
+        count.fetch_add(1, SeqCst);
+        match super::start_thread(handle, move |handle| {
+            handle.shared.blocking.run(handle, index, order)
+        }) {
+            Ok(thread) => {
+                state.next_thread += 1;
+                state.threads += 1;
+                state.handles.push((index, thread));
+                self.threads.fetch_add(1, Relaxed);
+                None
+            }
+            Err(error) => {
+                count.fetch_sub(1, SeqCst);
+                (state.threads == 0).then_some(error)
+            }
+        }
+    }
+
+    // --- a thread ---
+
+    fn run(&self, handle: &Handle, index: usize, first: Order) {
+        let mut order = first;
+        loop {
+            match order {
+                Order::Search => self.search(handle),
+                Order::Watch => self.watch(handle),
+            }
+            match self.sleep() {
+                Some(next) => order = next,
+                None => break,
+            }
+        }
+        let mut state = lock(&self.state);
+        state.threads -= 1;
+        self.threads.fetch_sub(1, Relaxed);
+        if !state.is_shut_down {
+            // Nobody waits for it.
+            state.handles.retain(|&(each, _)| each != index);
+        }
+        self.ended.notify_all();
+    }
+
+    /// Runs jobs as long as some come. The thread is counted as searching.
+    fn search(&self, handle: &Handle) {
+        loop {
+            let Some(entry) = self.find() else {
+                // ORDERING: SeqCst pairs with `submit`.
+                self.searching.fetch_sub(1, SeqCst);
+                fence(SeqCst);
+                if self.queue.is_empty() || self.searching.load(SeqCst) > 0 {
+                    return;
+                }
+                self.searching.fetch_add(1, SeqCst);
+                continue;
+            };
+            self.running.fetch_add(1, SeqCst);
+            self.searching.fetch_sub(1, SeqCst);
+            self.run_all(handle, entry);
+            // ORDERING: SeqCst pairs with `submit`: whoever sees nobody running sees somebody searching.
+            self.searching.fetch_add(1, SeqCst);
+            self.running.fetch_sub(1, SeqCst);
+        }
+    }
+
+    /// Runs this job and all that wait.
+    fn run_all(&self, handle: &Handle, first: Entry) {
+        let mut next = Some(first);
+        while let Some(entry) = next {
+            if !self.queue.is_empty() && self.watching.load(Relaxed) == 0 {
+                self.see_that_somebody_watches(handle);
+            }
+            // SAFETY: taken from the queue. A job is never queued again.
+            unsafe { entry.task.run(entry.is_running) };
+            next = self.queue.pop();
+        }
+    }
+
+    fn see_that_somebody_watches(&self, handle: &Handle) {
+        let mut state = lock(&self.state);
+        if self.watching.load(SeqCst) == 0 && !state.is_shut_down {
+            self.send(&mut state, handle, Order::Watch);
+        }
+    }
+
+    fn find(&self) -> Option<Entry> {
+        let until = Instant::now() + SEARCH;
+        loop {
+            for _ in 0..LOOKS {
+                if let Some(entry) = self.queue.pop() {
+                    return Some(entry);
+                }
+                hint::spin_loop();
+            }
+            if Instant::now() >= until {
+                return None;
+            }
+            thread::yield_now();
+        }
+    }
+
+    /// Sees that the queue gets on. The thread is counted as watching.
+    fn watch(&self, handle: &Handle) {
+        let mut taken = self.queue.taken();
+        let mut quiet = 0;
+        let mut more = 1;
+        loop {
+            std::thread::park_timeout(PATIENCE);
+            let now = self.queue.taken();
+            if self.queue.is_empty() {
+                quiet += 1;
+                more = 1;
+                if quiet < LINGER && !lock(&self.state).is_shut_down {
+                    continue;
+                }
+                // ORDERING: SeqCst pairs with `submit`: it sees that nobody watches, or its job is seen.
+                self.watching.fetch_sub(1, SeqCst);
+                fence(SeqCst);
+                if self.queue.is_empty() {
+                    return;
+                }
+                self.watching.fetch_add(1, SeqCst);
+                quiet = 0;
+                continue;
+            }
+            quiet = 0;
+            if now != taken {
+                taken = now;
+                more = 1;
+                continue;
+            }
+            let mut state = lock(&self.state);
+            let waiting = self.queue.len();
+            for _ in 0..waiting.min(more) {
+                self.send(&mut state, handle, Order::Search);
+            }
+            more *= 2;
+            if state.sleepers.is_empty() && state.threads >= self.most_threads {
+                // There is no other: this one has to do it.
+                drop(state);
+                self.searching.fetch_add(1, SeqCst);
+                self.watching.fetch_sub(1, SeqCst);
+                self.search(handle);
+                return;
+            }
+        }
+    }
+
+    /// Waits for an order. `None`: the thread is not needed.
+    fn sleep(&self) -> Option<Order> {
+        let sleeper = Arc::new(Sleeper {
+            thread: std::thread::current(),
+            order: AtomicUsize::new(0),
+        });
+        let mut state = lock(&self.state);
+        if state.is_shut_down {
+            return None;
+        }
+        state.sleepers.push_back(Arc::clone(&sleeper));
+        self.idle.fetch_add(1, Relaxed);
+        drop(state);
+        let until = Instant::now() + self.keep_alive;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::park_timeout(left);
+            // ORDERING: SeqCst pairs with the store in `send`.
+            match sleeper.order.load(SeqCst) {
+                SEARCH_ORDER => return Some(Order::Search),
+                WATCH_ORDER => return Some(Order::Watch),
+                _ => {}
+            }
+            let mut state = lock(&self.state);
+            let is_over = state.is_shut_down || Instant::now() >= until;
+            if !is_over {
+                continue;
+            }
+            if let Some(index) = state
+                .sleepers
+                .iter()
+                .position(|each| Arc::ptr_eq(each, &sleeper))
+            {
+                state.sleepers.remove(index);
+                self.idle.fetch_sub(1, Relaxed);
+                return None;
+            }
+        }
+    }
+
+    // --- the end ---
+
+    /// Cancels what waits, and lets the threads end.
+    pub(super) fn begin_shutdown(&self) {
+        let mut state = lock(&self.state);
+        state.is_shut_down = true;
+        for sleeper in &state.sleepers {
+            sleeper.thread.unpark();
+        }
+        drop(state);
+        while let Some(entry) = self.queue.pop() {
+            entry.task.shut_down();
+            // SAFETY: taken from the queue.
+            unsafe { entry.task.drop_entry(entry.is_running) };
+        }
+    }
+
+    /// Waits until all threads have ended, at most until then.
+    pub(super) fn wait(&self, until: Option<Instant>) {
+        let mut state = lock(&self.state);
+        while state.threads > 0 {
+            state = match until {
+                None => self
+                    .ended
+                    .wait(state)
+                    .unwrap_or_else(|error| error.into_inner()),
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return;
+                    }
+                    let waited = self.ended.wait_timeout(state, left);
+                    waited.unwrap_or_else(|error| error.into_inner()).0
+                }
+            };
+        }
+        let handles = std::mem::take(&mut state.handles);
+        drop(state);
+        for (_, handle) in handles {
+            // A thread that ends the runtime it works for cannot wait for itself.
+            if handle.thread().id() != std::thread::current().id() {
+                let _ = handle.join();
+            }
+        }
+    }
+}

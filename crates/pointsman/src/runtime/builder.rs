@@ -1,0 +1,255 @@
+//! How a runtime is made.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Runtime;
+
+/// What a thread calls at certain moments.
+pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
+type ThreadName = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What a runtime was made with.
+#[derive(Clone)]
+pub(super) struct Config {
+    /// 0: tasks run in the thread that blocks on a future.
+    pub(super) worker_threads: usize,
+    pub(super) max_blocking_threads: usize,
+    pub(super) thread_keep_alive: Duration,
+    pub(super) thread_name: ThreadName,
+    pub(super) thread_stack_size: Option<usize>,
+    pub(super) event_interval: u32,
+    pub(super) on_thread_start: Option<Callback>,
+    pub(super) on_thread_stop: Option<Callback>,
+    pub(super) on_thread_park: Option<Callback>,
+    pub(super) on_thread_unpark: Option<Callback>,
+}
+
+/// Makes a [`Runtime`].
+///
+/// ```
+/// let runtime = pointsman::runtime::Builder::new_multi_thread()
+///     .worker_threads(2)
+///     .thread_name("signals")
+///     .enable_time()
+///     .build()?;
+/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+/// # Ok::<_, std::io::Error>(())
+/// ```
+pub struct Builder {
+    config: Config,
+    is_multi_thread: bool,
+    worker_threads: Option<usize>,
+    enable_time: bool,
+    start_paused: bool,
+}
+
+impl Builder {
+    fn new(is_multi_thread: bool) -> Self {
+        Self {
+            config: Config {
+                worker_threads: 0,
+                max_blocking_threads: 512,
+                thread_keep_alive: Duration::from_secs(10),
+                thread_name: Arc::new(|| "pointsman-worker".into()),
+                thread_stack_size: None,
+                event_interval: 61,
+                on_thread_start: None,
+                on_thread_stop: None,
+                on_thread_park: None,
+                on_thread_unpark: None,
+            },
+            is_multi_thread,
+            worker_threads: None,
+            enable_time: false,
+            start_paused: false,
+        }
+    }
+
+    /// A runtime whose tasks run in the thread that is in [`Runtime::block_on`], and only then.
+    pub fn new_current_thread() -> Self {
+        Self::new(false)
+    }
+
+    /// A runtime whose tasks run in threads of its own, and in those that are in [`Runtime::block_on`].
+    pub fn new_multi_thread() -> Self {
+        Self::new(true)
+    }
+
+    /// Enables all that there is to be enabled: timers.
+    pub fn enable_all(&mut self) -> &mut Self {
+        self.enable_time()
+    }
+
+    /// Lets the runtime have timers. Without, those in [`time`](crate::time) panic.
+    pub fn enable_time(&mut self) -> &mut Self {
+        self.enable_time = true;
+        self
+    }
+
+    /// Worker threads of a runtime with several. Default: the environment variable
+    /// `POINTSMAN_WORKER_THREADS`, else as many as there are cores.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[track_caller]
+    pub fn worker_threads(&mut self, threads: usize) -> &mut Self {
+        assert!(threads > 0, "Worker threads cannot be set to 0");
+        self.worker_threads = Some(threads);
+        self
+    }
+
+    /// Threads that run blocking work at most, besides the workers. Default: 512. What comes when all of
+    /// them are busy waits.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[track_caller]
+    pub fn max_blocking_threads(&mut self, threads: usize) -> &mut Self {
+        assert!(threads > 0, "Max blocking threads cannot be set to 0");
+        self.config.max_blocking_threads = threads;
+        self
+    }
+
+    /// How long a thread for blocking work is kept that has none. Default: 10 s.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.config.thread_keep_alive = duration;
+        self
+    }
+
+    /// Name of all threads. Default: `pointsman-worker`.
+    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        self.thread_name_fn(move || name.clone())
+    }
+
+    /// Gives each thread its name.
+    pub fn thread_name_fn<F>(&mut self, name: F) -> &mut Self
+    where
+        F: Fn() -> String + Send + Sync + 'static,
+    {
+        self.config.thread_name = Arc::new(name);
+        self
+    }
+
+    /// Bytes of the stack of each thread. Default: that of the standard library, 2 MiB.
+    pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
+        self.config.thread_stack_size = Some(bytes);
+        self
+    }
+
+    /// Tasks after which a thread looks at timers and at the future that it blocks on. Default: 61.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[track_caller]
+    pub fn event_interval(&mut self, tasks: u32) -> &mut Self {
+        assert!(tasks > 0, "event_interval must be greater than 0");
+        self.config.event_interval = tasks;
+        self
+    }
+
+    /// Tasks after which a thread looks at what comes from other threads. Accepted for the sake of programs
+    /// that set it; a look costs a load here, and is made often enough.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[track_caller]
+    pub fn global_queue_interval(&mut self, tasks: u32) -> &mut Self {
+        assert!(tasks > 0, "global_queue_interval must be greater than 0");
+        self
+    }
+
+    /// Lets the clock of [`time`](crate::time) stand still from the beginning, as
+    /// [`time::pause`](crate::time::pause) does. Only for a runtime of the current thread.
+    pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
+        self.start_paused = start_paused;
+        self
+    }
+
+    /// Called by each thread when it starts.
+    pub fn on_thread_start<F>(&mut self, call: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.config.on_thread_start = Some(Arc::new(call));
+        self
+    }
+
+    /// Called by each thread before it stops.
+    pub fn on_thread_stop<F>(&mut self, call: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.config.on_thread_stop = Some(Arc::new(call));
+        self
+    }
+
+    /// Called by each worker before it goes to sleep. It may spawn tasks: then the worker does not sleep.
+    pub fn on_thread_park<F>(&mut self, call: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.config.on_thread_park = Some(Arc::new(call));
+        self
+    }
+
+    /// Called by each worker when it has woken up.
+    pub fn on_thread_unpark<F>(&mut self, call: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.config.on_thread_unpark = Some(Arc::new(call));
+        self
+    }
+
+    /// Makes the runtime.
+    ///
+    /// # Errors
+    /// If a worker thread cannot be started.
+    ///
+    /// # Panics
+    /// If the clock shall stand still in a runtime of several threads, or the environment variable
+    /// `POINTSMAN_WORKER_THREADS` is not a number above 0.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        assert!(
+            !(self.start_paused && self.is_multi_thread),
+            "start_paused is true, but the clock can stand still only in a runtime of the current thread"
+        );
+        let mut config = self.config.clone();
+        if self.is_multi_thread {
+            config.worker_threads = self.worker_threads.unwrap_or_else(default_workers);
+        }
+        Runtime::start(config, self.enable_time, self.start_paused)
+    }
+}
+
+fn default_workers() -> usize {
+    const VARIABLE: &str = "POINTSMAN_WORKER_THREADS";
+    match std::env::var(VARIABLE) {
+        Err(std::env::VarError::NotPresent) => {
+            std::thread::available_parallelism().map_or(1, usize::from)
+        }
+        Err(error) => panic!("{VARIABLE} must be a number above 0, but {error}"),
+        Ok(value) => match value.parse() {
+            Ok(threads) if threads > 0 => threads,
+            _ => panic!("{VARIABLE} must be a number above 0, but is {value:?}"),
+        },
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("is_multi_thread", &self.is_multi_thread)
+            .field("worker_threads", &self.worker_threads)
+            .field("max_blocking_threads", &self.config.max_blocking_threads)
+            .field("thread_keep_alive", &self.config.thread_keep_alive)
+            .field("event_interval", &self.config.event_interval)
+            .field("enable_time", &self.enable_time)
+            .field("start_paused", &self.start_paused)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! A runtime, and its end.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::builder::{Builder, Config};
+use super::context::{self, Work};
+use super::handle::{EnterGuard, Handle};
+use super::metrics::RuntimeMetrics;
+use super::registry;
+use super::scheduler::{Shared, run_worker};
+use crate::task::JoinHandle;
+use crate::time;
+
+/// Runs tasks, fires timers, and takes blocking work elsewhere.
+///
+/// When it is dropped its threads end and its tasks are dropped, at their next await if they run. That waits
+/// for blocking work that has begun; [`shutdown_timeout`](Self::shutdown_timeout) and
+/// [`shutdown_background`](Self::shutdown_background) do not.
+///
+/// ```
+/// let runtime = pointsman::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     pointsman::spawn(async { println!("in a task") }).await.unwrap();
+/// });
+/// # Ok::<_, std::io::Error>(())
+/// ```
+pub struct Runtime {
+    handle: Handle,
+    workers: Vec<thread::JoinHandle<()>>,
+}
+
+impl Runtime {
+    /// A runtime of several threads with timers, as with [`Builder::new_multi_thread`].
+    ///
+    /// # Errors
+    /// If a worker thread cannot be started.
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    pub(super) fn start(config: Config, enable_time: bool, start_paused: bool) -> io::Result<Self> {
+        let driver = enable_time.then(|| match config.worker_threads {
+            0 => time::Driver::new(start_paused),
+            _ => time::Driver::unpausable(),
+        });
+        let shared = Shared::new(registry::next_id(), config, driver);
+        registry::add(&shared);
+        let handle = Handle { shared };
+        let mut runtime = Self {
+            handle,
+            workers: Vec::new(),
+        };
+        for index in 0..runtime.handle.shared.config.worker_threads {
+            // If it fails, those before end when the runtime is dropped here.
+            let worker =
+                super::start_thread(&runtime.handle, move |handle| run_worker(handle, index));
+            match worker {
+                Ok(worker) => runtime.workers.push(worker),
+                Err(error) => {
+                    runtime.handle.shared.close_seats_from(index);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(runtime)
+    }
+
+    /// A reference to the runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Makes the runtime the current one of this thread; see [`Handle::enter`].
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Spawns a task; see [`spawn`](crate::spawn). In a runtime of the current thread it begins when
+    /// somebody blocks on a future.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.handle.spawn_blocking(function)
+    }
+
+    /// Blocks this thread until the future is ready, and lets it run tasks meanwhile. The future itself is no
+    /// task: it need not be `Send`, and is polled in this thread only.
+    ///
+    /// Several threads may do so at once. In a runtime of the current thread one of them runs the tasks.
+    ///
+    /// # Panics
+    /// In a task or in another `block_on`, and if the future panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.handle.block(future, true)
+    }
+
+    /// Ends the runtime, and waits at most so long for what runs.
+    #[track_caller]
+    pub fn shutdown_timeout(mut self, duration: Duration) {
+        // As good as for ever, if the clock does not reach as far.
+        self.shut_down(Instant::now().checked_add(duration));
+    }
+
+    /// Ends the runtime without waiting. May be used in a task.
+    pub fn shutdown_background(mut self) {
+        self.end(Some(Instant::now()));
+    }
+
+    /// Figures of the runtime.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle.metrics()
+    }
+
+    #[track_caller]
+    fn shut_down(&mut self, until: Option<Instant>) {
+        if context::work() != Work::None && !thread::panicking() {
+            // Its tasks end still.
+            self.end(Some(Instant::now()));
+            panic!(
+                "Cannot drop a runtime in a context where blocking is not allowed. This happens when a runtime \
+                 is dropped from within an asynchronous context."
+            );
+        }
+        self.end(until);
+    }
+
+    /// `until`: when to wait no longer.
+    fn end(&mut self, until: Option<Instant>) {
+        let shared = &self.handle.shared;
+        registry::remove(shared.id);
+        let _current = context::set_current(&self.handle);
+        shared.begin_shutdown();
+        shared.blocking.begin_shutdown();
+        for worker in self.workers.drain(..) {
+            let is_self = worker.thread().id() == thread::current().id();
+            let has_time = until.is_none_or(|until| wait_for(&worker, until));
+            if !is_self && has_time {
+                let _ = worker.join();
+            }
+        }
+        shared.finish_shutdown();
+        if let Some(driver) = &shared.driver {
+            driver.shutdown();
+        }
+        shared.blocking.wait(until);
+    }
+}
+
+/// Whether a thread has ended by then.
+fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
+    let mut pause = Duration::from_micros(10);
+    loop {
+        if worker.is_finished() {
+            return true;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        thread::sleep(pause.min(left));
+        pause = (2 * pause).min(Duration::from_millis(5));
+    }
+}
+
+impl Drop for Runtime {
+    #[track_caller]
+    fn drop(&mut self) {
+        if !self.handle.shared.is_shut_down() {
+            self.shut_down(None);
+        }
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("handle", &self.handle)
+            .finish_non_exhaustive()
+    }
+}

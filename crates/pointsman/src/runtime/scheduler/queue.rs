@@ -1,0 +1,284 @@
+//! The tasks of a seat that are ready to run, the oldest first.
+//!
+//! The owner puts in at one end without any exchange; everyone, the owner too, takes out at the other with
+//! one. So whatever the owner does, all that waits here can be taken by somebody else: a task that blocks its
+//! thread strands nobody. There is no place for the newest task that goes first, as that could not be shared
+//! as cheaply, and would let two tasks keep all others waiting.
+//!
+//! Invariants:
+//! - Entries `head..tail` are in the buffer. Only the owner moves `tail`; whoever moves `head` has what was
+//!   there.
+//! - A buffer that is too small is replaced by one of twice the size. The old one is kept until the queue
+//!   goes, as others may be reading: what they read is still there, and their exchange fails if it is too old.
+//!   All old ones together are smaller than the present one.
+//!
+//! Cost: in 1 ns, out 8 ns (one exchange).
+
+use std::ptr::{self, NonNull};
+
+use crate::loom::cell::UnsafeCell;
+use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
+use crate::task::{Header, RawTask};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// Entries of the first buffer.
+const CAPACITY: usize = if cfg!(loom) { 2 } else { 64 };
+/// Entries that are stolen at once.
+const MOST_STOLEN: usize = if cfg!(loom) { 2 } else { 128 };
+
+/// A place in a queue, with a reference to its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) task: RawTask,
+    /// The task has woken itself, and is running still: whoever takes the entry goes on running it.
+    pub(crate) is_running: bool,
+}
+
+/// In the lowest bit of a task's address.
+const IS_RUNNING: usize = 1;
+
+impl Entry {
+    pub(crate) fn woken(task: RawTask) -> Self {
+        Self {
+            task,
+            is_running: false,
+        }
+    }
+
+    pub(crate) fn yielded(task: RawTask) -> Self {
+        Self {
+            task,
+            is_running: true,
+        }
+    }
+
+    fn pack(self) -> *mut Header {
+        self.task
+            .as_ptr()
+            .cast_mut()
+            .map_addr(|address| address | usize::from(self.is_running))
+    }
+
+    /// # Safety
+    /// What was packed, and the entry is the caller's.
+    unsafe fn unpack(packed: *mut Header) -> Self {
+        // SAFETY: an entry has the address of a task.
+        let header =
+            unsafe { NonNull::new_unchecked(packed.map_addr(|address| address & !IS_RUNNING)) };
+        Self {
+            // SAFETY: the entry's reference is the caller's.
+            task: unsafe { RawTask::from_raw(header) },
+            is_running: packed.addr() & IS_RUNNING != 0,
+        }
+    }
+}
+
+struct Buffer {
+    slots: Box<[AtomicPtr<Header>]>,
+}
+
+impl Buffer {
+    fn new(capacity: usize) -> NonNull<Self> {
+        let slots = (0..capacity)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
+        NonNull::from(Box::leak(Box::new(Self { slots })))
+    }
+
+    fn slot(&self, index: usize) -> &AtomicPtr<Header> {
+        // The capacity is a power of two.
+        &self.slots[index & (self.slots.len() - 1)]
+    }
+}
+
+struct Owner {
+    /// `head` when it was last looked at.
+    head: usize,
+    old: Vec<NonNull<Buffer>>,
+}
+
+/// See the module. What the owner does is unsafe, as there must be one.
+pub(crate) struct Queue {
+    head: Aligned<AtomicUsize>,
+    tail: Aligned<AtomicUsize>,
+    buffer: AtomicPtr<Buffer>,
+    owner: UnsafeCell<Owner>,
+}
+
+/// On cache lines of its own.
+#[repr(align(128))]
+struct Aligned<T>(T);
+
+// SAFETY: all but `owner` is atomic, and that is the owner's.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    pub(crate) fn new() -> Self {
+        Self {
+            head: Aligned(AtomicUsize::new(0)),
+            tail: Aligned(AtomicUsize::new(0)),
+            buffer: AtomicPtr::new(Buffer::new(CAPACITY).as_ptr()),
+            owner: UnsafeCell::new(Owner {
+                head: 0,
+                old: Vec::new(),
+            }),
+        }
+    }
+
+    fn buffer(&self) -> &Buffer {
+        // ORDERING: Acquire pairs with the release in `grow`: the entries were copied before.
+        // SAFETY: buffers stay until the queue goes.
+        unsafe { &*self.buffer.load(Acquire) }
+    }
+
+    /// How many wait; right for the owner, a guess for others.
+    pub(crate) fn len(&self) -> usize {
+        let head = self.head.0.load(Relaxed);
+        self.tail.0.load(Relaxed).saturating_sub(head)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many were taken out in all.
+    pub(crate) fn taken(&self) -> usize {
+        self.head.0.load(Relaxed)
+    }
+
+    /// Puts an entry at the end, and says how many wait at most.
+    ///
+    /// # Safety
+    /// The caller is the owner.
+    pub(crate) unsafe fn push(&self, entry: Entry) -> usize {
+        let tail = self.tail.0.load(Relaxed);
+        // SAFETY: the owner's.
+        let mut buffer = unsafe { &*self.buffer.load(Relaxed) };
+        let waiting = self.owner.with_mut(|owner| {
+            // SAFETY: the owner's.
+            let owner = unsafe { &mut *owner };
+            if tail - owner.head >= buffer.slots.len() {
+                // ORDERING: Acquire pairs with the release of whoever took: it has read the slot.
+                owner.head = self.head.0.load(Acquire);
+                if tail - owner.head >= buffer.slots.len() {
+                    buffer = self.grow(owner, tail, buffer);
+                }
+            }
+            tail - owner.head
+        });
+        buffer.slot(tail).store(entry.pack(), Relaxed);
+        // ORDERING: Release pairs with the acquire of whoever takes: the slot and the task are seen.
+        self.tail.0.store(tail + 1, Release);
+        waiting + 1
+    }
+
+    fn grow<'a>(&'a self, owner: &mut Owner, tail: usize, buffer: &'a Buffer) -> &'a Buffer {
+        let larger = Buffer::new(2 * buffer.slots.len());
+        for index in owner.head..tail {
+            let entry = buffer.slot(index).load(Relaxed);
+            // SAFETY: just made.
+            unsafe { larger.as_ref() }.slot(index).store(entry, Relaxed);
+        }
+        owner.old.push(NonNull::from(buffer));
+        // ORDERING: Release: see `buffer`.
+        self.buffer.store(larger.as_ptr(), Release);
+        // SAFETY: buffers stay until the queue goes.
+        unsafe { &*larger.as_ptr() }
+    }
+
+    /// Takes out the oldest.
+    pub(crate) fn pop(&self) -> Option<Entry> {
+        // ORDERING: Acquire: what the one before has done in taking is done.
+        let mut head = self.head.0.load(Acquire);
+        loop {
+            // ORDERING: Acquire pairs with the release in `push`.
+            let tail = self.tail.0.load(Acquire);
+            if head >= tail {
+                return None;
+            }
+            let packed = self.buffer().slot(head).load(Relaxed);
+            // ORDERING: Release, so that the owner does not overwrite the slot before it was read.
+            match self
+                .head
+                .0
+                .compare_exchange_weak(head, head + 1, AcqRel, Acquire)
+            {
+                // SAFETY: the entry is the one who has moved `head`'s.
+                Ok(_) => return Some(unsafe { Entry::unpack(packed) }),
+                Err(seen) => head = seen,
+            }
+        }
+    }
+
+    /// The owner's [`pop`](Self::pop) where nobody else takes: without an exchange.
+    ///
+    /// # Safety
+    /// The caller is the owner, and nobody else takes from this queue.
+    pub(crate) unsafe fn pop_alone(&self) -> Option<Entry> {
+        let head = self.head.0.load(Relaxed);
+        if head == self.tail.0.load(Relaxed) {
+            return None;
+        }
+        // SAFETY: the owner's.
+        let packed = unsafe { &*self.buffer.load(Relaxed) }
+            .slot(head)
+            .load(Relaxed);
+        self.head.0.store(head + 1, Relaxed);
+        // SAFETY: as above.
+        Some(unsafe { Entry::unpack(packed) })
+    }
+
+    /// Takes half of what waits here, at most [`MOST_STOLEN`], the oldest first. All but the first go to `into`.
+    ///
+    /// # Safety
+    /// The caller is the owner of `into`.
+    pub(crate) unsafe fn steal(&self, into: &Queue) -> Option<Entry> {
+        let mut stolen = [ptr::null_mut(); MOST_STOLEN];
+        // ORDERING: as in `pop`.
+        let mut head = self.head.0.load(Acquire);
+        let count = loop {
+            // ORDERING: as in `pop`.
+            let waiting = self.tail.0.load(Acquire).saturating_sub(head);
+            let count = waiting.div_ceil(2).min(MOST_STOLEN);
+            if count == 0 {
+                return None;
+            }
+            let buffer = self.buffer();
+            for (offset, place) in stolen[..count].iter_mut().enumerate() {
+                *place = buffer.slot(head + offset).load(Relaxed);
+            }
+            // ORDERING: as in `pop`.
+            match self
+                .head
+                .0
+                .compare_exchange(head, head + count, AcqRel, Acquire)
+            {
+                Ok(_) => break count,
+                Err(seen) => head = seen,
+            }
+        };
+        for &packed in &stolen[1..count] {
+            // SAFETY: the entries are the one who has moved `head`'s; `into` is the caller's.
+            unsafe { into.push(Entry::unpack(packed)) };
+        }
+        // SAFETY: as above.
+        Some(unsafe { Entry::unpack(stolen[0]) })
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        debug_assert!(self.is_empty(), "a queue is emptied before it goes");
+        self.owner.with_mut(|owner| {
+            // SAFETY: nobody else is left.
+            let owner = unsafe { &mut *owner };
+            let present = NonNull::new(self.buffer.load(Relaxed));
+            for buffer in owner.old.drain(..).chain(present) {
+                // SAFETY: from Box::leak, once.
+                drop(unsafe { Box::from_raw(buffer.as_ptr()) });
+            }
+        });
+    }
+}

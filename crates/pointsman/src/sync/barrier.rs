@@ -1,0 +1,115 @@
+//! The barrier.
+//!
+//! Invariant: one word counts all who have ever arrived. Its quotient by the size is the number of the round,
+//! so a round is over exactly when the last of it has been counted, and no lock is taken to arrive.
+
+use crate::loom::sync::atomic::AtomicU64;
+use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire};
+use crate::task::coop::cooperative;
+
+use super::Notify;
+
+/// Lets tasks wait for each other: none goes on before a certain number has arrived.
+///
+/// It can be used again and again: when a round is complete, the next begins.
+///
+/// ```
+/// use pointsman::sync::Barrier;
+///
+/// # futures::executor::block_on(async {
+/// let barrier = Barrier::new(2);
+/// let (first, second) = futures::join!(barrier.wait(), barrier.wait());
+/// assert!(first.is_leader() != second.is_leader());
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct Barrier {
+    arrived: AtomicU64,
+    size: u64,
+    complete: Notify,
+}
+
+impl Barrier {
+    /// A barrier for `n` tasks. Zero is as one: nobody waits.
+    #[track_caller]
+    pub fn new(n: usize) -> Self {
+        Self {
+            arrived: AtomicU64::new(0),
+            size: n.max(1) as u64,
+            complete: Notify::new(),
+        }
+    }
+
+    /// Arrives, and waits until all of this round have.
+    ///
+    /// The last to arrive is the leader of the round.
+    ///
+    /// # Cancel safety
+    /// This is not cancel safe: whoever drops the future after its first poll counts as arrived.
+    pub async fn wait(&self) -> BarrierWaitResult {
+        // ORDERING: Release passes what was done before to all of the round, Acquire gets it from them.
+        let place = self.arrived.fetch_add(1, AcqRel);
+        let round = place / self.size;
+        if place % self.size == self.size - 1 {
+            self.complete.notify_waiters();
+            return BarrierWaitResult(true);
+        }
+        cooperative(async {
+            loop {
+                let complete = self.complete.notified();
+                // ORDERING: Acquire gets what the others released by arriving.
+                if self.arrived.load(Acquire) / self.size > round {
+                    return;
+                }
+                complete.await;
+            }
+        })
+        .await;
+        BarrierWaitResult(false)
+    }
+}
+
+/// Whether someone was the last to arrive at a [`Barrier`]. Of [`Barrier::wait`].
+#[derive(Debug, Clone)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// Whether this task is the leader. Each round has exactly one.
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::future::block_on;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn all_go_on_and_one_leads_each_round() {
+        loom::model(|| {
+            let barrier = Arc::new(Barrier::new(2));
+            let other = barrier.clone();
+            let thread = thread::spawn(move || {
+                block_on(async {
+                    [
+                        other.wait().await.is_leader(),
+                        other.wait().await.is_leader(),
+                    ]
+                })
+            });
+            let here = block_on(async {
+                [
+                    barrier.wait().await.is_leader(),
+                    barrier.wait().await.is_leader(),
+                ]
+            });
+            let there = thread.join().unwrap();
+            assert_ne!(here[0], there[0]);
+            assert_ne!(here[1], there[1]);
+        });
+    }
+}

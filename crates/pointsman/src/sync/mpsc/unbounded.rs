@@ -1,0 +1,191 @@
+//! Channels without a limit.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use super::channel::{Consumer, Producer, Unlimited, WeakProducer, channel};
+use super::error::{SendError, TryRecvError};
+use crate::runtime::block_outside;
+
+/// Makes a channel without a limit: to send never waits, and memory is the only bound.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
+/// tx.send(1).unwrap();
+/// drop(tx);
+/// assert_eq!(rx.recv().await, Some(1));
+/// assert_eq!(rx.recv().await, None);
+/// # });
+/// ```
+#[must_use]
+pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
+    let (producer, consumer) = channel(Unlimited);
+    (UnboundedSender(producer), UnboundedReceiver(consumer))
+}
+
+/// Sends to an [`UnboundedReceiver`]. May be cloned. Made by [`unbounded_channel`].
+///
+/// ```
+/// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
+/// let other = tx.clone();
+/// tx.send("a").unwrap();
+/// other.send("b").unwrap();
+/// assert_eq!((rx.try_recv(), rx.try_recv()), (Ok("a"), Ok("b")));
+/// ```
+pub struct UnboundedSender<T>(Producer<T, Unlimited>);
+
+impl<T> UnboundedSender<T> {
+    /// Sends. Never waits. `Ok` says that the receiver was open, not that it will receive.
+    ///
+    /// # Errors
+    /// Gives the message back if the receiver was dropped or closed.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel();
+    /// drop(rx);
+    /// assert_eq!(tx.send(1).unwrap_err().0, 1);
+    /// ```
+    #[inline]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        self.0.channel().queue.push(message).map_err(SendError)
+    }
+
+    /// Waits until the receiver is dropped or closed. Cancel safe.
+    ///
+    /// ```
+    /// # futures::executor::block_on(async {
+    /// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel::<()>();
+    /// drop(rx);
+    /// tx.closed().await;
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        self.0.channel().closed(|| self.is_closed()).await;
+    }
+
+    /// Whether the receiver was dropped or closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.channel().queue.is_closed()
+    }
+
+    /// Whether both send to the same receiver.
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        self.0.is_same(&other.0)
+    }
+
+    /// A sender that does not keep the channel open.
+    #[must_use = "the sender itself stays as it is"]
+    pub fn downgrade(&self) -> WeakUnboundedSender<T> {
+        WeakUnboundedSender(self.0.downgrade())
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn strong_count(&self) -> usize {
+        self.0.channel().strong_count()
+    }
+
+    /// How many weak senders there are.
+    #[must_use]
+    pub fn weak_count(&self) -> usize {
+        self.0.channel().weak_count()
+    }
+}
+
+impl<T> Clone for UnboundedSender<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for UnboundedSender<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("UnboundedSender")
+            .field(&self.0)
+            .finish()
+    }
+}
+
+/// A sender that does not keep the channel open: the receiver learns that all have gone while it is still
+/// there. [`upgrade`](Self::upgrade) it to send. Made by [`UnboundedSender::downgrade`].
+///
+/// ```
+/// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+/// let weak = tx.downgrade();
+/// assert!(weak.upgrade().is_some());
+/// drop(tx);
+/// assert!(weak.upgrade().is_none());
+/// ```
+pub struct WeakUnboundedSender<T>(WeakProducer<T, Unlimited>);
+
+impl<T> WeakUnboundedSender<T> {
+    /// A sender, if there still is one.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
+        self.0.upgrade().map(UnboundedSender)
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn strong_count(&self) -> usize {
+        self.0.channel().strong_count()
+    }
+
+    /// How many weak senders there are.
+    #[must_use]
+    pub fn weak_count(&self) -> usize {
+        self.0.channel().weak_count()
+    }
+}
+
+impl<T> Clone for WeakUnboundedSender<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for WeakUnboundedSender<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("WeakUnboundedSender")
+            .finish_non_exhaustive()
+    }
+}
+
+/// Receives from [`UnboundedSender`]s, in the order of sending. Made by [`unbounded_channel`].
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
+/// std::thread::spawn(move || (0..3).try_for_each(|number| tx.send(number)));
+/// let mut sum = 0;
+/// while let Some(number) = rx.recv().await {
+///     sum += number;
+/// }
+/// assert_eq!(sum, 3);
+/// # });
+/// ```
+pub struct UnboundedReceiver<T>(Consumer<T, Unlimited>);
+
+impl<T> Unpin for UnboundedReceiver<T> {}
+
+impl<T> UnboundedReceiver<T> {
+    receive_methods!(
+        "let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();",
+        "tx.send(1).unwrap();"
+    );
+}
+
+impl<T> fmt::Debug for UnboundedReceiver<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("UnboundedReceiver")
+            .field(&self.0)
+            .finish()
+    }
+}

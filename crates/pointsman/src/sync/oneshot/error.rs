@@ -1,0 +1,36 @@
+//! Errors of a channel for one value.
+
+use std::error::Error;
+use std::fmt;
+
+/// The sender was dropped without a value, or the receiver was closed before one was sent.
+#[derive(Debug, Eq, PartialEq, Clone)]
+pub struct RecvError(pub(super) ());
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("channel closed")
+    }
+}
+
+impl Error for RecvError {}
+
+/// Why [`try_recv`](super::Receiver::try_recv) has no value.
+#[derive(Debug, Eq, PartialEq, Clone)]
+pub enum TryRecvError {
+    /// Nothing has been sent yet.
+    Empty,
+    /// Nothing will be sent any more, or the value has been received already.
+    Closed,
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Empty => "channel empty",
+            Self::Closed => "channel closed",
+        })
+    }
+}
+
+impl Error for TryRecvError {}

@@ -1,0 +1,70 @@
+//! Models of the lock: every order in which threads can meet.
+
+use loom::cell::UnsafeCell;
+use loom::future::block_on;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::*;
+
+type Shared = Arc<(RwLock<()>, UnsafeCell<u32>)>;
+
+fn shared() -> Shared {
+    Arc::new((RwLock::with_max_readers((), 2), UnsafeCell::new(0)))
+}
+
+fn write(shared: &Shared) {
+    let _guard = block_on(shared.0.write());
+    // SAFETY: the model fails if another thread reaches it.
+    shared.1.with_mut(|value| unsafe { *value += 1 });
+}
+
+fn read(shared: &Shared) -> u32 {
+    let _guard = block_on(shared.0.read());
+    // SAFETY: the model fails if another thread writes to it.
+    shared.1.with(|value| unsafe { *value })
+}
+
+#[test]
+fn writers_are_alone() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let thread = thread::spawn(move || write(&other));
+        write(&shared);
+        thread.join().unwrap();
+        assert_eq!(read(&shared), 2);
+    });
+}
+
+#[test]
+fn readers_see_no_half_of_a_write() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let thread = thread::spawn(move || write(&other));
+        assert!(read(&shared) <= 1);
+        thread.join().unwrap();
+        assert_eq!(read(&shared), 1);
+    });
+}
+
+#[test]
+fn no_writer_comes_in_between_writing_and_reading() {
+    loom::model(|| {
+        let shared = shared();
+        let other = shared.clone();
+        let thread = thread::spawn(move || write(&other));
+        let guard = block_on(shared.0.write());
+        // SAFETY: the model fails if another thread reaches it.
+        let written = shared.1.with_mut(|value| unsafe {
+            *value += 10;
+            *value
+        });
+        let guard = guard.downgrade();
+        // SAFETY: as above.
+        assert_eq!(shared.1.with(|value| unsafe { *value }), written);
+        drop(guard);
+        thread.join().unwrap();
+    });
+}

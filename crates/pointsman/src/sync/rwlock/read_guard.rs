@@ -1,0 +1,63 @@
+//! The reader's guard that borrows its lock.
+
+use std::marker::PhantomData;
+
+use super::RwLock;
+use crate::sync::held::{Held, Shared, deref_guard};
+use crate::sync::semaphore::Permits;
+
+/// The right to read the value of an [`RwLock`], or a part of it. Dropping it unlocks.
+///
+/// Of [`RwLock::read`]. It may be held over an `.await`.
+#[must_use = "the lock is unlocked at once if this is not kept"]
+#[clippy::has_significant_drop]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    pub(super) held: Held<&'a Permits>,
+    pub(super) data: Shared<T>,
+    pub(super) _lock: PhantomData<&'a RwLock<T>>,
+}
+
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    /// Narrows the guard to a part of the value.
+    ///
+    /// This is a function, not a method, so that it does not hide one of the value's.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockReadGuard};
+    /// # futures::executor::block_on(async {
+    /// let pair = RwLock::new((1, 2));
+    /// let second = RwLockReadGuard::map(pair.read().await, |pair| &pair.1);
+    /// assert_eq!(*second, 2);
+    /// # });
+    /// ```
+    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        RwLockReadGuard {
+            data: this.data.part(f),
+            held: this.held,
+            _lock: PhantomData,
+        }
+    }
+
+    /// Narrows the guard to a part of the value, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if `f` gives `None`.
+    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match this.data.try_part(f) {
+            Some(data) => Ok(RwLockReadGuard {
+                held: this.held,
+                data,
+                _lock: PhantomData,
+            }),
+            None => Err(this),
+        }
+    }
+}
+
+deref_guard!([T: ?Sized] RwLockReadGuard<'_, T> => T);

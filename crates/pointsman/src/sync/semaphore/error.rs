@@ -1,0 +1,36 @@
+//! Why there is no permit.
+
+use std::error::Error;
+use std::fmt;
+
+/// The semaphore was [closed](super::Semaphore::close), so there will be no permit.
+#[derive(Debug)]
+pub struct AcquireError(pub(super) ());
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("semaphore closed")
+    }
+}
+
+impl Error for AcquireError {}
+
+/// Why [`Semaphore::try_acquire`](super::Semaphore::try_acquire) gave no permit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// The semaphore is [closed](super::Semaphore::close).
+    Closed,
+    /// There are not enough permits now, or others wait for them.
+    NoPermits,
+}
+
+impl fmt::Display for TryAcquireError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Closed => "semaphore closed",
+            Self::NoPermits => "no permits available",
+        })
+    }
+}
+
+impl Error for TryAcquireError {}

@@ -1,0 +1,128 @@
+//! Permits that someone has.
+
+use std::sync::Arc;
+
+use super::Semaphore;
+
+macro_rules! permit_methods {
+    ($borrow:path) => {
+        /// Keeps the permits from ever going back to the semaphore, which has fewer from here on.
+        ///
+        /// ```
+        /// # use std::sync::Arc;
+        /// # use pointsman::sync::Semaphore;
+        /// let semaphore = Arc::new(Semaphore::new(2));
+        /// semaphore.try_acquire().unwrap().forget();
+        /// assert_eq!(semaphore.available_permits(), 1);
+        /// ```
+        pub fn forget(mut self) {
+            self.permits = 0;
+        }
+
+        /// Adds the permits of `other` to these.
+        ///
+        /// # Panics
+        /// If they are of another semaphore.
+        ///
+        /// ```
+        /// # use pointsman::sync::Semaphore;
+        /// let semaphore = Semaphore::new(3);
+        /// let mut permit = semaphore.try_acquire().unwrap();
+        /// permit.merge(semaphore.try_acquire_many(2).unwrap());
+        /// assert_eq!(permit.num_permits(), 3);
+        /// ```
+        #[track_caller]
+        pub fn merge(&mut self, mut other: Self) {
+            assert!(
+                std::ptr::eq($borrow(&self.semaphore), $borrow(&other.semaphore)),
+                "merging permits from different semaphore instances"
+            );
+            self.permits = self
+                .permits
+                .checked_add(std::mem::take(&mut other.permits))
+                .expect("number of permits overflowed");
+        }
+
+        /// Takes `n` permits out of these. `None` if there are fewer.
+        ///
+        /// ```
+        /// # use pointsman::sync::Semaphore;
+        /// let semaphore = Semaphore::new(3);
+        /// let mut permit = semaphore.try_acquire_many(3).unwrap();
+        /// let two = permit.split(2).unwrap();
+        /// assert_eq!((permit.num_permits(), two.num_permits()), (1, 2));
+        /// assert!(permit.split(2).is_none());
+        /// ```
+        pub fn split(&mut self, n: usize) -> Option<Self> {
+            self.permits = self.permits.checked_sub(n)?;
+            Some(Self {
+                semaphore: self.semaphore.clone(),
+                permits: n,
+            })
+        }
+
+        /// How many permits these are.
+        pub fn num_permits(&self) -> usize {
+            self.permits
+        }
+    };
+}
+
+/// Permits of a [`Semaphore`], given back when this is dropped.
+///
+/// Of [`Semaphore::acquire`] and the other methods that borrow the semaphore.
+#[must_use]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct SemaphorePermit<'a> {
+    pub(super) semaphore: &'a Semaphore,
+    pub(super) permits: usize,
+}
+
+fn borrowed<'a>(semaphore: &&'a Semaphore) -> &'a Semaphore {
+    semaphore
+}
+
+impl SemaphorePermit<'_> {
+    permit_methods!(borrowed);
+
+    /// The semaphore that these permits are of.
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
+    }
+}
+
+impl Drop for SemaphorePermit<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.semaphore.permits.release(self.permits);
+    }
+}
+
+/// Permits of a [`Semaphore`] that keep it alive, given back when this is dropped.
+///
+/// Of [`Semaphore::acquire_owned`] and the other methods that take an `Arc`. Unlike [`SemaphorePermit`] it
+/// can move into a task.
+#[must_use]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct OwnedSemaphorePermit {
+    pub(super) semaphore: Arc<Semaphore>,
+    pub(super) permits: usize,
+}
+
+impl OwnedSemaphorePermit {
+    permit_methods!(Arc::as_ref);
+
+    /// The semaphore that these permits are of.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+}
+
+impl Drop for OwnedSemaphorePermit {
+    #[inline]
+    fn drop(&mut self) {
+        self.semaphore.permits.release(self.permits);
+    }
+}

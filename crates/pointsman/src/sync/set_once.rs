@@ -1,0 +1,251 @@
+//! A cell that is written once and can be waited for.
+//!
+//! Invariant: the value is written under the lock of those who wait, before the flag says so. Reading a
+//! written cell is one load.
+
+use std::error::Error;
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use super::Notify;
+use crate::loom::cell::UnsafeCell;
+use crate::loom::sync::atomic::AtomicBool;
+use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// A cell that is written once, and whose value can be waited for.
+///
+/// Unlike [`OnceCell`](super::OnceCell) it does not make the value: who waits is given what another sets.
+///
+/// ```
+/// use pointsman::sync::SetOnce;
+///
+/// static ANSWER: SetOnce<u32> = SetOnce::const_new();
+///
+/// # futures::executor::block_on(async {
+/// std::thread::spawn(|| ANSWER.set(42).unwrap());
+/// assert_eq!(*ANSWER.wait().await, 42);
+/// # });
+/// ```
+pub struct SetOnce<T> {
+    is_set: AtomicBool,
+    value: UnsafeCell<MaybeUninit<T>>,
+    set: Notify,
+}
+
+// SAFETY: as it is written through a shared reference the value moves between threads, and then it is shared.
+unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
+// SAFETY: the value goes with the cell.
+unsafe impl<T: Send> Send for SetOnce<T> {}
+
+impl<T> SetOnce<T> {
+    /// An empty cell.
+    pub fn new() -> Self {
+        Self {
+            is_set: AtomicBool::new(false),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+            set: Notify::new(),
+        }
+    }
+
+    /// As [`new`](Self::new), for a `static`.
+    #[cfg(not(loom))]
+    pub const fn const_new() -> Self {
+        Self {
+            is_set: AtomicBool::new(false),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+            set: Notify::const_new(),
+        }
+    }
+
+    /// A cell with this value, or an empty one.
+    pub fn new_with(value: Option<T>) -> Self {
+        value.map_or_else(Self::new, Self::from)
+    }
+
+    /// A cell with this value, for a `static`.
+    #[cfg(not(loom))]
+    pub const fn const_new_with(value: T) -> Self {
+        Self {
+            is_set: AtomicBool::new(true),
+            value: UnsafeCell::new(MaybeUninit::new(value)),
+            set: Notify::const_new(),
+        }
+    }
+
+    /// Whether the cell has a value.
+    #[inline]
+    pub fn initialized(&self) -> bool {
+        // ORDERING: pairs with the Release of `set`: who sees the flag sees the value.
+        self.is_set.load(Acquire)
+    }
+
+    /// The value, if there is one.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        self.initialized()
+            // SAFETY: it was written, and is not written again while it is borrowed.
+            .then(|| {
+                self.value
+                    .with(|value| unsafe { (*value).assume_init_ref() })
+            })
+    }
+
+    /// Sets the value and wakes all who wait for it.
+    ///
+    /// # Errors
+    /// Gives the value back if there is one.
+    ///
+    /// ```
+    /// # use pointsman::sync::{SetOnce, SetOnceError};
+    /// let cell = SetOnce::new();
+    /// assert_eq!(cell.set(1), Ok(()));
+    /// assert_eq!(cell.set(2), Err(SetOnceError(2)));
+    /// assert_eq!(cell.get(), Some(&1));
+    /// ```
+    pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
+        if self.initialized() {
+            return Err(SetOnceError(value));
+        }
+        let mut value = Some(value);
+        self.set.notify_waiters_if(|| {
+            if self.is_set.load(Relaxed) {
+                return false;
+            }
+            if let Some(value) = value.take() {
+                // SAFETY: it was not written, and who has the lock is alone in writing.
+                self.value.with_mut(|place| unsafe {
+                    (*place).write(value);
+                });
+            }
+            // ORDERING: pairs with the Acquire of `initialized`.
+            self.is_set.store(true, Release);
+            true
+        });
+        match value {
+            None => Ok(()),
+            Some(value) => Err(SetOnceError(value)),
+        }
+    }
+
+    /// The value, without the cell.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.take()
+    }
+
+    /// Waits until there is a value.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost if the future is dropped.
+    pub async fn wait(&self) -> &T {
+        loop {
+            let set = self.set.notified();
+            if let Some(value) = self.get() {
+                return value;
+            }
+            set.await;
+        }
+    }
+
+    fn take(&mut self) -> Option<T> {
+        if !self.is_set.load(Relaxed) {
+            return None;
+        }
+        self.is_set.store(false, Relaxed);
+        // SAFETY: it was written, and what is read is not used again.
+        Some(
+            self.value
+                .with_mut(|value| unsafe { (*value).assume_init_read() }),
+        )
+    }
+}
+
+impl<T> Drop for SetOnce<T> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+impl<T> Default for SetOnce<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SetOnce")
+            .field("value", &self.get())
+            .finish()
+    }
+}
+
+impl<T: Clone> Clone for SetOnce<T> {
+    fn clone(&self) -> Self {
+        Self::new_with(self.get().cloned())
+    }
+}
+
+impl<T: PartialEq> PartialEq for SetOnce<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for SetOnce<T> {}
+
+impl<T> From<T> for SetOnce<T> {
+    fn from(value: T) -> Self {
+        Self {
+            is_set: AtomicBool::new(true),
+            value: UnsafeCell::new(MaybeUninit::new(value)),
+            set: Notify::new(),
+        }
+    }
+}
+
+/// The [`SetOnce`] had a value. Gives back the other that was to be set.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SetOnceError<T>(pub T);
+
+impl<T> fmt::Display for SetOnceError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SetOnceError")
+    }
+}
+
+impl<T: fmt::Debug> Error for SetOnceError<T> {}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::future::block_on;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_is_given_the_value() {
+        loom::model(|| {
+            let cell = Arc::new(SetOnce::new());
+            let other = cell.clone();
+            let thread = thread::spawn(move || other.set(1).unwrap());
+            assert_eq!(*block_on(cell.wait()), 1);
+            thread.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn one_sets_and_the_other_finds_its_value() {
+        loom::model(|| {
+            let cell = Arc::new(SetOnce::new());
+            let other = cell.clone();
+            let thread = thread::spawn(move || other.set(1).is_ok());
+            let here = cell.set(2).is_ok();
+            if !here {
+                assert_eq!(cell.get(), Some(&1));
+            }
+            assert_ne!(thread.join().unwrap(), here);
+        });
+    }
+}

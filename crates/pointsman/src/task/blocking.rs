@@ -1,0 +1,111 @@
+//! Work that blocks its thread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use super::raw::RawTask;
+use super::{JoinHandle, coop};
+use crate::runtime::Handle;
+use crate::runtime::context::{self, Work};
+
+/// A function as a task: it runs when it is polled, to its end.
+struct Job<F>(Option<F>);
+
+impl<F> Unpin for Job<F> {}
+
+impl<F: FnOnce() -> R, R> Future for Job<F> {
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<R> {
+        let function = self.0.take().expect("a job runs once");
+        // It has its thread for itself.
+        Poll::Ready(coop::without_budget(function))
+    }
+}
+
+/// Runs a function that blocks in a thread for such work, and gives its result.
+///
+/// Threads are started when there is more to do than there are, up to
+/// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); what comes then waits. A function
+/// that has begun cannot be ended: [`abort`](JoinHandle::abort) ends only one that has not. The end of the
+/// runtime waits for those that have begun.
+///
+/// ```
+/// # #[pointsman::main] async fn main() {
+/// let text = pointsman::task::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+/// assert!(text.await.unwrap().unwrap().contains("pointsman"));
+/// # }
+/// ```
+///
+/// # Panics
+/// Outside of a runtime, and if no thread at all can be started.
+#[track_caller]
+pub fn spawn_blocking<F, R>(function: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    match Handle::try_current() {
+        Ok(handle) => spawn_blocking_on(&handle, function),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+pub(crate) fn spawn_blocking_on<F, R>(handle: &Handle, function: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let shared = handle.shared();
+    let job = Job(Some(function));
+    // SAFETY: the home is this thread's while the task is made.
+    let (task, is_over) = shared.make(|home| unsafe {
+        let id = home.as_ref().next_id();
+        RawTask::new(home, job, id)
+    });
+    // SAFETY: the third reference of a new task.
+    let joined = unsafe { JoinHandle::new(task) };
+    if is_over {
+        task.shut_down();
+        // SAFETY: the entry of a new task.
+        unsafe { task.drop_entry(false) };
+    } else {
+        handle.submit(task);
+    }
+    joined
+}
+
+/// Runs a function that blocks in this thread, and lets another do the thread's work meanwhile.
+///
+/// Unlike with [`spawn_blocking`] the function may borrow. What else is awaited in the same task waits. The
+/// function may use [`Handle::block_on`](crate::runtime::Handle::block_on).
+///
+/// ```
+/// # #[pointsman::main] async fn main() {
+/// let mut text = String::from("Cargo");
+/// pointsman::task::block_in_place(|| text += &std::fs::read_to_string("Cargo.toml").unwrap());
+/// assert!(text.starts_with("Cargo["));
+/// # }
+/// ```
+///
+/// # Panics
+/// In a runtime of the current thread, where nobody else could do its work.
+#[track_caller]
+pub fn block_in_place<F, R>(function: F) -> R
+where
+    F: FnOnce() -> R,
+{
+    match context::work() {
+        Work::None => function(),
+        Work::Runs => panic!("can call blocking only when running on the multi-threaded runtime"),
+        Work::RunsAndMayBlock => {
+            let run = || context::with_work(Work::None, || coop::without_budget(function));
+            match Handle::try_current() {
+                Ok(handle) => handle.step_aside(run),
+                Err(_) => run(),
+            }
+        }
+    }
+}

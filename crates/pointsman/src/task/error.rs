@@ -1,0 +1,124 @@
+//! Why a task has no result.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+
+use super::Id;
+use super::raw::Payload;
+
+/// A task was aborted or has panicked.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let error = pointsman::spawn(async { panic!("out of luck") }).await.unwrap_err();
+/// assert!(error.is_panic());
+/// let reason = error.into_panic();
+/// assert_eq!(reason.downcast_ref::<&str>(), Some(&"out of luck"));
+/// # }
+/// ```
+pub struct JoinError {
+    id: Id,
+    reason: Reason,
+}
+
+enum Reason {
+    Cancelled,
+    Panic(SyncPayload),
+}
+
+/// What was thrown, which nobody can get at through a shared reference.
+struct SyncPayload(Payload);
+
+// SAFETY: a shared reference gives only its text if it is one of the standard types that are Sync.
+unsafe impl Sync for SyncPayload {}
+
+impl SyncPayload {
+    fn text(&self) -> Option<&str> {
+        let thrown = &*self.0;
+        thrown
+            .downcast_ref::<&'static str>()
+            .copied()
+            .or_else(|| thrown.downcast_ref::<String>().map(String::as_str))
+    }
+}
+
+impl JoinError {
+    pub(super) fn cancelled(id: Id) -> Self {
+        let reason = Reason::Cancelled;
+        Self { id, reason }
+    }
+
+    pub(super) fn panic(id: Id, payload: Payload) -> Self {
+        let reason = Reason::Panic(SyncPayload(payload));
+        Self { id, reason }
+    }
+
+    /// Whether the task was aborted, or ended with its runtime.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.reason, Reason::Cancelled)
+    }
+
+    /// Whether the task has panicked.
+    pub fn is_panic(&self) -> bool {
+        matches!(self.reason, Reason::Panic(_))
+    }
+
+    /// What the task has thrown, as for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    /// If it has not panicked.
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        self.try_into_panic()
+            .expect("`JoinError` reason is not a panic.")
+    }
+
+    /// What the task has thrown, or this error again if it has not panicked.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
+        match self.reason {
+            Reason::Panic(payload) => Ok(payload.0),
+            Reason::Cancelled => Err(self),
+        }
+    }
+
+    /// The number of the task.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Reason::Cancelled => write!(f, "task {} was cancelled", self.id),
+            Reason::Panic(payload) => match payload.text() {
+                Some(text) => write!(f, "task {} panicked with message {text:?}", self.id),
+                None => write!(f, "task {} panicked", self.id),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Reason::Cancelled => write!(f, "JoinError::Cancelled({:?})", self.id),
+            Reason::Panic(payload) => match payload.text() {
+                Some(text) => write!(f, "JoinError::Panic({:?}, {text:?}, ...)", self.id),
+                None => write!(f, "JoinError::Panic({:?}, ...)", self.id),
+            },
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        io::Error::other(match error.reason {
+            Reason::Cancelled => "task was cancelled",
+            Reason::Panic(_) => "task panicked",
+        })
+    }
+}

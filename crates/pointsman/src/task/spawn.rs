@@ -1,0 +1,61 @@
+//! Starts tasks.
+
+use std::future::Future;
+
+use super::JoinHandle;
+use super::raw::RawTask;
+use crate::runtime::{Handle, TryCurrentError, context};
+
+/// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
+///
+/// The task begins when the runtime has time for it, and ends with the runtime at the latest, at an await.
+///
+/// ```
+/// # #[pointsman::main] async fn main() {
+/// let doubles: Vec<_> = (0..3).map(|n| pointsman::spawn(async move { 2 * n })).collect();
+/// for (n, double) in doubles.into_iter().enumerate() {
+///     assert_eq!(double.await.unwrap(), 2 * n);
+/// }
+/// # }
+/// ```
+///
+/// # Panics
+/// Outside of a runtime.
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let mut future = Some(future);
+    let spawned =
+        context::with_current(|handle| future.take().map(|future| spawn_on(handle, future)));
+    match spawned.flatten() {
+        Some(handle) => handle,
+        None => panic!("{}", TryCurrentError::now()),
+    }
+}
+
+pub(crate) fn spawn_on<F>(handle: &Handle, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let shared = handle.shared();
+    // SAFETY: the home is this thread's while the task is made.
+    let (task, is_over) = shared.make(|home| unsafe {
+        let id = home.as_ref().next_id();
+        RawTask::new(home, future, id)
+    });
+    shared.count_spawned();
+    if is_over {
+        task.shut_down();
+        // SAFETY: the entry of a new task.
+        unsafe { task.drop_entry(false) };
+    } else {
+        // SAFETY: as above.
+        unsafe { task.schedule() };
+    }
+    // SAFETY: the third reference of a new task.
+    unsafe { JoinHandle::new(task) }
+}

@@ -1,0 +1,26 @@
+//! Lets others run.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Returns to the runtime once, so that other tasks can run. The task goes behind those that are ready now.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let other = pointsman::spawn(async { "ran" });
+/// pointsman::task::yield_now().await;
+/// assert!(other.is_finished());
+/// # }
+/// ```
+pub async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

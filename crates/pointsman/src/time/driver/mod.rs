@@ -1,0 +1,322 @@
+//! The timers of one runtime, and the clock that they go by.
+//!
+//! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
+//! tick, the clock is rounded down, so that no timer fires early.
+//!
+//! Invariant: `next` is the wheel's next tick whenever the lock is free. Nothing that is not the driver's
+//! own runs under the lock: wakers are cloned before it is taken, and woken and dropped after.
+//!
+//! Cost: one lock to register, to cancel, and for each batch that fires; none if nothing is due.
+
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::Waker;
+use std::time::Duration;
+
+use crate::loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::loom::sync::{Mutex, MutexGuard};
+
+use super::Instant;
+use super::clock::{self, Clock};
+
+mod batch;
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod timer;
+mod wheel;
+
+use batch::Batch;
+use timer::End;
+pub(crate) use timer::{State, Timer};
+use wheel::{LAST_TICK, Wheel};
+
+/// There is no timer.
+const NEVER: u64 = u64::MAX;
+
+const NANOSECONDS_PER_TICK: u32 = 1_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Driver {
+    clock: Clock,
+    start: Instant,
+    /// When there is something to do, or [`NEVER`]. Written under the lock.
+    next: AtomicU64,
+    /// Written under the lock. No timer is put into the wheel after that.
+    is_closed: AtomicBool,
+    wheel: Mutex<Wheel>,
+}
+
+impl Driver {
+    /// For a runtime of one thread, whose clock can be paused.
+    pub(crate) fn new(start_paused: bool) -> Self {
+        Self::with_clock(Clock::pausable(start_paused))
+    }
+
+    /// For a runtime of several threads, whose clock cannot be paused.
+    pub(crate) fn unpausable() -> Self {
+        Self::with_clock(Clock::real())
+    }
+
+    fn with_clock(clock: Clock) -> Self {
+        Self {
+            start: clock.now(),
+            clock,
+            next: AtomicU64::new(NEVER),
+            is_closed: AtomicBool::new(false),
+            wheel: Mutex::new(Wheel::new()),
+        }
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The first tick that is not before the deadline.
+    fn tick_of(&self, deadline: Instant) -> u64 {
+        ticks(deadline - self.start, NANOSECONDS_PER_TICK - 1)
+    }
+
+    fn last_tick_at(&self, instant: Instant) -> u64 {
+        ticks(instant - self.start, 0)
+    }
+
+    /// The last tick that is not after the clock's time.
+    fn now(&self) -> u64 {
+        self.last_tick_at(self.clock.now())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Wheel> {
+        self.wheel.lock().unwrap()
+    }
+
+    /// To be called before the lock is given back if timers came or went.
+    fn update_next(&self, wheel: &Wheel) -> u64 {
+        let next = wheel.next().unwrap_or(NEVER);
+        self.next.store(next, Ordering::Relaxed);
+        next
+    }
+
+    /// How long it is, in real time, until a timer may be due. `None` if there is none, or if the clock is
+    /// paused.
+    pub(crate) fn until_next(&self) -> Option<Duration> {
+        // The one that waits looks again after each timer that is earlier.
+        let next = self.next.load(Ordering::Relaxed);
+        if next == NEVER || self.clock.is_paused() {
+            return None;
+        }
+        Some((self.start + Duration::from_millis(next)) - self.clock.now())
+    }
+
+    /// Whether [`fire`](Self::fire) would find something to do. Reads the clock only if there is a timer.
+    #[inline]
+    pub(crate) fn next_is_due(&self) -> bool {
+        let next = self.next.load(Ordering::Relaxed);
+        next != NEVER && next <= self.now()
+    }
+
+    /// Fires all timers that are due. Several threads may do so at once.
+    pub(crate) fn fire(&self) {
+        let next = self.next.load(Ordering::Relaxed);
+        if next == NEVER {
+            return;
+        }
+        let now = self.now();
+        if next <= now {
+            self.fire_until(now);
+        }
+    }
+
+    fn fire_until(&self, tick: u64) {
+        let mut batch = Batch::new();
+        loop {
+            let mut wheel = self.lock();
+            while batch.has_room() {
+                let Some(timer) = wheel.pop(tick) else { break };
+                // SAFETY: a timer in the wheel is live. It is out of it now, under the lock, and is left
+                // alone if it has ended.
+                match unsafe { timer.as_ref().end_if_due(wheel.now()) } {
+                    Ok(waker) => batch.push(waker),
+                    // SAFETY: it lives, as it has not ended, and its tick is later than now.
+                    Err(later) => {
+                        unsafe { wheel.insert(timer, later) };
+                    }
+                }
+            }
+            self.update_next(&wheel);
+            drop(wheel);
+            if batch.has_room() {
+                break batch.wake();
+            }
+            batch.wake();
+        }
+    }
+
+    /// If the clock is paused, moves it to the next timer, if there is any, and fires what is due then. For
+    /// a runtime that has nothing to do. Whether there was one: what it has woken is to be run, or else
+    /// this is to be called again.
+    pub(crate) fn auto_advance(&self) -> bool {
+        if !self.clock.is_paused() {
+            return false;
+        }
+        let next = self.next.load(Ordering::Relaxed);
+        if next == NEVER {
+            return false;
+        }
+        let step = Duration::from_millis(next.saturating_sub(self.now()));
+        // It fails only if another thread has started the clock meanwhile.
+        if self.clock.advance(step).is_err() {
+            return false;
+        }
+        self.fire();
+        true
+    }
+
+    /// Wakes all that wait. Whoever is polled after that sees [`State::Closed`].
+    pub(crate) fn shutdown(&self) {
+        let mut batch = Batch::new();
+        loop {
+            let mut wheel = self.lock();
+            self.is_closed.store(true, Ordering::Relaxed);
+            while batch.has_room() {
+                let Some(timer) = wheel.pop_any() else { break };
+                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left
+                // alone from here on.
+                batch.push(unsafe { timer.as_ref().close() });
+            }
+            self.update_next(&wheel);
+            drop(wheel);
+            if batch.has_room() {
+                break batch.wake();
+            }
+            batch.wake();
+        }
+    }
+
+    /// Lets an idle timer wait for a deadline. True if it is the next of all now: then who waits for the
+    /// next timer is to be told. It has ended at once if the deadline has come or the driver has shut
+    /// down. `real_now` is the operating system's time if the caller has just read it.
+    pub(crate) fn register(
+        &self,
+        timer: Pin<&Timer>,
+        deadline: Instant,
+        real_now: Option<Instant>,
+        waker: &Waker,
+    ) -> bool {
+        let now = match real_now {
+            Some(now) if clock::all_are_real() => self.last_tick_at(now),
+            _ => self.now(),
+        };
+        self.register_tick(timer, self.tick_of(deadline), now, waker.clone())
+    }
+
+    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> bool {
+        let mut wheel = self.lock();
+        if self.is_closed.load(Ordering::Relaxed) {
+            timer.end_at_once(End::Closed);
+        } else if tick <= now.max(wheel.now()) {
+            timer.end_at_once(End::Fired);
+        } else {
+            let next = self.next.load(Ordering::Relaxed);
+            if now < next {
+                // Otherwise it would move down from level to level for the time that nobody counted.
+                wheel.skip_to(now);
+            }
+            // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick
+            // is later than the wheel's.
+            unsafe {
+                timer.begin(tick, waker);
+                wheel.insert(NonNull::from(timer.get_ref()), tick);
+            }
+            return self.update_next(&wheel) < next;
+        }
+        drop(wheel);
+        drop(waker);
+        false
+    }
+
+    /// Moves a waiting timer to another deadline, and keeps its waker. True if it is the next of all now.
+    /// It is fired, and its task woken, if that deadline has come. One that has ended meanwhile becomes
+    /// idle: whoever ended it wakes the task.
+    pub(crate) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> bool {
+        let tick = self.tick_of(deadline);
+        if timer.put_off(tick) {
+            return false;
+        }
+        self.move_to_tick(timer, tick, self.now())
+    }
+
+    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> bool {
+        let mut wheel = self.lock();
+        if timer.state() != State::Waiting {
+            timer.rewind();
+            return false;
+        }
+        let next = self.next.load(Ordering::Relaxed);
+        // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
+        let waker = unsafe {
+            wheel.remove(NonNull::from(timer.get_ref()));
+            timer.give_up()
+        };
+        if tick <= now.max(wheel.now()) {
+            timer.end_at_once(End::Fired);
+            self.update_next(&wheel);
+            drop(wheel);
+            waker.wake();
+            return false;
+        }
+        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than
+        // the wheel's.
+        unsafe {
+            timer.begin(tick, waker);
+            wheel.insert(NonNull::from(timer.get_ref()), tick);
+        }
+        self.update_next(&wheel) < next
+    }
+
+    /// Changes whom a waiting timer wakes. Does nothing if it has ended meanwhile.
+    pub(crate) fn replace_waker(&self, timer: Pin<&Timer>, waker: &Waker) {
+        let waker = waker.clone();
+        let wheel = self.lock();
+        let unused = if timer.state() == State::Waiting {
+            // SAFETY: it waits, the lock is held, and the caller is its owner.
+            unsafe { timer.replace_waker(waker) }
+        } else {
+            waker
+        };
+        drop(wheel);
+        drop(unused);
+    }
+
+    /// Takes a timer out of the wheel if it is still in it.
+    pub(crate) fn cancel(&self, timer: Pin<&Timer>) {
+        let mut wheel = self.lock();
+        if timer.state() != State::Waiting {
+            return;
+        }
+        // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
+        let waker = unsafe {
+            wheel.remove(NonNull::from(timer.get_ref()));
+            timer.give_up()
+        };
+        self.update_next(&wheel);
+        drop(wheel);
+        drop(waker);
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+/// Whole ticks of a duration after `more` nanoseconds were added.
+fn ticks(duration: Duration, more: u32) -> u64 {
+    duration
+        .as_secs()
+        .saturating_mul(1_000)
+        .saturating_add(((duration.subsec_nanos() + more) / NANOSECONDS_PER_TICK).into())
+        .min(LAST_TICK)
+}

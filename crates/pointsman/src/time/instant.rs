@@ -1,0 +1,166 @@
+//! Points in time, as the runtime's clock shows them.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::time::Duration;
+
+use super::clock;
+
+/// A point in time. Never goes backwards.
+///
+/// It is `std`'s [`Instant`](std::time::Instant), and turns into it and back at no cost, but
+/// [`now`](Self::now) asks the clock of the current runtime, which tests can [`pause`](super::pause()).
+///
+/// ```
+/// use pointsman::time::{Duration, Instant};
+///
+/// let start = Instant::now();
+/// let end = start + Duration::from_millis(20);
+/// assert_eq!(end - start, Duration::from_millis(20));
+/// assert_eq!(start - end, Duration::ZERO);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(std::time::Instant);
+
+impl Instant {
+    /// What the clock shows now: that of the current runtime if it was ever paused, otherwise the
+    /// operating system's monotonic clock.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, sleep};
+    ///
+    /// let start = Instant::now();
+    /// sleep(Duration::from_secs(3600)).await;
+    /// assert_eq!(start.elapsed(), Duration::from_secs(3600));
+    /// # }
+    /// ```
+    #[inline]
+    pub fn now() -> Self {
+        clock::now()
+    }
+
+    /// The point in time that `std` means.
+    #[inline]
+    pub fn from_std(std: std::time::Instant) -> Self {
+        Self(std)
+    }
+
+    /// The same point in time as `std` writes it.
+    #[inline]
+    pub fn into_std(self) -> std::time::Instant {
+        self.0
+    }
+
+    /// The time from `earlier` to this; nothing if `earlier` is later.
+    pub fn duration_since(&self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// The time from `earlier` to this; `None` if `earlier` is later.
+    ///
+    /// ```
+    /// use pointsman::time::{Duration, Instant};
+    ///
+    /// let start = Instant::now();
+    /// let end = start + Duration::from_secs(1);
+    /// assert_eq!(end.checked_duration_since(start), Some(Duration::from_secs(1)));
+    /// assert_eq!(start.checked_duration_since(end), None);
+    /// ```
+    pub fn checked_duration_since(&self, earlier: Self) -> Option<Duration> {
+        self.0.checked_duration_since(earlier.0)
+    }
+
+    /// The time from `earlier` to this; nothing if `earlier` is later.
+    pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// The time since then; nothing if it lies ahead.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, advance};
+    ///
+    /// let start = Instant::now();
+    /// advance(Duration::from_secs(2)).await;
+    /// assert_eq!(start.elapsed(), Duration::from_secs(2));
+    /// # }
+    /// ```
+    pub fn elapsed(&self) -> Duration {
+        Self::now().saturating_duration_since(*self)
+    }
+
+    /// This much later; `None` if it cannot be represented.
+    ///
+    /// ```
+    /// use pointsman::time::{Duration, Instant};
+    ///
+    /// assert_eq!(Instant::now().checked_add(Duration::MAX), None);
+    /// ```
+    pub fn checked_add(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_add(duration).map(Self)
+    }
+
+    /// This much earlier; `None` if it cannot be represented.
+    pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_sub(duration).map(Self)
+    }
+}
+
+impl From<std::time::Instant> for Instant {
+    fn from(std: std::time::Instant) -> Self {
+        Self(std)
+    }
+}
+
+impl From<Instant> for std::time::Instant {
+    fn from(instant: Instant) -> Self {
+        instant.0
+    }
+}
+
+/// Panics if the sum cannot be represented.
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0 + duration)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        self.0 += duration;
+    }
+}
+
+/// Nothing if the other is later.
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+}
+
+/// Panics if the difference cannot be represented.
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        Self(self.0 - duration)
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, duration: Duration) {
+        self.0 -= duration;
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}

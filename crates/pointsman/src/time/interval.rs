@@ -1,0 +1,219 @@
+//! Ticks at regular times.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use super::deadline::FAR;
+use super::{Instant, Sleep, sleep_until};
+
+/// A tick that comes this much late counts as missed.
+const TOLERANCE: Duration = Duration::from_millis(5);
+
+/// Ticks at once, then once every `period`.
+///
+/// # Panics
+/// If the period is zero, outside of a runtime, and in one without time.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// use pointsman::time::{Duration, Instant, interval};
+///
+/// let start = Instant::now();
+/// let mut interval = interval(Duration::from_secs(10));
+/// interval.tick().await;
+/// interval.tick().await;
+/// interval.tick().await;
+/// assert_eq!(start.elapsed(), Duration::from_secs(20));
+/// # }
+/// ```
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    check(period);
+    interval_at(Instant::now(), period)
+}
+
+/// Ticks at `start`, then once every `period`.
+///
+/// # Panics
+/// If the period is zero, outside of a runtime, and in one without time.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// use pointsman::time::{Duration, Instant, interval_at};
+///
+/// let start = Instant::now() + Duration::from_secs(1);
+/// let mut interval = interval_at(start, Duration::from_secs(10));
+/// assert_eq!(interval.tick().await, start);
+/// assert_eq!(interval.tick().await, start + Duration::from_secs(10));
+/// # }
+/// ```
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    check(period);
+    Interval {
+        delay: Box::pin(sleep_until(start)),
+        period: period.min(FAR),
+        missed_tick_behavior: MissedTickBehavior::default(),
+    }
+}
+
+#[track_caller]
+fn check(period: Duration) {
+    assert!(!period.is_zero(), "`period` must be non-zero.");
+}
+
+/// What an [`Interval`] does when a tick was not asked for in time: more than five milliseconds after it
+/// was due.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// use pointsman::time::{Duration, Instant, MissedTickBehavior, advance, interval};
+///
+/// let start = Instant::now();
+/// let mut interval = interval(Duration::from_secs(10));
+/// interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+/// interval.tick().await;
+/// advance(Duration::from_secs(25)).await;
+/// assert_eq!(interval.tick().await - start, Duration::from_secs(10));
+/// assert_eq!(interval.tick().await - start, Duration::from_secs(30));
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MissedTickBehavior {
+    /// All missed ticks come at once, until it has caught up. The number of ticks is right.
+    #[default]
+    Burst,
+    /// The next tick comes one period after the late one. No two are closer than a period.
+    Delay,
+    /// Missed ticks are left out. All are a multiple of the period from the first.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    /// When the next tick is due after one that was due at `due` and is taken `now`.
+    fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
+        match self {
+            Self::Burst => due + period,
+            Self::Delay => now + period,
+            Self::Skip => {
+                let since = (now - due).as_nanos() % period.as_nanos();
+                // Less than the period, which has fewer than 2^64 nanoseconds.
+                now + (period - Duration::from_nanos(since as u64))
+            }
+        }
+    }
+}
+
+/// Made by [`interval`] and [`interval_at`].
+pub struct Interval {
+    /// In a box, so that the interval can be moved.
+    delay: Pin<Box<Sleep>>,
+    period: Duration,
+    missed_tick_behavior: MissedTickBehavior,
+}
+
+impl Interval {
+    /// Waits for the next tick, and gives the time at which it was due.
+    ///
+    /// # Cancel safety
+    /// A tick is taken only when this is ready: if it is dropped before, no tick is lost.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, interval};
+    ///
+    /// let start = Instant::now();
+    /// let mut interval = interval(Duration::from_millis(10));
+    /// assert_eq!(interval.tick().await, start);
+    /// assert_eq!(interval.tick().await, start + Duration::from_millis(10));
+    /// # }
+    /// ```
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// Asks for the next tick. If it is pending, the task is woken when the tick is due; if it is ready,
+    /// nobody is woken for the one after until that is asked for too.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        ready!(self.delay.as_mut().poll(cx));
+        let due = self.delay.deadline();
+        let now = Instant::now();
+        let next = if now > due + TOLERANCE {
+            self.missed_tick_behavior.next(due, now, self.period)
+        } else {
+            due + self.period
+        };
+        self.delay.as_mut().reset(next);
+        Poll::Ready(due)
+    }
+
+    /// Lets the next tick come one period from now.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, advance, interval};
+    ///
+    /// let start = Instant::now();
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// interval.tick().await;
+    /// advance(Duration::from_secs(4)).await;
+    /// interval.reset();
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(14));
+    /// # }
+    /// ```
+    pub fn reset(&mut self) {
+        self.reset_at(Instant::now() + self.period);
+    }
+
+    /// Lets the next tick come now, and the others every period after it.
+    pub fn reset_immediately(&mut self) {
+        self.reset_at(Instant::now());
+    }
+
+    /// Lets the next tick come after so much time, and the others every period after it.
+    pub fn reset_after(&mut self, after: Duration) {
+        self.reset_at(Instant::now() + after.min(FAR));
+    }
+
+    /// Lets the next tick come at `deadline`, and the others every period after it.
+    pub fn reset_at(&mut self, deadline: Instant) {
+        self.delay.as_mut().reset(deadline);
+    }
+
+    /// What it does about missed ticks.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.missed_tick_behavior
+    }
+
+    /// Changes what it does about missed ticks.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.missed_tick_behavior = behavior;
+    }
+
+    /// The time from one tick to the next.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, interval};
+    ///
+    /// assert_eq!(interval(Duration::from_secs(3)).period(), Duration::from_secs(3));
+    /// # }
+    /// ```
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}
+
+impl fmt::Debug for Interval {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Interval")
+            .field("next", &self.delay.deadline())
+            .field("period", &self.period)
+            .field("missed_tick_behavior", &self.missed_tick_behavior)
+            .finish()
+    }
+}

@@ -1,0 +1,258 @@
+//! Waiting until a point in time.
+//!
+//! Invariant: a sleep is in its runtime's wheel only between a poll that was pending and its end, its
+//! reset or its drop.
+//!
+//! Cost: a sleep that is never polled has taken one reading of the processor's counter, and has touched
+//! nothing that threads share.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use crate::loom::thread;
+use crate::runtime::context;
+use crate::task::coop;
+
+use super::Instant;
+use super::deadline::{Deadline, FAR};
+use super::driver::{Driver, State, Timer};
+
+const NO_RUNTIME: &str =
+    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. \
+                       Call `enable_time` on the runtime builder to enable timers.";
+const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+
+/// Waits for `duration`, counted from this call.
+///
+/// Time is kept in milliseconds: a sleep ends at the first whole millisecond of its runtime's clock that
+/// is not before its deadline, and never before. More than about thirty years are taken for thirty years.
+///
+/// # Panics
+/// Outside of a runtime, and in one without time.
+///
+/// # Cancel safety
+/// Dropping it ends the wait, without further effect.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::time::{Duration, Instant, sleep};
+///
+/// let start = Instant::now();
+/// sleep(Duration::from_millis(5)).await;
+/// assert!(start.elapsed() >= Duration::from_millis(5));
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = Deadline::after(duration.min(FAR)).expect("thirty years can be represented");
+    Sleep::new(deadline)
+}
+
+/// Waits until `deadline`. See [`sleep`].
+///
+/// # Panics
+/// Outside of a runtime, and in one without time.
+///
+/// # Cancel safety
+/// Dropping it ends the wait, without further effect.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::time::{Duration, Instant, sleep_until};
+///
+/// let deadline = Instant::now() + Duration::from_millis(5);
+/// sleep_until(deadline).await;
+/// assert!(Instant::now() >= deadline);
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(Deadline::at(deadline))
+}
+
+pin_project! {
+    /// Future of [`sleep`] and [`sleep_until`].
+    ///
+    /// To poll it by reference, as `select!` in a loop does, pin it first. It can be polled again after
+    /// its end and is ready then, until it is [`reset`](Self::reset).
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, sleep};
+    /// use std::pin::pin;
+    ///
+    /// let mut sleep = pin!(sleep(Duration::from_millis(1)));
+    /// assert!(!sleep.is_elapsed());
+    /// sleep.as_mut().await;
+    /// assert!(sleep.is_elapsed());
+    /// # }
+    /// ```
+    #[must_use = "futures do nothing unless they are awaited"]
+    pub struct Sleep {
+        deadline: Deadline,
+        // Its number alone: a reference would be counted for each sleep.
+        runtime: u64,
+        #[pin]
+        timer: Timer,
+    }
+
+    impl PinnedDrop for Sleep {
+        fn drop(this: Pin<&mut Self>) {
+            if this.timer.state() == State::Waiting {
+                this.cancel();
+            }
+        }
+    }
+}
+
+impl Sleep {
+    #[inline]
+    #[track_caller]
+    pub(super) fn new(deadline: Deadline) -> Self {
+        let runtime = match context::runtime_id() {
+            Some(runtime) if context::time_enabled() => runtime,
+            Some(_) => panic!("{NO_TIME}"),
+            None => panic!("{NO_RUNTIME}"),
+        };
+        Self {
+            deadline,
+            runtime,
+            timer: Timer::new(),
+        }
+    }
+
+    /// When the wait ends or has ended.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, Instant, sleep_until};
+    ///
+    /// let deadline = Instant::now() + Duration::from_secs(1);
+    /// assert_eq!(sleep_until(deadline).deadline(), deadline);
+    /// # }
+    /// ```
+    pub fn deadline(&self) -> Instant {
+        self.deadline.get()
+    }
+
+    /// Whether the wait has ended. False before the first poll, and before the first poll after a
+    /// [`reset`](Self::reset).
+    pub fn is_elapsed(&self) -> bool {
+        matches!(self.timer.state(), State::Fired | State::Closed)
+    }
+
+    /// Changes when the wait ends, whether it has ended already or not.
+    ///
+    /// A task that waits for it goes on waiting, until the new deadline: it need not poll again. To put a
+    /// waiting sleep off takes no lock, so that this suits a timeout that every event starts anew.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, sleep};
+    /// use std::pin::pin;
+    ///
+    /// let start = Instant::now();
+    /// let mut sleep = pin!(sleep(Duration::from_secs(1)));
+    /// sleep.as_mut().reset(start + Duration::from_secs(5));
+    /// sleep.await;
+    /// assert_eq!(start.elapsed(), Duration::from_secs(5));
+    /// # }
+    /// ```
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = Deadline::at(deadline);
+        let timer = this.timer.into_ref();
+        match timer.state() {
+            State::Idle => {}
+            State::Fired | State::Closed => timer.rewind(),
+            State::Waiting => {
+                with_driver(*this.runtime, |driver| driver.move_to(timer, deadline));
+            }
+        }
+    }
+
+    fn register(self: Pin<&Self>, waker: &Waker) {
+        let this = self.project_ref();
+        let (deadline, real_now) = this.deadline.resolve();
+        let runtime = with_driver(*this.runtime, |driver| {
+            driver.register(this.timer, deadline, real_now, waker)
+        });
+        if runtime.is_none() {
+            panic!("{SHUT_DOWN}");
+        }
+    }
+
+    /// Takes the timer out of the wheel.
+    #[cold]
+    fn cancel(self: Pin<&mut Self>) {
+        let this = self.as_ref().project_ref();
+        let runtime = with_driver(*this.runtime, |driver| {
+            driver.cancel(this.timer);
+            false
+        });
+        if runtime.is_none() {
+            // The driver of a runtime that is gone has taken out all timers, or does so now.
+            while this.timer.state() == State::Waiting {
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Runs `run` with the runtime's driver; who waits for the next timer is told if it gives true. `None` if
+/// the runtime is gone.
+fn with_driver(runtime: u64, run: impl FnOnce(&Driver) -> bool) -> Option<()> {
+    context::with_handle_of(runtime, |handle| {
+        let driver = handle.driver().expect("the runtime has time");
+        if run(driver) {
+            handle.timer_is_earlier();
+        }
+    })
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let proceed = ready!(coop::poll_proceed(cx));
+        let waker = cx.waker();
+        let sleep = self.as_mut().into_ref();
+        match sleep.timer.state() {
+            State::Idle => sleep.register(waker),
+            State::Waiting if !sleep.timer.wakes(waker) => {
+                let this = sleep.project_ref();
+                with_driver(*this.runtime, |driver| {
+                    driver.replace_waker(this.timer, waker);
+                    false
+                });
+            }
+            _ => {}
+        }
+        match sleep.timer.state() {
+            State::Idle | State::Waiting => Poll::Pending,
+            State::Fired => {
+                proceed.made_progress();
+                Poll::Ready(())
+            }
+            State::Closed => panic!("{SHUT_DOWN}"),
+        }
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sleep")
+            .field("deadline", &self.deadline())
+            .field("is_elapsed", &self.is_elapsed())
+            .finish()
+    }
+}

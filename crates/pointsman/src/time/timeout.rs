@@ -1,0 +1,148 @@
+//! A limit to the time that a future may take.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use crate::task::coop;
+
+use super::deadline::Deadline;
+use super::error::Elapsed;
+use super::{Instant, Sleep, sleep_until};
+
+/// Lets a future take no longer than `duration`, counted from this call.
+///
+/// The future is polled first: what is ready at once, or at its deadline, is ready. A future that does not
+/// return from its poll cannot be stopped. A duration that leads beyond what an [`Instant`] can represent
+/// is no limit.
+///
+/// The future is not cancelled by the end of its time, but by being dropped: with the [`Timeout`], or
+/// kept by [`Timeout::into_inner`].
+///
+/// # Errors
+/// [`Elapsed`] if the time was over first.
+///
+/// # Panics
+/// Outside of a runtime, and in one without time.
+///
+/// # Cancel safety
+/// That of the future.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::time::{Duration, timeout};
+///
+/// let limit = Duration::from_millis(2);
+/// assert_eq!(timeout(limit, async { 7 }).await, Ok(7));
+/// assert!(timeout(limit, std::future::pending::<()>()).await.is_err());
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    let delay = match Deadline::after(duration) {
+        Some(deadline) => Some(Sleep::new(deadline)),
+        None => None,
+    };
+    Timeout {
+        value: future.into_future(),
+        delay,
+    }
+}
+
+/// Lets a future run until `deadline` at the latest. See [`timeout`].
+///
+/// # Errors
+/// [`Elapsed`] if the deadline came first.
+///
+/// # Panics
+/// Outside of a runtime, and in one without time.
+///
+/// # Cancel safety
+/// That of the future.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::time::{Duration, Instant, timeout_at};
+///
+/// // One limit for two steps.
+/// let deadline = Instant::now() + Duration::from_secs(1);
+/// assert_eq!(timeout_at(deadline, async { "connected" }).await, Ok("connected"));
+/// assert_eq!(timeout_at(deadline, async { "answered" }).await, Ok("answered"));
+/// # }
+/// ```
+#[inline]
+#[track_caller]
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout {
+        value: future.into_future(),
+        delay: Some(sleep_until(deadline)),
+    }
+}
+
+pin_project! {
+    /// Future of [`timeout`] and [`timeout_at`].
+    #[must_use = "futures do nothing unless they are awaited"]
+    #[derive(Debug)]
+    pub struct Timeout<T> {
+        #[pin]
+        value: T,
+        // None if there is no limit.
+        #[pin]
+        delay: Option<Sleep>,
+    }
+}
+
+impl<T> Timeout<T> {
+    /// The future.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The future.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The future without its limit.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, timeout};
+    ///
+    /// let limited = timeout(Duration::from_secs(1), std::future::ready(3));
+    /// assert_eq!(limited.into_inner().await, 3);
+    /// # }
+    /// ```
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T: Future> Future for Timeout<T> {
+    type Output = Result<T::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let had_budget = coop::has_budget_remaining();
+        if let Poll::Ready(value) = this.value.poll(cx) {
+            return Poll::Ready(Ok(value));
+        }
+        match this.delay.as_pin_mut() {
+            Some(delay) => poll_delay(delay, had_budget, cx).map(|()| Err(Elapsed::new())),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// A future that spends the budget at each poll must not keep its limit from being seen.
+fn poll_delay(delay: Pin<&mut Sleep>, had_budget: bool, cx: &mut Context<'_>) -> Poll<()> {
+    if had_budget && !coop::has_budget_remaining() {
+        coop::without_budget(|| delay.poll(cx))
+    } else {
+        delay.poll(cx)
+    }
+}
