@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 use super::builder::Config;
 use super::handle::Handle;
-use super::scheduler::{Entry, Queue};
+use super::scheduler::Queue;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
 use crate::loom::sync::{Condvar, Mutex};
 use crate::loom::{hint, lock, thread};
-use crate::task::RawTask;
+use crate::task::Entry;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// How long a queue may get nowhere.
@@ -114,19 +114,17 @@ impl Pool {
         self.queue.is_empty() && self.running.load(Relaxed) == 0
     }
 
-    /// Puts a job in, with the entry's reference. Without a thread to be had that is the caller's panic.
+    /// Puts a job in. Panics if no thread at all can be had.
     #[track_caller]
-    pub(super) fn submit(&self, handle: &Handle, task: RawTask) {
+    pub(super) fn submit(&self, handle: &Handle, entry: Entry) {
         let mut state = lock(&self.state);
         if state.is_shut_down {
             drop(state);
-            task.shut_down();
-            // SAFETY: the entry is this caller's.
-            unsafe { task.drop_entry(false) };
+            cancel(entry);
             return;
         }
         // SAFETY: the lock makes this thread the owner.
-        unsafe { self.queue.push(Entry::woken(task)) };
+        unsafe { self.queue.push(entry) };
         // ORDERING: SeqCst pairs with a thread that goes to sleep, or ends its search: it sees the job, or is
         // seen here.
         fence(SeqCst);
@@ -237,8 +235,8 @@ impl Pool {
             if !self.queue.is_empty() && self.watching.load(Relaxed) == 0 {
                 self.see_that_somebody_watches(handle);
             }
-            // SAFETY: taken from the queue. A job is never queued again.
-            unsafe { entry.task.run(entry.is_running) };
+            let again = entry.run();
+            debug_assert!(again.is_none(), "a job runs once");
             next = self.queue.pop();
         }
     }
@@ -364,9 +362,7 @@ impl Pool {
         }
         drop(state);
         while let Some(entry) = self.queue.pop() {
-            entry.task.shut_down();
-            // SAFETY: taken from the queue.
-            unsafe { entry.task.drop_entry(entry.is_running) };
+            cancel(entry);
         }
     }
 
@@ -398,4 +394,10 @@ impl Pool {
             }
         }
     }
+}
+
+/// Ends a job that was not begun.
+fn cancel(entry: Entry) {
+    entry.task.shut_down();
+    entry.give_up();
 }

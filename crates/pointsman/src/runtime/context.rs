@@ -33,9 +33,8 @@ struct Thread {
     time_enabled: Cell<bool>,
     work: Cell<Work>,
     seat: Cell<*const Seat>,
-    /// The home of the seat, and that of a local set: this thread owns them.
+    /// The home of the seat.
     home: Cell<*const ()>,
-    local_home: Cell<*const ()>,
     task: Cell<*const Header>,
     has_woken_itself: Cell<bool>,
     signal: Cell<*const Signal>,
@@ -52,7 +51,6 @@ crate::loom::thread_value! {
         work: Cell::new(Work::None),
         seat: Cell::new(ptr::null()),
         home: Cell::new(ptr::null()),
-        local_home: Cell::new(ptr::null()),
         task: Cell::new(ptr::null()),
         has_woken_itself: Cell::new(false),
         signal: Cell::new(ptr::null()),
@@ -237,14 +235,15 @@ pub(super) fn seat() -> *const Seat {
 /// Whether the memory of tasks in this home is this thread's to manage.
 pub(crate) fn owns_home(home: *const ()) -> bool {
     THREAD
-        .try_with(|thread| thread.home.get() == home || thread.local_home.get() == home)
+        .try_with(|thread| thread.home.get() == home)
         .unwrap_or(false)
 }
 
-/// Lets this thread own the home of a local set while `run` runs.
-pub(crate) fn with_local_home<R>(home: *const (), run: impl FnOnce() -> R) -> R {
-    let _put = put(|thread| &thread.local_home, home);
-    run()
+/// A number that no other thread has at the same time.
+pub(crate) fn thread_number() -> usize {
+    THREAD
+        .try_with(|thread| ptr::from_ref(thread).addr())
+        .unwrap_or(0)
 }
 
 pub(super) fn signal_is(signal: *const Signal) -> bool {

@@ -9,7 +9,7 @@ use super::context::{self, Work};
 use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
 use super::{RuntimeFlavor, TryCurrentError};
-use crate::task::{self, JoinHandle, RawTask};
+use crate::task::{self, Entry, JoinHandle};
 use crate::time;
 
 /// A reference to a runtime: it can spawn tasks, and be kept by any thread. It does not keep the runtime
@@ -168,7 +168,7 @@ impl Handle {
 
     /// Puts a job in the queue of those that block.
     #[track_caller]
-    pub(crate) fn submit(&self, job: RawTask) {
+    pub(crate) fn submit(&self, job: Entry) {
         self.shared.blocking.submit(self, job);
     }
 

@@ -29,7 +29,6 @@ pub(crate) use context::block_outside;
 pub use handle::{EnterGuard, Handle};
 pub use metrics::RuntimeMetrics;
 pub use runtime::Runtime;
-pub(crate) use scheduler::Shared;
 
 /// What kind of runtime it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

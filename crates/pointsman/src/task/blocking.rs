@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::raw::RawTask;
+use super::raw::{Entry, RawTask};
 use super::{JoinHandle, coop};
 use crate::runtime::Handle;
 use crate::runtime::context::{self, Work};
@@ -68,11 +68,11 @@ where
     // SAFETY: the third reference of a new task.
     let joined = unsafe { JoinHandle::new(task) };
     if is_over {
-        task.shut_down();
-        // SAFETY: the entry of a new task.
-        unsafe { task.drop_entry(false) };
+        // SAFETY: the task was just made.
+        unsafe { task.begin(true) };
     } else {
-        handle.submit(task);
+        // SAFETY: as above.
+        handle.submit(unsafe { Entry::woken(task) });
     }
     joined
 }

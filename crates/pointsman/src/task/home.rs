@@ -22,15 +22,15 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::Id;
-use super::raw::{Header, RawTask};
+use super::raw::{Entry, Header, RawTask};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 /// What a task's scheduler has to do.
 pub(crate) trait Schedule: Sized + 'static {
-    /// Puts a task in a queue, with a reference that is the entry's.
-    fn schedule(&self, task: RawTask);
+    /// Puts a task in a queue.
+    fn schedule(&self, entry: Entry);
     /// One of its tasks is complete.
     fn completed(&self);
     /// Whether this thread owns the home now.

@@ -67,13 +67,57 @@ enum Stage<F: Future> {
 }
 
 /// What has become of a task that was run.
-pub(crate) enum Ran {
+enum Ran {
     /// It is complete, waits, or was somebody else's.
     Done,
     /// It was woken meanwhile: it has to be queued again, with the reference that it had in the queue.
     Again,
-    /// It has woken itself, and is running still: it has to be queued again as [`Entry::Yielded`].
+    /// It has woken itself, and is running still.
     Yielded,
+}
+
+/// A place in a queue: it has a reference to its task, and must not be lost.
+#[derive(Debug)]
+#[must_use = "a task that is in no queue is never run"]
+pub(crate) struct Entry {
+    pub(crate) task: RawTask,
+    /// The task has woken itself, and is running still: whoever takes the entry goes on running it.
+    pub(crate) is_running: bool,
+}
+
+impl Entry {
+    /// # Safety
+    /// The task was woken, or just made: the caller has the reference of a queue entry.
+    pub(crate) unsafe fn woken(task: RawTask) -> Self {
+        Self {
+            task,
+            is_running: false,
+        }
+    }
+
+    /// Runs the task. What is given back has to be queued again.
+    pub(crate) fn run(self) -> Option<Self> {
+        let Self { task, is_running } = self;
+        // SAFETY: the entry's reference.
+        let is_running = match unsafe { (task.vtable().run)(task.0, is_running) } {
+            Ran::Done => return None,
+            Ran::Again => false,
+            Ran::Yielded => true,
+        };
+        Some(Self { task, is_running })
+    }
+
+    /// Gives the place up, where the runtime ends. The task is ended if nobody else can.
+    pub(crate) fn give_up(self) {
+        let Self { task, is_running } = self;
+        if is_running {
+            // SAFETY: a task that has yielded is the entry's; that and the runtime hold it.
+            unsafe { (task.vtable().cancel)(task.0, 2) };
+        } else {
+            // SAFETY: the entry's reference.
+            unsafe { task.drop_references(1) };
+        }
+    }
 }
 
 /// A task as a pointer. Copied freely; what holds a reference says so.
@@ -151,29 +195,6 @@ impl RawTask {
 
     // --- those who run it ---
 
-    /// Runs a task that was taken from a queue. `is_running`: it has yielded before.
-    ///
-    /// # Safety
-    /// The caller has taken the queue entry, and what it reports is done.
-    pub(crate) unsafe fn run(self, is_running: bool) -> Ran {
-        // SAFETY: as the caller promises.
-        unsafe { (self.vtable().run)(self.0, is_running) }
-    }
-
-    /// A queue entry that cannot be queued is dropped; the task may be woken no more, or ends soon.
-    ///
-    /// # Safety
-    /// The caller has the queue entry.
-    pub(crate) unsafe fn drop_entry(self, is_running: bool) {
-        if is_running {
-            // SAFETY: a task that has yielded is the caller's; its entry and the runtime hold it.
-            unsafe { (self.vtable().cancel)(self.0, 2) };
-        } else {
-            // SAFETY: the entry's reference.
-            unsafe { self.drop_references(1) };
-        }
-    }
-
     /// Drops the future where the runtime ends. One that is being run is dropped when it returns.
     pub(crate) fn shut_down(self) {
         if self.state().shut_down() {
@@ -219,13 +240,19 @@ impl RawTask {
         }
     }
 
-    /// Puts a new task in a queue.
+    /// A new task is put in a queue, or ended at once if its runtime has.
     ///
     /// # Safety
-    /// The task was just made: the reference is there.
-    pub(super) unsafe fn schedule(self) {
-        // SAFETY: as the caller promises.
-        unsafe { (self.vtable().schedule)(self.0) };
+    /// The task was just made: the reference of a queue entry is there.
+    pub(super) unsafe fn begin(self, is_over: bool) {
+        if is_over {
+            self.shut_down();
+            // SAFETY: as the caller promises.
+            unsafe { self.drop_references(1) };
+        } else {
+            // SAFETY: as the caller promises.
+            unsafe { (self.vtable().schedule)(self.0) };
+        }
     }
 
     // --- the join handle ---
@@ -301,7 +328,7 @@ unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
     // SAFETY: as the caller promises. The entry's reference keeps the home while this goes on.
-    unsafe { scheduler_of::<S>(header) }.schedule(RawTask(header));
+    unsafe { scheduler_of::<S>(header).schedule(Entry::woken(RawTask(header))) };
 }
 
 unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool) -> Ran {

@@ -48,14 +48,8 @@ where
         RawTask::new(home, future, id)
     });
     shared.count_spawned();
-    if is_over {
-        task.shut_down();
-        // SAFETY: the entry of a new task.
-        unsafe { task.drop_entry(false) };
-    } else {
-        // SAFETY: as above.
-        unsafe { task.schedule() };
-    }
+    // SAFETY: the task was just made.
+    unsafe { task.begin(is_over) };
     // SAFETY: the third reference of a new task.
     unsafe { JoinHandle::new(task) }
 }

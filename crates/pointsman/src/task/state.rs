@@ -118,12 +118,7 @@ impl State {
         self.0.load(Relaxed) & CANCELLED != 0
     }
 
-    /// Whether the memory is that of a task: it is zero before, and zero again after.
-    pub(super) fn is_vacant(&self) -> bool {
-        self.0.load(Relaxed) == 0
-    }
-
-    /// Marks the memory as that of no task.
+    /// Marks the memory as that of no task, which is zero.
     pub(super) fn vacate(&self) {
         self.0.store(0, Relaxed);
     }

@@ -8,7 +8,7 @@
 use std::ptr;
 
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
-use crate::task::{Header, RawTask};
+use crate::task::{Entry, Header, RawTask};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 
@@ -40,12 +40,13 @@ impl Inject {
         (self.len.load(Relaxed) as isize).max(0) as usize
     }
 
-    /// Puts a woken task in, with the entry's reference. False if it is closed.
-    pub(crate) fn push(&self, task: RawTask) -> bool {
+    /// Puts the entry of a woken task in. If it is closed that is given back.
+    pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
+        let task = entry.task;
         let mut top = self.top.load(Relaxed);
         loop {
             if top == CLOSED {
-                return false;
+                return Err(entry);
             }
             task.header().next.set(top);
             let next = task.as_ptr().cast_mut();
@@ -57,7 +58,7 @@ impl Inject {
             }
         }
         self.len.fetch_add(1, Relaxed);
-        true
+        Ok(())
     }
 
     /// Takes all, the oldest first.
@@ -107,18 +108,18 @@ impl Inject {
     }
 }
 
-/// Tasks that were taken; their entries are whoever's has them.
+/// What was taken.
 #[must_use]
 pub(crate) struct Taken(*const Header);
 
 impl Iterator for Taken {
-    type Item = RawTask;
+    type Item = Entry;
 
-    fn next(&mut self) -> Option<RawTask> {
+    fn next(&mut self) -> Option<Entry> {
         let header = NonNull::new(self.0.cast_mut())?;
         // SAFETY: the entry's reference keeps the task.
         self.0 = unsafe { header.as_ref() }.next.replace(ptr::null());
         // SAFETY: as above.
-        Some(unsafe { RawTask::from_raw(header) })
+        Some(unsafe { Entry::woken(RawTask::from_raw(header)) })
     }
 }

@@ -26,7 +26,7 @@ pub(super) use worker::{Guest, run_worker};
 
 use self::idle::Idle;
 use self::inject::Inject;
-pub(super) use self::queue::{Entry, Queue};
+pub(super) use self::queue::Queue;
 use super::blocking::Pool;
 use super::builder::Config;
 use super::context;
@@ -35,7 +35,7 @@ use super::signal::Signal;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
-use crate::task::{Home, RawTask, Schedule};
+use crate::task::{Entry, Home, RawTask, Schedule};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
@@ -267,16 +267,16 @@ impl Shared {
         self.idle.queued(waiting);
     }
 
-    /// Puts a woken task in a queue, with the entry's reference.
-    pub(super) fn schedule_task(&self, task: RawTask) {
+    /// Puts the entry of a woken task in a queue.
+    pub(super) fn schedule_entry(&self, entry: Entry) {
         if let Some(seat) = self.own_seat() {
-            self.push(seat, Entry::woken(task));
-        } else if self.inject.push(task) {
-            self.idle.brought();
-        } else {
+            self.push(seat, entry);
+            return;
+        }
+        match self.inject.push(entry) {
+            Ok(()) => self.idle.brought(),
             // The runtime has ended, and with it the task.
-            // SAFETY: the entry is this caller's.
-            unsafe { task.drop_entry(false) };
+            Err(entry) => entry.give_up(),
         }
     }
 
@@ -291,10 +291,7 @@ impl Shared {
     pub(super) fn begin_shutdown(&self) {
         // ORDERING: SeqCst, before those that sleep are woken.
         self.is_shut_down.store(true, SeqCst);
-        for task in self.inject.close() {
-            // SAFETY: taken from the queue.
-            unsafe { task.drop_entry(false) };
-        }
+        self.inject.close().for_each(Entry::give_up);
         self.idle.unpark_all();
     }
 
@@ -305,8 +302,7 @@ impl Shared {
         // SAFETY: this thread holds the seat.
         unsafe { Home::shut_down(home) };
         while let Some(entry) = seat.queue.pop() {
-            // SAFETY: taken from the queue.
-            unsafe { entry.task.drop_entry(entry.is_running) };
+            entry.give_up();
         }
         drop(sitting);
         // SAFETY: this thread has held the seat, which nobody takes any more.
@@ -339,8 +335,8 @@ impl Drop for Shared {
 }
 
 impl Schedule for Arc<Shared> {
-    fn schedule(&self, task: RawTask) {
-        self.schedule_task(task);
+    fn schedule(&self, entry: Entry) {
+        self.schedule_entry(entry);
     }
 
     fn completed(&self) {

@@ -18,7 +18,7 @@ use std::ptr::{self, NonNull};
 
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
-use crate::task::{Header, RawTask};
+use crate::task::{Entry, Header, RawTask};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Entries of the first buffer.
@@ -26,50 +26,27 @@ const CAPACITY: usize = if cfg!(loom) { 2 } else { 64 };
 /// Entries that are stolen at once.
 const MOST_STOLEN: usize = if cfg!(loom) { 2 } else { 128 };
 
-/// A place in a queue, with a reference to its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) task: RawTask,
-    /// The task has woken itself, and is running still: whoever takes the entry goes on running it.
-    pub(crate) is_running: bool,
-}
-
-/// In the lowest bit of a task's address.
+/// In the lowest bit of a task's address: it is running still.
 const IS_RUNNING: usize = 1;
 
-impl Entry {
-    pub(crate) fn woken(task: RawTask) -> Self {
-        Self {
-            task,
-            is_running: false,
-        }
-    }
+fn pack(entry: Entry) -> *mut Header {
+    entry
+        .task
+        .as_ptr()
+        .cast_mut()
+        .map_addr(|address| address | usize::from(entry.is_running))
+}
 
-    pub(crate) fn yielded(task: RawTask) -> Self {
-        Self {
-            task,
-            is_running: true,
-        }
-    }
-
-    fn pack(self) -> *mut Header {
-        self.task
-            .as_ptr()
-            .cast_mut()
-            .map_addr(|address| address | usize::from(self.is_running))
-    }
-
-    /// # Safety
-    /// What was packed, and the entry is the caller's.
-    unsafe fn unpack(packed: *mut Header) -> Self {
-        // SAFETY: an entry has the address of a task.
-        let header =
-            unsafe { NonNull::new_unchecked(packed.map_addr(|address| address & !IS_RUNNING)) };
-        Self {
-            // SAFETY: the entry's reference is the caller's.
-            task: unsafe { RawTask::from_raw(header) },
-            is_running: packed.addr() & IS_RUNNING != 0,
-        }
+/// # Safety
+/// What was packed, and the entry is the caller's.
+unsafe fn unpack(packed: *mut Header) -> Entry {
+    // SAFETY: an entry has the address of a task.
+    let header =
+        unsafe { NonNull::new_unchecked(packed.map_addr(|address| address & !IS_RUNNING)) };
+    Entry {
+        // SAFETY: the entry's reference is the caller's.
+        task: unsafe { RawTask::from_raw(header) },
+        is_running: packed.addr() & IS_RUNNING != 0,
     }
 }
 
@@ -168,7 +145,7 @@ impl Queue {
             }
             tail - owner.head
         });
-        buffer.slot(tail).store(entry.pack(), Relaxed);
+        buffer.slot(tail).store(pack(entry), Relaxed);
         // ORDERING: Release pairs with the acquire of whoever takes: the slot and the task are seen.
         self.tail.0.store(tail + 1, Release);
         waiting + 1
@@ -206,7 +183,7 @@ impl Queue {
                 .compare_exchange_weak(head, head + 1, AcqRel, Acquire)
             {
                 // SAFETY: the entry is the one who has moved `head`'s.
-                Ok(_) => return Some(unsafe { Entry::unpack(packed) }),
+                Ok(_) => return Some(unsafe { unpack(packed) }),
                 Err(seen) => head = seen,
             }
         }
@@ -227,7 +204,7 @@ impl Queue {
             .load(Relaxed);
         self.head.0.store(head + 1, Relaxed);
         // SAFETY: as above.
-        Some(unsafe { Entry::unpack(packed) })
+        Some(unsafe { unpack(packed) })
     }
 
     /// Takes half of what waits here, at most [`MOST_STOLEN`], the oldest first. All but the first go to `into`.
@@ -261,10 +238,10 @@ impl Queue {
         };
         for &packed in &stolen[1..count] {
             // SAFETY: the entries are the one who has moved `head`'s; `into` is the caller's.
-            unsafe { into.push(Entry::unpack(packed)) };
+            unsafe { into.push(unpack(packed)) };
         }
         // SAFETY: as above.
-        Some(unsafe { Entry::unpack(stolen[0]) })
+        Some(unsafe { unpack(stolen[0]) })
     }
 }
 

@@ -17,13 +17,12 @@ use super::super::context;
 use super::super::handle::Handle;
 use super::super::signal::Signal;
 use super::idle::{TICK, Woken};
-use super::queue::Entry;
 use super::{Seat, Shared};
 use crate::loom::lock;
 use crate::loom::sync::atomic::fence;
 use crate::loom::{hint, thread};
 use crate::sync::Notify;
-use crate::task::{Ran, coop};
+use crate::task::{Entry, coop};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -124,19 +123,16 @@ impl<'a> Worker<'a> {
             return;
         }
         let mut waiting = 0;
-        for task in self.shared.inject.take() {
+        for entry in self.shared.inject.take() {
             // SAFETY: this thread holds the seat.
-            waiting = unsafe { self.seat.queue.push(Entry::woken(task)) };
+            waiting = unsafe { self.seat.queue.push(entry) };
         }
         self.shared.idle.queued(waiting);
     }
 
     fn run(&self, entry: Entry) {
-        // SAFETY: the entry was taken from a queue, and goes back if it has to.
-        match unsafe { entry.task.run(entry.is_running) } {
-            Ran::Done => {}
-            Ran::Again => self.shared.push(self.seat, Entry::woken(entry.task)),
-            Ran::Yielded => self.shared.push(self.seat, Entry::yielded(entry.task)),
+        if let Some(again) = entry.run() {
+            self.shared.push(self.seat, again);
         }
     }
 

@@ -1,0 +1,385 @@
+//! Tasks that stay in one thread, and so need not be `Send`.
+//!
+//! Invariants:
+//! - Futures of a local set are polled and dropped in the thread that made the set, which alone touches its
+//!   own queue and home. Others bring woken tasks over `remote`.
+//! - A set that has tasks to run is polled, or its waker was woken.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use pin_project_lite::pin_project;
+
+use super::JoinHandle;
+use super::coop;
+use super::home::{Home, Schedule};
+use super::raw::{Entry, RawTask};
+use crate::loom::lock;
+use crate::loom::sync::Mutex;
+use crate::runtime::context;
+
+/// Tasks that are run before the set lets others run.
+const MOST_AT_ONCE: usize = 61;
+/// Tasks after which a look is taken at what other threads have brought.
+const REMOTE_INTERVAL: usize = 31;
+
+/// A set of tasks that run in the thread that made it: they need not be `Send`. They run while the set is
+/// awaited, or a future is with [`run_until`](Self::run_until) or [`block_on`](Self::block_on). Awaiting the
+/// set itself waits until all its tasks have ended.
+///
+/// Dropping the set drops its tasks.
+///
+/// ```
+/// use std::rc::Rc;
+/// use pointsman::task::{self, LocalSet};
+///
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let text = Rc::new("not to be sent");
+/// let local = LocalSet::new();
+/// let length = local.run_until(async move {
+///     task::spawn_local(async move { text.len() }).await.unwrap()
+/// });
+/// assert_eq!(length.await, 14);
+/// # }
+/// ```
+pub struct LocalSet {
+    shared: Arc<LocalShared>,
+    home: NonNull<Home<Arc<LocalShared>>>,
+    _of_this_thread: PhantomData<Rc<()>>,
+}
+
+struct LocalShared {
+    owner: usize,
+    own: Own,
+    /// `None` when the set has gone.
+    remote: Mutex<Option<VecDeque<Entry>>>,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// What only the owner touches.
+struct Own {
+    queue: RefCell<VecDeque<Entry>>,
+    alive: Cell<usize>,
+    is_open: Cell<bool>,
+    home: Cell<Option<NonNull<Home<Arc<LocalShared>>>>>,
+}
+
+// SAFETY: `own` is touched by the owner's thread alone.
+unsafe impl Send for LocalShared {}
+// SAFETY: as above.
+unsafe impl Sync for LocalShared {}
+
+impl LocalShared {
+    fn is_own_thread(&self) -> bool {
+        self.owner == context::thread_number()
+    }
+
+    fn wake_set(&self) {
+        let waker = lock(&self.waker).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Schedule for Arc<LocalShared> {
+    fn schedule(&self, entry: Entry) {
+        if self.is_own_thread() && self.own.is_open.get() {
+            self.own.queue.borrow_mut().push_back(entry);
+        } else {
+            let mut remote = lock(&self.remote);
+            let Some(entries) = remote.as_mut() else {
+                drop(remote);
+                entry.give_up();
+                return;
+            };
+            entries.push_back(entry);
+        }
+        self.wake_set();
+    }
+
+    fn completed(&self) {
+        // Only the owner runs or drops its tasks.
+        self.own.alive.set(self.own.alive.get() - 1);
+    }
+
+    fn owns(home: NonNull<Home<Self>>) -> bool {
+        // SAFETY: a task keeps its home.
+        let shared = unsafe { home.as_ref() }.scheduler();
+        shared.is_own_thread() && shared.own.is_open.get()
+    }
+}
+
+std::thread_local! {
+    /// The set whose tasks run, or that was entered.
+    static CURRENT: RefCell<Option<Arc<LocalShared>>> = const { RefCell::new(None) };
+}
+
+/// Sets the current set back when it is dropped.
+struct Current(Option<Arc<LocalShared>>);
+
+impl Current {
+    fn set(shared: Option<&Arc<LocalShared>>) -> Self {
+        let before = CURRENT.try_with(|current| current.replace(shared.map(Arc::clone)));
+        Self(before.unwrap_or(None))
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        let _ = CURRENT.try_with(|current| drop(current.replace(before)));
+    }
+}
+
+/// Starts a task in the current [`LocalSet`]: that whose task or future runs, or that was entered.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::task;
+///
+/// let local = task::LocalSet::new();
+/// let sum = local.run_until(async {
+///     task::spawn_local(async { 1 + 1 }).await.unwrap()
+/// });
+/// assert_eq!(sum.await, 2);
+/// # }
+/// ```
+///
+/// # Panics
+/// Outside of a `LocalSet`.
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let shared = CURRENT.try_with(|current| current.borrow().clone());
+    match shared.ok().flatten() {
+        Some(shared) => spawn_in(&shared, future),
+        None => panic!("`spawn_local` called from outside of a `task::LocalSet`"),
+    }
+}
+
+fn spawn_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let home = shared.own.home.get().unwrap_or_else(|| {
+        // The set has gone: the task goes with a home of its own.
+        Home::new(Arc::clone(shared))
+    });
+    // SAFETY: a set is current in its own thread only, which owns the home.
+    let task = unsafe {
+        let id = home.as_ref().next_id();
+        RawTask::new(home, future, id)
+    };
+    shared.own.alive.set(shared.own.alive.get() + 1);
+    // SAFETY: the third reference of a new task.
+    let handle = unsafe { JoinHandle::new(task) };
+    // SAFETY: as above.
+    let is_over = unsafe { home.as_ref().is_shut_down() } || !shared.own.is_open.get();
+    // SAFETY: the task was just made.
+    unsafe { task.begin(is_over) };
+    if shared.own.home.get().is_none() {
+        // SAFETY: made above, for this task alone.
+        unsafe { Home::close(home) };
+    }
+    handle
+}
+
+/// Makes a [`LocalSet`] the current one until it is dropped.
+#[must_use = "the set is the current one only until this is dropped"]
+pub struct LocalEnterGuard {
+    _current: Current,
+    _of_this_thread: PhantomData<Rc<()>>,
+}
+
+impl fmt::Debug for LocalEnterGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalEnterGuard").finish_non_exhaustive()
+    }
+}
+
+impl LocalSet {
+    /// A set without tasks, of this thread.
+    pub fn new() -> Self {
+        let shared = Arc::new(LocalShared {
+            owner: context::thread_number(),
+            own: Own {
+                queue: RefCell::new(VecDeque::new()),
+                alive: Cell::new(0),
+                is_open: Cell::new(true),
+                home: Cell::new(None),
+            },
+            remote: Mutex::new(Some(VecDeque::new())),
+            waker: Mutex::new(None),
+        });
+        let home = Home::new(Arc::clone(&shared));
+        shared.own.home.set(Some(home));
+        Self {
+            shared,
+            home,
+            _of_this_thread: PhantomData,
+        }
+    }
+
+    /// Makes this the current set, for [`spawn_local`].
+    pub fn enter(&self) -> LocalEnterGuard {
+        LocalEnterGuard {
+            _current: Current::set(Some(&self.shared)),
+            _of_this_thread: PhantomData,
+        }
+    }
+
+    /// Starts a task in this set. It runs when the set does.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        spawn_in(&self.shared, future)
+    }
+
+    /// Blocks this thread on a future, and runs the tasks of the set meanwhile.
+    ///
+    /// # Panics
+    /// As [`Runtime::block_on`](crate::runtime::Runtime::block_on).
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, runtime: &crate::runtime::Runtime, future: F) -> F::Output {
+        runtime.block_on(self.run_until(future))
+    }
+
+    /// Runs the tasks of the set until the future is ready. Others go on when the set is run again.
+    ///
+    /// Cancel safe: if it is dropped, the tasks go on when the set is run again.
+    pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
+        RunUntil { set: self, future }.await
+    }
+
+    /// Runs what is queued, for a while. Whether something is left.
+    fn run(&self) -> bool {
+        let own = &self.shared.own;
+        for turn in 0..MOST_AT_ONCE {
+            let mut entry = None;
+            if turn % REMOTE_INTERVAL != REMOTE_INTERVAL - 1 {
+                entry = own.queue.borrow_mut().pop_front();
+            }
+            if entry.is_none() {
+                self.fetch();
+                entry = own.queue.borrow_mut().pop_front();
+            }
+            let Some(entry) = entry else {
+                return false;
+            };
+            if let Some(again) = entry.run() {
+                own.queue.borrow_mut().push_back(again);
+            }
+        }
+        true
+    }
+
+    /// Queues what other threads have brought.
+    fn fetch(&self) {
+        let brought = lock(&self.shared.remote).as_mut().map(mem::take);
+        let mut queue = self.shared.own.queue.borrow_mut();
+        queue.extend(brought.into_iter().flatten());
+    }
+
+    fn register(&self, cx: &Context<'_>) {
+        let mut waker = lock(&self.shared.waker);
+        if !waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()))
+        {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+}
+
+impl Future for LocalSet {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.register(cx);
+        let _current = Current::set(Some(&self.shared));
+        if self.run() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        match self.shared.own.alive.get() {
+            0 => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+}
+
+pin_project! {
+    struct RunUntil<'a, F> {
+        set: &'a LocalSet,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for RunUntil<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        this.set.register(cx);
+        let _current = Current::set(Some(&this.set.shared));
+        if let Poll::Ready(output) = coop::budget(|| this.future.poll(cx)) {
+            return Poll::Ready(output);
+        }
+        if this.set.run() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl Default for LocalSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LocalSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalSet").finish_non_exhaustive()
+    }
+}
+
+impl Drop for LocalSet {
+    fn drop(&mut self) {
+        let _current = Current::set(Some(&self.shared));
+        let own = &self.shared.own;
+        // SAFETY: this is the owner's thread.
+        unsafe { Home::shut_down(self.home) };
+        let remote = lock(&self.shared.remote).take();
+        remote.into_iter().flatten().for_each(Entry::give_up);
+        loop {
+            // What a task drops may wake another.
+            let Some(entry) = own.queue.borrow_mut().pop_front() else {
+                break;
+            };
+            entry.give_up();
+        }
+        own.is_open.set(false);
+        own.home.set(None);
+        // SAFETY: this thread was the owner, and is not any more.
+        unsafe { Home::close(self.home) };
+    }
+}
