@@ -6,8 +6,9 @@
 // So that what the macros write means this crate, also in its own tests.
 extern crate self as pointsman;
 
-mod list;
+#[macro_use]
 mod loom;
+mod list;
 #[doc(hidden)]
 pub mod macros;
 pub mod runtime;

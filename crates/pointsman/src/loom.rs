@@ -54,7 +54,6 @@ mod implementation {
 }
 
 pub(crate) use implementation::*;
-pub(crate) use thread_value;
 
 /// A lock whose holder has panicked is as good as any: what it protects is whole between two statements.
 pub(crate) fn lock<T: ?Sized>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {

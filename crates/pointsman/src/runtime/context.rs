@@ -44,7 +44,7 @@ struct Thread {
     depth: Cell<usize>,
 }
 
-crate::loom::thread_value! {
+thread_value! {
     static THREAD: Thread = Thread {
         runtime: Cell::new(0),
         time_enabled: Cell::new(false),

@@ -16,6 +16,7 @@ pub(crate) mod context;
 mod handle;
 mod metrics;
 mod registry;
+#[expect(clippy::module_inception, reason = "the file of its main type")]
 mod runtime;
 mod scheduler;
 mod signal;

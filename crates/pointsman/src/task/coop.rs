@@ -17,7 +17,7 @@ const BUDGET: u8 = 128;
 #[derive(Clone, Copy, Debug)]
 struct Budget(Option<u8>);
 
-crate::loom::thread_value! {
+thread_value! {
     static CURRENT: Cell<Budget> = Cell::new(Budget(None));
 }
 

@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 use super::home::{Home, Schedule};
-use super::state::{Idle, Snapshot, Start, State, Wake};
+use super::state::{Pended, Snapshot, Start, State, Wake};
 use super::{Id, JoinError, coop};
 use crate::loom::cell::UnsafeCell;
 use crate::runtime::context;
@@ -395,9 +395,9 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
         return Ran::Yielded;
     }
     match state.pend() {
-        Idle::Idle => Ran::Done,
-        Idle::Again => Ran::Again,
-        Idle::Cancel => {
+        Pended::Idle => Ran::Done,
+        Pended::Again => Ran::Again,
+        Pended::Cancel => {
             // SAFETY: RUNNING is this caller's still.
             unsafe { cancel::<F, S>(header, 2) };
             Ran::Done

@@ -90,7 +90,7 @@ pub(super) enum Start {
 
 /// What becomes of a task whose future is pending.
 #[derive(PartialEq, Eq)]
-pub(super) enum Idle {
+pub(super) enum Pended {
     Idle,
     /// It was woken while it ran: its queue entry goes on living.
     Again,
@@ -154,14 +154,14 @@ impl State {
     }
 
     /// The future is pending. The reference of the queue entry goes, unless it is used again.
-    pub(super) fn pend(&self) -> Idle {
+    pub(super) fn pend(&self) -> Pended {
         self.update(|state| {
             if state & CANCELLED != 0 {
-                (Idle::Cancel, None)
+                (Pended::Cancel, None)
             } else if state & NOTIFIED != 0 {
-                (Idle::Again, Some(state & !RUNNING))
+                (Pended::Again, Some(state & !RUNNING))
             } else {
-                (Idle::Idle, Some((state & !RUNNING) - REFERENCE))
+                (Pended::Idle, Some((state & !RUNNING) - REFERENCE))
             }
         })
     }
