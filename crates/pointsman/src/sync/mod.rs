@@ -14,6 +14,7 @@ macro_rules! const_unless_loom {
 }
 
 mod barrier;
+pub mod broadcast;
 mod held;
 pub mod mpsc;
 mod mutex;
@@ -25,6 +26,7 @@ mod semaphore;
 mod set_once;
 mod wait_set;
 mod wake_batch;
+pub mod watch;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{

@@ -98,13 +98,12 @@ impl<T> OnceCell<T> {
 
     /// The value, if there is one, to change it.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        self.permits
-            .is_closed_mut()
-            // SAFETY: the cell was written, and is borrowed exclusively.
-            .then(|| {
-                self.value
-                    .with_mut(|value| unsafe { (*value).assume_init_mut() })
+        self.permits.is_closed_mut().then(|| {
+            self.value.with_mut(|value| {
+                // SAFETY: the cell was written, and is borrowed exclusively.
+                unsafe { (*value).assume_init_mut() }
             })
+        })
     }
 
     /// Writes the value.

@@ -82,12 +82,12 @@ impl<T> SetOnce<T> {
     /// The value, if there is one.
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        self.initialized()
-            // SAFETY: it was written, and is not written again while it is borrowed.
-            .then(|| {
-                self.value
-                    .with(|value| unsafe { (*value).assume_init_ref() })
+        self.initialized().then(|| {
+            self.value.with(|value| {
+                // SAFETY: it was written, and is not written again while it is borrowed.
+                unsafe { (*value).assume_init_ref() }
             })
+        })
     }
 
     /// Sets the value and wakes all who wait for it.

@@ -15,23 +15,32 @@ pub(super) const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 #[derive(Debug)]
 pub(super) struct Deadline {
-    /// Set when it was first asked for. `std`'s own cell: nothing waits for it, and no timer depends on
-    /// who comes first.
-    instant: OnceLock<Instant>,
-    /// What it is made of as long as it is not set.
-    made: Option<Ticks>,
-    /// How long after `made`, in nanoseconds.
-    after: u64,
+    value: Value,
+    /// What a count was taken for by those who may not change the value. `std`'s own cell: nothing waits
+    /// for it, and no timer depends on who comes first. It is slow, so that nothing else uses it.
+    asked: OnceLock<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    At(Instant),
+    /// So many nanoseconds after the count was taken.
+    After(Ticks, u64),
+}
+
+/// The point in time, and what the operating system's clock shows now.
+fn resolve(made: Ticks, after: u64) -> (Instant, Instant) {
+    let (made, now) = made.to_instant();
+    (
+        Instant::from_std(made + Duration::from_nanos(after)),
+        Instant::from_std(now),
+    )
 }
 
 impl Deadline {
     #[inline]
     pub(super) fn at(instant: Instant) -> Self {
-        Self {
-            instant: OnceLock::from(instant),
-            made: None,
-            after: 0,
-        }
+        Self::new(Value::At(instant))
     }
 
     /// So long from now. `None` if that cannot be represented.
@@ -42,30 +51,39 @@ impl Deadline {
             && clock::all_are_real()
             && let Some(made) = Ticks::now()
         {
-            return Some(Self {
-                instant: OnceLock::new(),
-                made: Some(made),
-                after: duration.as_nanos() as u64,
-            });
+            return Some(Self::new(Value::After(made, duration.as_nanos() as u64)));
         }
         Instant::now().checked_add(duration).map(Self::at)
     }
 
+    #[inline]
+    fn new(value: Value) -> Self {
+        Self {
+            value,
+            asked: OnceLock::new(),
+        }
+    }
+
     pub(super) fn get(&self) -> Instant {
-        self.resolve().0
+        match self.value {
+            Value::At(instant) => instant,
+            Value::After(made, after) => *self.asked.get_or_init(|| resolve(made, after).0),
+        }
     }
 
     /// The deadline, and the operating system's time if it had to be read for this.
-    pub(super) fn resolve(&self) -> (Instant, Option<Instant>) {
-        let mut real_now = None;
-        let deadline = *self.instant.get_or_init(|| {
-            let (made, now) = self.made.map_or_else(
-                || unreachable!("a deadline that is not set has a count"),
-                Ticks::to_instant,
-            );
-            real_now = Some(Instant::from_std(now));
-            Instant::from_std(made + Duration::from_nanos(self.after))
-        });
-        (deadline, real_now)
+    pub(super) fn settle(&mut self) -> (Instant, Option<Instant>) {
+        let (instant, now) = match self.value {
+            Value::At(instant) => (instant, None),
+            Value::After(made, after) => match self.asked.get() {
+                Some(asked) => (*asked, None),
+                None => {
+                    let (instant, now) = resolve(made, after);
+                    (instant, Some(now))
+                }
+            },
+        };
+        self.value = Value::At(instant);
+        (instant, now)
     }
 }

@@ -179,11 +179,12 @@ impl Sleep {
         }
     }
 
-    fn register(self: Pin<&Self>, waker: &Waker) {
-        let this = self.project_ref();
-        let (deadline, real_now) = this.deadline.resolve();
+    fn register(self: Pin<&mut Self>, waker: &Waker) {
+        let this = self.project();
+        let timer = this.timer.into_ref();
+        let (deadline, real_now) = this.deadline.settle();
         let runtime = with_driver(*this.runtime, |driver| {
-            driver.register(this.timer, deadline, real_now, waker)
+            driver.register(timer, deadline, real_now, waker)
         });
         if runtime.is_none() {
             panic!("{SHUT_DOWN}");
@@ -224,11 +225,10 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let proceed = ready!(coop::poll_proceed(cx));
         let waker = cx.waker();
-        let sleep = self.as_mut().into_ref();
-        match sleep.timer.state() {
-            State::Idle => sleep.register(waker),
-            State::Waiting if !sleep.timer.wakes(waker) => {
-                let this = sleep.project_ref();
+        match self.timer.state() {
+            State::Idle => self.as_mut().register(waker),
+            State::Waiting if !self.timer.wakes(waker) => {
+                let this = self.as_ref().project_ref();
                 with_driver(*this.runtime, |driver| {
                     driver.replace_waker(this.timer, waker);
                     false
@@ -236,7 +236,7 @@ impl Future for Sleep {
             }
             _ => {}
         }
-        match sleep.timer.state() {
+        match self.timer.state() {
             State::Idle | State::Waiting => Poll::Pending,
             State::Fired => {
                 proceed.made_progress();

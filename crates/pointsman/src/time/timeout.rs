@@ -43,6 +43,10 @@ use super::{Instant, Sleep, sleep_until};
 #[inline]
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    #[expect(
+        clippy::manual_map,
+        reason = "within a closure the panic would not name the caller"
+    )]
     let delay = match Deadline::after(duration) {
         Some(deadline) => Some(Sleep::new(deadline)),
         None => None,

@@ -26,7 +26,6 @@ use crate::runtime::block_outside;
 /// assert_eq!(rx.recv().await, Some("a"));
 /// # });
 /// ```
-#[must_use]
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");

@@ -170,6 +170,8 @@ mod block;
 mod bounded;
 mod channel;
 pub mod error;
+#[cfg(all(test, loom))]
+mod models;
 mod permit;
 mod permits;
 mod queue;

@@ -27,7 +27,6 @@ fn send<T>(channel: &Channel<T, Permits>, message: T) {
 /// assert_eq!(rx.recv().await, Some(2));
 /// # });
 /// ```
-#[must_use = "dropped, it is given back"]
 pub struct Permit<'a, T> {
     pub(super) channel: &'a Producer<T, Permits>,
 }
@@ -69,7 +68,6 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// assert_eq!(rx.len(), 2);
 /// # });
 /// ```
-#[must_use = "dropped, it is given back"]
 pub struct PermitIterator<'a, T> {
     pub(super) channel: &'a Producer<T, Permits>,
     pub(super) count: usize,
@@ -124,7 +122,6 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// # drop(tx);
 /// # });
 /// ```
-#[must_use = "dropped, it is given back"]
 pub struct OwnedPermit<T> {
     /// `None` when it was used.
     producer: Option<Producer<T, Permits>>,

@@ -19,7 +19,6 @@ use crate::runtime::block_outside;
 /// assert_eq!(rx.recv().await, None);
 /// # });
 /// ```
-#[must_use]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let (producer, consumer) = channel(Unlimited);
     (UnboundedSender(producer), UnboundedReceiver(consumer))

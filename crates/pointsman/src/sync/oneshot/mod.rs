@@ -16,6 +16,8 @@
 
 mod cell;
 pub mod error;
+#[cfg(all(test, loom))]
+mod models;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -37,7 +39,6 @@ use crate::task::coop::poll_proceed;
 /// assert_eq!(rx.await, Ok("done"));
 /// # });
 /// ```
-#[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = Hold::pair();
     let receiver = Receiver {

@@ -348,3 +348,72 @@ impl Semaphore {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use tokio_test::task::spawn;
+    use tokio_test::{assert_pending, assert_ready_ok};
+
+    use super::*;
+    use crate::task::coop::{budget, has_budget_remaining, poll_proceed};
+
+    /// Polls with no budget left.
+    fn with_nothing_left<R>(run: impl FnOnce() -> R) -> R {
+        budget(|| {
+            let mut spender = spawn(());
+            while has_budget_remaining() {
+                spender.enter(|cx, _| match poll_proceed(cx) {
+                    std::task::Poll::Ready(proceed) => proceed.made_progress(),
+                    std::task::Poll::Pending => unreachable!("there was budget"),
+                });
+            }
+            run()
+        })
+    }
+
+    #[test]
+    fn who_has_spent_the_budget_has_the_permit_and_waits_for_its_next_poll() {
+        let semaphore = Semaphore::new(1);
+        let mut acquire = spawn(semaphore.acquire());
+        with_nothing_left(|| assert_pending!(acquire.poll()));
+        assert!(acquire.is_woken());
+        assert_eq!(semaphore.available_permits(), 0);
+        let permit = assert_ready_ok!(acquire.poll());
+        drop(permit);
+        assert_eq!(semaphore.available_permits(), 1);
+    }
+
+    #[test]
+    fn who_has_spent_the_budget_and_gives_up_gives_the_permit_back() {
+        let semaphore = Semaphore::new(1);
+        let mut acquire = spawn(semaphore.acquire());
+        with_nothing_left(|| assert_pending!(acquire.poll()));
+        drop(acquire);
+        assert_eq!(semaphore.available_permits(), 1);
+    }
+
+    #[test]
+    fn each_permit_costs_one_unit() {
+        let semaphore = Semaphore::new(1000);
+        let taken = budget(|| {
+            let mut taken = 0;
+            while spawn(semaphore.acquire()).poll().is_ready() {
+                taken += 1;
+            }
+            taken
+        });
+        assert_eq!(taken, 128);
+    }
+
+    #[test]
+    fn who_waits_spends_nothing() {
+        let semaphore = Semaphore::new(0);
+        let mut acquire = spawn(semaphore.acquire());
+        budget(|| {
+            for _ in 0..200 {
+                assert_pending!(acquire.poll());
+            }
+            assert!(has_budget_remaining());
+        });
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Semaphore;
 
 macro_rules! permit_methods {
-    ($borrow:path) => {
+    () => {
         /// Keeps the permits from ever going back to the semaphore, which has fewer from here on.
         ///
         /// ```
@@ -34,7 +34,7 @@ macro_rules! permit_methods {
         #[track_caller]
         pub fn merge(&mut self, mut other: Self) {
             assert!(
-                std::ptr::eq($borrow(&self.semaphore), $borrow(&other.semaphore)),
+                std::ptr::eq(&*self.semaphore, &*other.semaphore),
                 "merging permits from different semaphore instances"
             );
             self.permits = self
@@ -79,12 +79,8 @@ pub struct SemaphorePermit<'a> {
     pub(super) permits: usize,
 }
 
-fn borrowed<'a>(semaphore: &&'a Semaphore) -> &'a Semaphore {
-    semaphore
-}
-
 impl SemaphorePermit<'_> {
-    permit_methods!(borrowed);
+    permit_methods!();
 
     /// The semaphore that these permits are of.
     pub fn semaphore(&self) -> &Semaphore {
@@ -112,7 +108,7 @@ pub struct OwnedSemaphorePermit {
 }
 
 impl OwnedSemaphorePermit {
-    permit_methods!(Arc::as_ref);
+    permit_methods!();
 
     /// The semaphore that these permits are of.
     pub fn semaphore(&self) -> &Arc<Semaphore> {

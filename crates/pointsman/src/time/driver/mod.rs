@@ -3,7 +3,7 @@
 //! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
 //! tick, the clock is rounded down, so that no timer fires early.
 //!
-//! Invariant: `next` is the wheel's next tick whenever the lock is free. Nothing that is not the driver's
+//! Invariant: `next` is not later than the wheel's next tick whenever the lock is free. Nothing that is not the driver's
 //! own runs under the lock: wakers are cloned before it is taken, and woken and dropped after.
 //!
 //! Cost: one lock to register, to cancel, and for each batch that fires; none if nothing is due.
@@ -41,7 +41,7 @@ const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 pub(crate) struct Driver {
     clock: Clock,
     start: Instant,
-    /// When there is something to do, or [`NEVER`]. Written under the lock.
+    /// When there may be something to do, or [`NEVER`]. Written under the lock.
     next: AtomicU64,
     /// Written under the lock. No timer is put into the wheel after that.
     is_closed: AtomicBool,
@@ -138,8 +138,8 @@ impl Driver {
                 // alone if it has ended.
                 match unsafe { timer.as_ref().end_if_due(wheel.now()) } {
                     Ok(waker) => batch.push(waker),
-                    // SAFETY: it lives, as it has not ended, and its tick is later than now.
                     Err(later) => {
+                        // SAFETY: it lives, as it has not ended, and its tick is later than now.
                         unsafe { wheel.insert(timer, later) };
                     }
                 }
@@ -160,7 +160,8 @@ impl Driver {
         if !self.clock.is_paused() {
             return false;
         }
-        let next = self.next.load(Ordering::Relaxed);
+        // Of one that was cancelled, the clock must not show the time.
+        let next = self.update_next(&self.lock());
         if next == NEVER {
             return false;
         }
@@ -290,6 +291,9 @@ impl Driver {
     }
 
     /// Takes a timer out of the wheel if it is still in it.
+    ///
+    /// `next` stays: timeouts that come and go, each later than the one before, would otherwise tell who
+    /// waits for the next timer each time. It looks once for nothing.
     pub(crate) fn cancel(&self, timer: Pin<&Timer>) {
         let mut wheel = self.lock();
         if timer.state() != State::Waiting {
@@ -300,7 +304,6 @@ impl Driver {
             wheel.remove(NonNull::from(timer.get_ref()));
             timer.give_up()
         };
-        self.update_next(&wheel);
         drop(wheel);
         drop(waker);
     }

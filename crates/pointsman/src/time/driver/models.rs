@@ -1,1 +1,134 @@
+use std::future::poll_fn;
+use std::task::Poll;
 
+use loom::future::block_on;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::*;
+
+/// Registers at the tick at first, as a sleep does, and waits for the end.
+async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
+    poll_fn(|cx| {
+        match timer.state() {
+            State::Idle => {
+                driver.register_tick(timer, tick, 0, cx.waker().clone());
+            }
+            State::Waiting if !timer.wakes(cx.waker()) => driver.replace_waker(timer, cx.waker()),
+            _ => {}
+        }
+        match timer.state() {
+            State::Idle | State::Waiting => Poll::Pending,
+            end => Poll::Ready(end),
+        }
+    })
+    .await
+}
+
+fn model(run: impl Fn() + Sync + Send + 'static) {
+    loom::model(run);
+}
+
+#[test]
+fn a_registered_timer_is_fired() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let other = driver.clone();
+        let firing = thread::spawn(move || {
+            other.fire_until(5);
+        });
+        let timer = Box::pin(Timer::new());
+        // Either before the wheel has come to 5, or at once.
+        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Fired);
+        firing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timer_that_goes_is_not_touched() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        if timer.state() == State::Waiting {
+            driver.cancel(timer.as_ref());
+        }
+        timer.wipe();
+        firing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timer_that_is_put_off_fires_at_its_new_tick_only() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        let is_put_off = timer.put_off(9);
+        firing.join().unwrap();
+        if is_put_off {
+            assert_eq!(timer.state(), State::Waiting);
+            driver.fire_until(8);
+            assert_eq!(timer.state(), State::Waiting);
+            driver.fire_until(9);
+        }
+        assert_eq!(timer.state(), State::Fired);
+    });
+}
+
+#[test]
+fn a_timer_that_is_moved_forward_is_fired_or_idle() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 9, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(9));
+        driver.move_to_tick(timer.as_ref(), 7, 0);
+        firing.join().unwrap();
+        assert_ne!(timer.state(), State::Waiting);
+    });
+}
+
+#[test]
+fn the_last_waker_is_woken() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Fired);
+        firing.join().unwrap();
+    });
+}
+
+#[test]
+fn two_that_fire_do_not_fire_twice() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        driver.fire_until(5);
+        assert_eq!(timer.state(), State::Fired);
+        firing.join().unwrap();
+    });
+}
+
+#[test]
+fn shutdown_wakes_what_is_registered_meanwhile() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let other = driver.clone();
+        let closing = thread::spawn(move || other.shutdown());
+        let timer = Box::pin(Timer::new());
+        assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Closed);
+        closing.join().unwrap();
+    });
+}

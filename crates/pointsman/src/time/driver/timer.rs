@@ -222,6 +222,14 @@ impl Timer {
         unsafe { *timer.as_ref().slot.get() = slot };
     }
 
+    /// Stands for the end of the timer's memory, which nobody may read meanwhile.
+    #[cfg(all(test, loom))]
+    pub(super) fn wipe(&self) {
+        // SAFETY: that nobody reads it is what the model checks.
+        self.waker
+            .with_mut(|own| unsafe { *own = MaybeUninit::uninit() });
+    }
+
     /// When it is to fire.
     ///
     /// # Safety

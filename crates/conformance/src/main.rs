@@ -1,0 +1,98 @@
+//! Runs Tokio's own tests, unchanged, on pointsman, and compares the outcome with what is expected.
+//!
+//! ```text
+//! cargo run --release -- [--update] [--limit SECONDS] [FILE]...
+//! ```
+//!
+//! Without a `FILE` (`sync_mpsc`, say) all files are run. `--update` writes `expectations.toml` anew: reasons
+//! that stand there are kept. The exit code is 1 if a test has failed that is expected to pass.
+
+mod compile;
+mod expectations;
+mod report;
+mod run;
+mod sources;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use compile::Compiled;
+use expectations::Expectations;
+use report::Report;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+struct Arguments {
+    update: bool,
+    limit: Duration,
+    files: Vec<String>,
+}
+
+impl Arguments {
+    fn read() -> Result<Self> {
+        let mut read = Self {
+            update: false,
+            limit: Duration::from_secs(60),
+            files: Vec::new(),
+        };
+        let mut given = std::env::args().skip(1);
+        while let Some(argument) = given.next() {
+            match argument.as_str() {
+                "--update" => read.update = true,
+                "--limit" => {
+                    let seconds = given.next().unwrap_or_default();
+                    let limit = seconds.parse().ok().filter(|&seconds| seconds > 0);
+                    read.limit = Duration::from_secs(limit.ok_or_else(|| {
+                        format!("--limit cannot be {seconds:?}: expected seconds, from 1 on")
+                    })?);
+                }
+                option if option.starts_with('-') => {
+                    return Err(format!(
+                        "there is no option {option}: expected --update, --limit SECONDS or a file"
+                    )
+                    .into());
+                }
+                file => read.files.push(file.to_owned()),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn conform() -> Result<bool> {
+    let arguments = Arguments::read()?;
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = home.join("expectations.toml");
+    let mut expectations = Expectations::read(&path)?;
+    let suite = sources::collect(home, &arguments.files)?;
+    println!("Tokio {}: {} test files", suite.version, suite.files.len());
+    let compiled = compile::all(&suite)?;
+    let mut report = Report::new(&suite.version);
+    for (file, compiled) in suite.files.iter().zip(compiled) {
+        match compiled {
+            Compiled::Failed { error } => report.not_compiled(file, &error, &expectations),
+            Compiled::Binary(binary) => {
+                let outcomes = run::all(&suite, file, &binary, arguments.limit, &expectations)?;
+                report.ran(file, outcomes, &expectations);
+            }
+        }
+    }
+    if arguments.update {
+        report.update(&mut expectations);
+        expectations.write(&path)?;
+    }
+    Ok(arguments.update | report.finish())
+}
+
+fn main() -> ExitCode {
+    match conform() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("conformance: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

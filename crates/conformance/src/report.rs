@@ -1,0 +1,158 @@
+//! Tells what has come of it: a line for each file, then what differs from the expectations, then the sum.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write, stdout};
+
+use crate::expectations::Expectations;
+use crate::run::Outcome;
+use crate::sources::File;
+
+/// Shows how far a file is, if somebody is watching.
+pub(crate) fn progress(file: &str, done: usize, all: usize) {
+    if stdout().is_terminal() {
+        print!("\r\x1b[K{file} {done}/{all}");
+        let _ = stdout().flush();
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Report {
+    version: String,
+    passed: usize,
+    failed: usize,
+    not_applicable: usize,
+    steps_back: Vec<String>,
+    unsteady: Vec<String>,
+    improved: Vec<String>,
+    outdated: Vec<String>,
+    /// What to write into the list: the failures of each file that was looked at.
+    failures: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Report {
+    pub(crate) fn new(version: &str) -> Self {
+        println!(
+            "{:<34}{:>7}{:>8}{:>16}",
+            "", "passed", "failed", "not applicable"
+        );
+        Self {
+            version: version.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn line(&mut self, file: &str, [passed, failed, not_applicable]: [usize; 3], note: &str) {
+        if stdout().is_terminal() {
+            print!("\r\x1b[K");
+        }
+        println!("{file:<34}{passed:>7}{failed:>8}{not_applicable:>16}  {note}");
+        self.passed += passed;
+        self.failed += failed;
+        self.not_applicable += not_applicable;
+    }
+
+    /// A file that does not compile: all that it declares has failed.
+    pub(crate) fn not_compiled(&mut self, file: &File, error: &str, expectations: &Expectations) {
+        let name = &file.name;
+        if expectations.not_applicable(name, "*").is_some() {
+            return self.line(name, [0, 0, file.declared], "");
+        }
+        self.line(
+            name,
+            [0, file.declared, 0],
+            &format!("does not compile: {error}"),
+        );
+        if expectations.fails(name, "*").is_none() {
+            self.steps_back
+                .push(format!("{name} does not compile: {error}"));
+        }
+        let failures = BTreeMap::from([("*".to_owned(), format!("does not compile: {error}"))]);
+        self.failures.insert(name.clone(), failures);
+    }
+
+    pub(crate) fn ran(
+        &mut self,
+        file: &File,
+        outcomes: Vec<(String, Outcome)>,
+        expectations: &Expectations,
+    ) {
+        let name = &file.name;
+        let mut counts = [0; 3];
+        let mut failures = BTreeMap::new();
+        for gone in expectations.named(name) {
+            if !outcomes.iter().any(|(test, _)| test == gone) {
+                self.outdated.push(format!("{name} {gone}"));
+            }
+        }
+        for (test, outcome) in outcomes {
+            let expected = expectations.fails(name, &test);
+            let error = match outcome {
+                Outcome::Ignored | Outcome::NotApplicable => {
+                    counts[2] += 1;
+                    continue;
+                }
+                Outcome::Passed | Outcome::PassedAgain(_) => {
+                    counts[0] += 1;
+                    if let Outcome::PassedAgain(error) = outcome {
+                        self.unsteady.push(format!("{name} {test}: {error}"));
+                    } else if expected.is_some() {
+                        self.improved.push(format!("{name} {test}"));
+                    }
+                    continue;
+                }
+                Outcome::Hung => "hangs".to_owned(),
+                Outcome::Failed(error) => error,
+            };
+            counts[1] += 1;
+            if expected.is_none() {
+                self.steps_back.push(format!("{name} {test}: {error}"));
+            }
+            failures.insert(test, error);
+        }
+        self.line(name, counts, "");
+        self.failures.insert(name.clone(), failures);
+    }
+
+    /// Brings the list up to date with what was found.
+    pub(crate) fn update(&self, expectations: &mut Expectations) {
+        for (file, failures) in &self.failures {
+            expectations.set_fails(file, failures);
+        }
+    }
+
+    /// Tells the rest. True if there is no step back from these expectations.
+    pub(crate) fn finish(self) -> bool {
+        let lists = [
+            ("Steps back: these are expected to pass", &self.steps_back),
+            (
+                "Unsteady: these have failed, and have passed when run again, alone",
+                &self.unsteady,
+            ),
+            (
+                "These pass now: take them off the list (--update)",
+                &self.improved,
+            ),
+            (
+                "These are no tests any more: take them off the list",
+                &self.outdated,
+            ),
+        ];
+        for (title, tests) in lists {
+            if !tests.is_empty() {
+                println!("\n{title}:");
+                for test in tests {
+                    println!("  {test}");
+                }
+            }
+        }
+        let applicable = self.passed + self.failed;
+        println!(
+            "\n{} of {applicable} applicable tests of Tokio {} pass: {:.1} % ({} not applicable)",
+            self.passed,
+            self.version,
+            100.0 * self.passed as f64 / applicable.max(1) as f64,
+            self.not_applicable,
+        );
+        self.steps_back.is_empty()
+    }
+}

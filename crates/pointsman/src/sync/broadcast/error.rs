@@ -1,0 +1,61 @@
+//! Errors of a channel whose messages go to all receivers.
+
+use std::error::Error;
+use std::fmt;
+
+/// There is no receiver. The message comes back.
+#[derive(Debug)]
+pub struct SendError<T>(pub T);
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("channel closed")
+    }
+}
+
+impl<T: fmt::Debug> Error for SendError<T> {}
+
+/// Why [`recv`](super::Receiver::recv) has no message.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub enum RecvError {
+    /// All senders are dropped, and all messages received.
+    Closed,
+    /// The receiver was too slow, and missed this many messages. The next call gives the oldest that is
+    /// still there.
+    Lagged(u64),
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => formatter.write_str("channel closed"),
+            Self::Lagged(missed) => write!(formatter, "channel lagged by {missed}"),
+        }
+    }
+}
+
+impl Error for RecvError {}
+
+/// Why [`try_recv`](super::Receiver::try_recv) has no message.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub enum TryRecvError {
+    /// None has come yet.
+    Empty,
+    /// All senders are dropped, and all messages received.
+    Closed,
+    /// The receiver was too slow, and missed this many messages. The next call gives the oldest that is
+    /// still there.
+    Lagged(u64),
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => formatter.write_str("channel empty"),
+            Self::Closed => formatter.write_str("channel closed"),
+            Self::Lagged(missed) => write!(formatter, "channel lagged by {missed}"),
+        }
+    }
+}
+
+impl Error for TryRecvError {}

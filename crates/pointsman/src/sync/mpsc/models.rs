@@ -1,0 +1,191 @@
+//! Every order of what senders and the receiver do.
+
+use std::future::Future;
+use std::task::{Context, Poll, Waker};
+
+use loom::future::block_on;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::error::TryRecvError;
+use super::{channel, unbounded_channel};
+
+/// Blocks are of two messages here, so that three need a second one.
+#[test]
+fn messages_of_two_senders_all_arrive_in_their_order() {
+    loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let other = tx.clone();
+        let first = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+        });
+        other.send(10).unwrap();
+        drop(other);
+        let mut received = Vec::new();
+        while let Some(message) = block_on(rx.recv()) {
+            received.push(message);
+        }
+        first.join().unwrap();
+        received.retain(|&message| message != 10);
+        assert_eq!(received, [1, 2]);
+    });
+}
+
+#[test]
+fn blocks_are_given_back_while_senders_are_on_their_way() {
+    loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        for message in 0..4 {
+            tx.send(message).unwrap();
+        }
+        let other = tx.clone();
+        let senders = [
+            thread::spawn(move || tx.send(4).unwrap()),
+            thread::spawn(move || other.send(5).unwrap()),
+        ];
+        for message in 0..4 {
+            assert_eq!(rx.try_recv(), Ok(message));
+        }
+        let mut rest = [block_on(rx.recv()), block_on(rx.recv())];
+        rest.sort();
+        assert_eq!(rest, [Some(4), Some(5)]);
+        assert_eq!(block_on(rx.recv()), None);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_receiver_that_sleeps_is_woken() {
+    loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let sender = thread::spawn(move || tx.send(1).unwrap());
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), None);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waker_that_is_replaced_meanwhile_is_not_lost() {
+    loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let sender = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx
+        });
+        match rx.poll_recv(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(message) => assert_eq!(message, Some(1)),
+            Poll::Pending => assert_eq!(block_on(rx.recv()), Some(1)),
+        }
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_sent_when_the_receiver_goes_comes_back_or_is_dropped_once() {
+    loom::model(|| {
+        let value = Arc::new(());
+        let (tx, mut rx) = unbounded_channel();
+        let sent = value.clone();
+        let sender = thread::spawn(move || tx.send(sent).is_ok());
+        rx.close();
+        let received = block_on(rx.recv());
+        assert_eq!(sender.join().unwrap(), received.is_some());
+        drop(rx);
+        drop(received);
+        assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
+
+#[test]
+fn a_receiver_that_goes_drops_what_it_did_not_receive() {
+    loom::model(|| {
+        let value = Arc::new(());
+        let (tx, rx) = unbounded_channel();
+        let sent = value.clone();
+        let sender = thread::spawn(move || drop(tx.send(sent)));
+        drop(rx);
+        sender.join().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
+
+#[test]
+fn a_sender_that_waits_for_room_gets_it() {
+    loom::model(|| {
+        let (tx, mut rx) = channel(1);
+        let sender = thread::spawn(move || {
+            block_on(tx.send(1)).unwrap();
+            block_on(tx.send(2)).unwrap();
+        });
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), Some(2));
+        assert_eq!(block_on(rx.recv()), None);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn room_that_was_given_to_one_who_gave_up_goes_to_the_next() {
+    loom::model(|| {
+        let (tx, _rx) = channel::<u32>(1);
+        let permit = tx.clone().try_reserve_owned().unwrap();
+        let mut given_up = Box::pin(tx.reserve());
+        let waits = given_up
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(waits.is_pending());
+        let other = tx.clone();
+        let next = thread::spawn(move || drop(block_on(other.reserve()).unwrap()));
+        let holder = thread::spawn(move || drop(permit));
+        drop(given_up);
+        next.join().unwrap();
+        holder.join().unwrap();
+        assert_eq!(tx.capacity(), 1);
+    });
+}
+
+#[test]
+fn whoever_waits_for_room_learns_that_the_receiver_closed() {
+    loom::model(|| {
+        let (tx, mut rx) = channel(1);
+        tx.try_send(1).unwrap();
+        let sender = thread::spawn(move || block_on(tx.send(2)).is_ok());
+        rx.close();
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), None);
+        assert!(!sender.join().unwrap());
+    });
+}
+
+#[test]
+fn the_last_permit_of_a_closed_channel_wakes_the_receiver() {
+    loom::model(|| {
+        let (tx, mut rx) = channel::<u32>(2);
+        let permits = [tx.clone(), tx.clone()].map(|tx| tx.try_reserve_owned().unwrap());
+        rx.close();
+        let [first, second] = permits;
+        let sender = thread::spawn(move || drop(first.send(1)));
+        let other = thread::spawn(move || drop(second));
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), None);
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+        sender.join().unwrap();
+        other.join().unwrap();
+        drop(tx);
+    });
+}
+
+#[test]
+fn a_sender_learns_that_the_receiver_has_gone() {
+    loom::model(|| {
+        let (tx, rx) = unbounded_channel::<u32>();
+        let receiver = thread::spawn(move || drop(rx));
+        block_on(tx.closed());
+        assert!(tx.is_closed());
+        receiver.join().unwrap();
+    });
+}

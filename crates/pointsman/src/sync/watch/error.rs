@@ -1,0 +1,34 @@
+//! Errors of a channel that keeps the last value.
+
+use std::error::Error;
+use std::fmt;
+
+/// There is no receiver. The value comes back.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub struct SendError<T>(pub T);
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SendError").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("channel closed")
+    }
+}
+
+impl<T> Error for SendError<T> {}
+
+/// All senders are dropped.
+#[derive(Debug, Clone)]
+pub struct RecvError(pub(super) ());
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("channel closed")
+    }
+}
+
+impl Error for RecvError {}
