@@ -13,7 +13,7 @@ use crate::Result;
 const HEAD: &str = "\
 # The tests of Tokio that do not pass on pointsman, and why. All others have to.
 # `make conformance-update` brings the list up to date; the reasons are written by hand.
-# `\"*\"` stands for all tests of a file.
+# `\"*\"` stands for all tests of a file, `\"*::name\"` for those of this name in all modules.
 ";
 
 /// A reason for each test of each file.
@@ -25,12 +25,18 @@ pub(crate) struct Expectations {
     fails: List,
 }
 
-fn find<'a>(list: &'a List, file: &str, test: &str) -> Option<&'a str> {
-    let tests = list.get(file)?;
+/// The entry which says something of a test: its own, that of its name in all modules, that of all tests.
+fn find<'a>(tests: &'a BTreeMap<String, String>, test: &str) -> Option<(&'a String, &'a String)> {
+    let name = test.rsplit("::").next().unwrap_or(test);
     tests
-        .get(test)
-        .or_else(|| tests.get("*"))
-        .map(String::as_str)
+        .get_key_value(test)
+        .or_else(|| tests.get_key_value(&format!("*::{name}")))
+        .or_else(|| tests.get_key_value("*"))
+}
+
+fn reason<'a>(list: &'a List, file: &str, test: &str) -> Option<&'a str> {
+    let (_, reason) = find(list.get(file)?, test)?;
+    Some(reason)
 }
 
 impl Expectations {
@@ -81,12 +87,12 @@ impl Expectations {
 
     /// Why a test says nothing about pointsman.
     pub(crate) fn not_applicable(&self, file: &str, test: &str) -> Option<&str> {
-        find(&self.not_applicable, file, test)
+        reason(&self.not_applicable, file, test)
     }
 
     /// Why a test fails.
     pub(crate) fn fails(&self, file: &str, test: &str) -> Option<&str> {
-        find(&self.fails, file, test)
+        reason(&self.fails, file, test)
     }
 
     /// Replaces what is said of the failures of a file. A reason that is there already is kept.
@@ -94,20 +100,28 @@ impl Expectations {
         let before = self.fails.remove(file).unwrap_or_default();
         let after: BTreeMap<_, _> = failed
             .iter()
-            .map(|(test, reason)| (test.clone(), before.get(test).unwrap_or(reason).clone()))
+            .map(|found| find(&before, found.0).unwrap_or(found))
+            .map(|(test, reason)| (test.clone(), reason.clone()))
             .collect();
         if !after.is_empty() {
             self.fails.insert(file.to_owned(), after);
         }
     }
 
-    /// The tests of a file of which something is said.
-    pub(crate) fn named(&self, file: &str) -> impl Iterator<Item = &str> {
-        [&self.not_applicable, &self.fails]
-            .into_iter()
-            .filter_map(|list| list.get(file))
-            .flatten()
-            .map(|(test, _)| test.as_str())
-            .filter(|test| *test != "*")
+    /// The entries of a file which say something of none of its tests.
+    pub(crate) fn outdated(&self, file: &str, tests: &[&str]) -> Vec<&str> {
+        let mut outdated = Vec::new();
+        for list in [&self.not_applicable, &self.fails] {
+            let Some(entries) = list.get(file) else {
+                continue;
+            };
+            let used = |entry: &str| {
+                tests
+                    .iter()
+                    .any(|test| find(entries, test).is_some_and(|(used, _)| used == entry))
+            };
+            outdated.extend(entries.keys().map(String::as_str).filter(|it| !used(it)));
+        }
+        outdated
     }
 }

@@ -34,7 +34,7 @@ impl Arguments {
     fn read() -> Result<Self> {
         let mut read = Self {
             update: false,
-            limit: Duration::from_secs(60),
+            limit: Duration::from_secs(30),
             files: Vec::new(),
         };
         let mut given = std::env::args().skip(1);

@@ -79,10 +79,9 @@ impl Report {
         let name = &file.name;
         let mut counts = [0; 3];
         let mut failures = BTreeMap::new();
-        for gone in expectations.named(name) {
-            if !outcomes.iter().any(|(test, _)| test == gone) {
-                self.outdated.push(format!("{name} {gone}"));
-            }
+        let tests: Vec<&str> = outcomes.iter().map(|(test, _)| test.as_str()).collect();
+        for entry in expectations.outdated(name, &tests) {
+            self.outdated.push(format!("{name} {entry}"));
         }
         for (test, outcome) in outcomes {
             let expected = expectations.fails(name, &test);

@@ -117,14 +117,16 @@ pub(crate) fn is_thread_ending() -> bool {
 
 /// The runtime with this id, if it is there still.
 pub(crate) fn with_handle_of<R>(id: u64, use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
-    if runtime_id() == Some(id) {
-        return with_current(use_handle);
-    }
-    super::registry::find(id).map(|handle| use_handle(&handle))
+    // A handle of its own: what is woken meanwhile may enter a runtime.
+    let handle = match runtime_id() == Some(id) {
+        true => with_current(Handle::clone),
+        false => super::registry::find(id),
+    };
+    handle.map(|handle| use_handle(&handle))
 }
 
 pub(crate) fn with_current_driver<R>(use_driver: impl FnOnce(&time::Driver) -> R) -> Option<R> {
-    with_current(|handle| handle.driver().map(use_driver)).flatten()
+    with_current(Handle::clone)?.driver().map(use_driver)
 }
 
 /// Makes a runtime the current one until it is dropped.

@@ -145,7 +145,6 @@ impl Runtime {
     /// `until`: when to wait no longer.
     fn end(&mut self, until: Option<Instant>) {
         let shared = &self.handle.shared;
-        registry::remove(shared.id);
         let _current = context::set_current(&self.handle);
         shared.begin_shutdown();
         shared.blocking.begin_shutdown();
@@ -160,6 +159,8 @@ impl Runtime {
         if let Some(driver) = &shared.driver {
             driver.shutdown();
         }
+        // Timers find their driver until then.
+        registry::remove(shared.id);
         shared.blocking.wait(until);
     }
 }

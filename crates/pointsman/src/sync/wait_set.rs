@@ -14,53 +14,13 @@ use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
 use crate::list::{Links, List, Node};
+use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use crate::loom::sync::{Mutex, MutexGuard};
-
-/// Locks, also what a panic has left locked: nothing here is left half done by one.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Wakers taken out under a lock, to be woken when it is free.
-pub(crate) struct WakeBatch {
-    wakers: [Option<Waker>; WakeBatch::CAPACITY],
-    count: usize,
-}
-
-impl WakeBatch {
-    const CAPACITY: usize = 32;
-
-    pub(crate) fn new() -> Self {
-        Self {
-            wakers: [const { None }; Self::CAPACITY],
-            count: 0,
-        }
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.count == Self::CAPACITY
-    }
-
-    /// Adds one; there must be room.
-    pub(crate) fn push(&mut self, waker: Option<Waker>) {
-        self.wakers[self.count] = waker;
-        self.count += 1;
-    }
-
-    pub(crate) fn wake(&mut self) {
-        for waker in &mut self.wakers[..std::mem::take(&mut self.count)] {
-            if let Some(waker) = waker.take() {
-                waker.wake();
-            }
-        }
-    }
-}
+use crate::sync::wake_batch::{WakeBatch, lock};
 
 #[derive(Debug)]
 struct Waiter {
@@ -119,14 +79,17 @@ impl WaitSet {
             }
             waiters.list.pop_front();
             // SAFETY: as above; nobody else looks at the waker without the lock.
-            batch.push(unsafe { (*first.as_ptr()).waker.take() });
+            let waker = unsafe { (*first.as_ptr()).waker.take() };
             // ORDERING: pairs with the Acquire in `Wait::drop` and `poll`: whoever sees that the waiter is
             // out may free it, so nothing of it is touched after this.
             // SAFETY: live until this store.
             unsafe { (*first.as_ptr()).queued.store(false, Release) };
-            if batch.is_full() {
+            if let Some(waker) = waker {
+                batch.push(waker);
+            }
+            if !batch.has_room() {
                 drop(waiters);
-                batch.wake();
+                batch.wake_all();
                 waiters = lock(&self.waiters);
             }
         }
@@ -134,7 +97,7 @@ impl WaitSet {
             emptied();
         }
         drop(waiters);
-        batch.wake();
+        batch.finish();
     }
 
     /// Waits until `check` gives something. It is asked without the lock first (`false`), and under the lock

@@ -27,10 +27,9 @@ fn two_receivers_wait_and_both_get_it() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);
         let mut other = tx.subscribe();
-        let receiver = thread::spawn(move || block_on(other.recv()));
         let sender = thread::spawn(move || tx.send(1).unwrap());
-        assert_eq!(block_on(rx.recv()), Ok(1));
-        assert_eq!(receiver.join().unwrap(), Ok(1));
+        let both = futures::future::join(rx.recv(), other.recv());
+        assert_eq!(block_on(both), (Ok(1), Ok(1)));
         sender.join().unwrap();
     });
 }

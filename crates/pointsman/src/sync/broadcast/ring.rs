@@ -16,7 +16,8 @@ use super::error::{SendError, TryRecvError};
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::loom::sync::{Mutex, MutexGuard};
-use crate::sync::wait_set::{WaitSet, lock};
+use crate::sync::wait_set::WaitSet;
+use crate::sync::wake_batch::lock;
 
 /// Somebody waits for a message.
 const WAITING: u64 = 1;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::channel::{self, Consumer, Producer, WeakProducer};
-use super::error::{SendError, TryRecvError, TrySendError};
+use super::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::permits::{self, NoRoom, Permits};
 use super::reserve::Reserve;
@@ -125,6 +126,40 @@ impl<T> Sender<T> {
             }
             Err(TrySendError::Full(())) => Err(TrySendError::Full(message)),
             Err(TrySendError::Closed(())) => Err(TrySendError::Closed(message)),
+        }
+    }
+
+    /// Sends as [`send`](Self::send), and gives up after `timeout`.
+    ///
+    /// # Errors
+    /// Gives the message back if there was no room in time, or the receiver was dropped or closed.
+    ///
+    /// # Panics
+    /// Outside of a runtime that has timers.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::sync::mpsc::{channel, error::SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (tx, _rx) = channel(1);
+    /// tx.send(1).await.unwrap();
+    /// let sent = tx.send_timeout(2, Duration::from_millis(5)).await;
+    /// assert_eq!(sent, Err(SendTimeoutError::Timeout(2)));
+    /// # }
+    /// ```
+    pub async fn send_timeout(
+        &self,
+        value: T,
+        timeout: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        match crate::time::timeout(timeout, self.reserve()).await {
+            Err(_) => Err(SendTimeoutError::Timeout(value)),
+            Ok(Err(_)) => Err(SendTimeoutError::Closed(value)),
+            Ok(Ok(permit)) => {
+                permit.send(value);
+                Ok(())
+            }
         }
     }
 

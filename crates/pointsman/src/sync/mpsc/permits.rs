@@ -15,7 +15,7 @@ use crate::list::{Links, List, Node};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::atomic::{AtomicBool, AtomicUsize};
-use crate::sync::wait_set::{WakeBatch, lock};
+use crate::sync::wake_batch::{WakeBatch, lock};
 
 /// The receiver takes no new messages.
 const CLOSED: usize = 1;
@@ -256,15 +256,17 @@ impl Permits {
             }
             waiters.pop_front();
             // SAFETY: it was in the list.
-            batch.push(unsafe { dequeue(first) });
-            if batch.is_full() {
+            if let Some(waker) = unsafe { dequeue(first) } {
+                batch.push(waker);
+            }
+            if !batch.has_room() {
                 drop(waiters);
-                batch.wake();
+                batch.wake_all();
                 waiters = lock(&self.waiters);
             }
         }
         drop(waiters);
-        batch.wake();
+        batch.finish();
     }
 
     /// Refuses to give room from now on, and wakes all who wait. They keep what they were given.
@@ -277,16 +279,18 @@ impl Permits {
         let mut waiters = lock(&self.waiters);
         while let Some(first) = waiters.pop_front() {
             // SAFETY: it was in the list.
-            batch.push(unsafe { dequeue(first) });
-            if batch.is_full() {
+            if let Some(waker) = unsafe { dequeue(first) } {
+                batch.push(waker);
+            }
+            if !batch.has_room() {
                 drop(waiters);
-                batch.wake();
+                batch.wake_all();
                 waiters = lock(&self.waiters);
             }
         }
         self.word.fetch_and(!WAITING, Relaxed);
         drop(waiters);
-        batch.wake();
+        batch.finish();
     }
 }
 

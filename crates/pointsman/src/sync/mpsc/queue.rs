@@ -26,7 +26,7 @@ use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64};
 use crate::loom::thread;
-use crate::sync::wait_set::lock;
+use crate::sync::wake_batch::lock;
 
 /// The receiver sleeps, and its waker is there.
 const ASLEEP: u64 = 1;

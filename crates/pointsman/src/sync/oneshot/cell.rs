@@ -4,15 +4,16 @@
 //! Invariant, by the bits of the word:
 //! * The value is the sender's until `SENT`, and from then on the receiver's, unless `CLOSED` was there
 //!   first: then it stays the sender's.
-//! * A waker is its owner's while its bit is not set. While `RECEIVER_WAITS` is set it is the sender's to
-//!   take when it sets `SENT`; while `SENDER_WAITS` is set it is the receiver's to use when it sets
-//!   `CLOSED`. Neither bit changes for good after that.
+//! * A waker is its owner's to write while its bit is not set. While it is set, both may read: the sender
+//!   reads the receiver's waker out when it sets `SENT`, which is how it takes it, and the receiver wakes
+//!   the sender's in place when it sets `CLOSED`. Neither bit changes for good after that.
 //! * A sender that has set `SENT` and found neither `CLOSED` nor `RECEIVER_WAITS` is gone with that one
 //!   operation. Otherwise it says so with `SENDER_GONE`. Whoever goes last frees.
 //!
 //! A value that is sent before it is asked for costs one read-modify-write in all, and one that is waited
 //! for five (four by the two sides of the wait, one by the sender's leaving), against Tokio's six and nine.
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
@@ -36,7 +37,8 @@ const RECEIVER_GONE: usize = 32;
 pub(super) struct Cell<T> {
     state: AtomicUsize,
     value: UnsafeCell<Option<T>>,
-    receiver_waker: UnsafeCell<Option<Waker>>,
+    /// The sender takes it by reading alone, so the state says whether it is still to be dropped.
+    receiver_waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     sender_waker: UnsafeCell<Option<Waker>>,
 }
 
@@ -62,7 +64,7 @@ impl<T> Hold<T> {
         let cell = Box::new(Cell {
             state: AtomicUsize::new(0),
             value: UnsafeCell::new(None),
-            receiver_waker: UnsafeCell::new(None),
+            receiver_waker: UnsafeCell::new(ManuallyDrop::new(None)),
             sender_waker: UnsafeCell::new(None),
         });
         let pointer = NonNull::from(Box::leak(cell));
@@ -75,10 +77,15 @@ impl<T> Hold<T> {
     }
 
     /// # Safety
-    /// Both sides have gone.
-    unsafe fn free(&self) {
+    /// Both sides have gone, with this state.
+    unsafe fn free(&self, state: usize) {
         // SAFETY: from `Box::leak`, and the caller is the last.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        let cell = unsafe { Box::from_raw(self.0.as_ptr()) };
+        if state & (SENT | CLOSED | RECEIVER_WAITS) != SENT | RECEIVER_WAITS {
+            // SAFETY: the sender has not taken it, and nobody uses it after this.
+            cell.receiver_waker
+                .with_mut(|place| unsafe { ManuallyDrop::drop(&mut *place) });
+        }
     }
 
     /// The sender's last act, with or without a value. Gives the value back if the receiver was closed. The
@@ -98,12 +105,13 @@ impl<T> Hold<T> {
             self.leave_as(SENDER_GONE, RECEIVER_GONE);
             return Err(value);
         }
-        // SAFETY: the bit was set when SENT was, so the waker is the sender's.
+        // SAFETY: the bit was set when SENT was, so the waker is there, and from now on the sender's: the
+        // receiver does not write it, and `free` does not drop it.
         let waker = cell
             .receiver_waker
-            .with_mut(|place| unsafe { (*place).take() });
+            .with(|place| unsafe { std::ptr::read(place) });
         self.leave_as(SENDER_GONE, RECEIVER_GONE);
-        if let Some(waker) = waker {
+        if let Some(waker) = ManuallyDrop::into_inner(waker) {
             waker.wake();
         }
         Ok(())
@@ -111,9 +119,10 @@ impl<T> Hold<T> {
 
     fn leave_as(&self, this_side: usize, other_side: usize) {
         // ORDERING: Release orders this side's last touch before the other's free, Acquire the reverse.
-        if self.cell().state.fetch_or(this_side, AcqRel) & other_side != 0 {
+        let state = self.cell().state.fetch_or(this_side, AcqRel);
+        if state & other_side != 0 {
             // SAFETY: the other side had gone, and so has this one now.
-            unsafe { self.free() };
+            unsafe { self.free(state) };
         }
     }
 
@@ -123,7 +132,7 @@ impl<T> Hold<T> {
         let state = self.cell().state.load(Acquire);
         if state & SENDER_GONE != 0 || state & (SENT | CLOSED | RECEIVER_WAITS) == SENT {
             // SAFETY: the sender has gone, and the receiver goes.
-            unsafe { self.free() };
+            unsafe { self.free(state) };
         } else {
             self.leave_as(RECEIVER_GONE, SENDER_GONE);
         }
@@ -200,11 +209,11 @@ impl<T> Hold<T> {
             return self.find_in(state);
         }
         if state & RECEIVER_WAITS != 0 {
-            // SAFETY: both sides may read a waker that is there.
-            if cell
-                .receiver_waker
-                .with(|place| unsafe { is_same(&*place, cx.waker()) })
-            {
+            let same = cell.receiver_waker.with(|place| {
+                // SAFETY: both sides may read a waker that is there.
+                is_same(unsafe { (*place).as_ref() }, cx.waker())
+            });
+            if same {
                 return Found::Nothing;
             }
             // ORDERING: Acquire for the value, if the sender was faster; Release for nothing new.
@@ -217,7 +226,7 @@ impl<T> Hold<T> {
         }
         // SAFETY: the bit is not set, so the waker is the receiver's.
         cell.receiver_waker
-            .with_mut(|place| unsafe { *place = Some(cx.waker().clone()) });
+            .with_mut(|place| unsafe { **place = Some(cx.waker().clone()) });
         // ORDERING: Release gives the waker to the sender; Acquire takes the value if it was faster.
         let waits = cell.state.fetch_update(AcqRel, Acquire, |state| {
             (state & SENT == 0).then_some(state | RECEIVER_WAITS)
@@ -237,11 +246,11 @@ impl<T> Hold<T> {
             return Poll::Ready(());
         }
         if state & SENDER_WAITS != 0 {
-            // SAFETY: both sides may read a waker that is there.
-            if cell
-                .sender_waker
-                .with(|place| unsafe { is_same(&*place, cx.waker()) })
-            {
+            let same = cell.sender_waker.with(|place| {
+                // SAFETY: both sides may read a waker that is there.
+                is_same(unsafe { (*place).as_ref() }, cx.waker())
+            });
+            if same {
                 return Poll::Pending;
             }
             // ORDERING: Acquire sees what the receiver did before it closed.
@@ -265,8 +274,6 @@ impl<T> Hold<T> {
     }
 }
 
-fn is_same(stored: &Option<Waker>, waker: &Waker) -> bool {
-    stored
-        .as_ref()
-        .is_some_and(|stored| stored.will_wake(waker))
+fn is_same(stored: Option<&Waker>, waker: &Waker) -> bool {
+    stored.is_some_and(|stored| stored.will_wake(waker))
 }

@@ -79,11 +79,17 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(5);
-    /// let raise = |to| move |value: &mut u32| to > mem::replace(value, to.max(*value));
-    /// # use std::mem;
-    /// assert!(!tx.send_if_modified(raise(3)));
-    /// assert!(tx.send_if_modified(raise(7)));
-    /// assert_eq!(*rx.borrow(), 7);
+    /// let halve_if_even = |number: &mut u32| {
+    ///     let is_even = *number % 2 == 0;
+    ///     if is_even {
+    ///         *number /= 2;
+    ///     }
+    ///     is_even
+    /// };
+    /// assert!(!tx.send_if_modified(halve_if_even));
+    /// tx.send(8).unwrap();
+    /// assert!(tx.send_if_modified(halve_if_even));
+    /// assert_eq!(*rx.borrow(), 4);
     /// ```
     pub fn send_if_modified<F>(&self, modify: F) -> bool
     where

@@ -132,3 +132,19 @@ fn shutdown_wakes_what_is_registered_meanwhile() {
         closing.join().unwrap();
     });
 }
+
+#[test]
+fn a_fired_timer_may_go_without_the_lock() {
+    model(|| {
+        let driver = Arc::new(Driver::unpausable());
+        let timer = Box::pin(Timer::new());
+        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        while timer.state() == State::Waiting {
+            thread::yield_now();
+        }
+        timer.wipe();
+        firing.join().unwrap();
+    });
+}
