@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab test test-all rust miri conformance faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -84,13 +84,25 @@ ab:
 redis:
 	$(call install,redis-server valkey-server,Locks on Redis are tried out on,redis-server)
 
-test: setup browser redis check ## all tests, in Node, workerd and headless Chromium
+test: setup browser redis check rust ## all tests: in Node, workerd, headless Chromium, and those in Rust
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+
+rust: ## the tests in Rust, and the models of all that threads share
+	cargo test --workspace --quiet
+	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
+	  cargo test --package pointsman --lib --release --quiet --target-dir target/loom models::
+
+miri: ## the unit tests in Rust, each access to memory checked; minutes
+	rustup toolchain install nightly --profile minimal --component miri --component rust-src
+	cargo +nightly miri test --package pointsman --lib
+
+conformance: ## the tests of Tokio on the crate pointsman
+	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml
 
 soak: setup ## ten million calls through the bridge, workers killed in between, minutes
 	node --expose-gc packages/pointsman/tests/soak/run.js $(CALLS)
@@ -100,11 +112,14 @@ faults: setup redis ## the whole fault matrix of the lock on Redis, about a quar
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
+	cargo fmt --all
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
+	rm -rf node_modules target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

@@ -125,3 +125,79 @@ impl Expectations {
         outdated
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|&(test, reason)| (test.to_owned(), reason.to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_closest_entry_speaks_for_a_test() {
+        let entries = texts(&[
+            ("*", "all"),
+            ("*::one", "every one"),
+            ("a::one", "this one"),
+        ]);
+        for (test, expected) in [
+            ("a::one", "this one"),
+            ("b::one", "every one"),
+            ("one", "every one"),
+            ("b::two", "all"),
+        ] {
+            let (_, reason) = find(&entries, test).unwrap();
+            assert_eq!(reason, expected);
+        }
+        assert!(find(&texts(&[("*::one", ""), ("a::two", "")]), "b::two").is_none());
+    }
+
+    #[test]
+    fn an_update_keeps_the_reasons_and_drops_what_passes() {
+        let mut expectations = Expectations::default();
+        expectations.fails.insert(
+            "file".to_owned(),
+            texts(&[("*::one", "why"), ("passes", "why it did not")]),
+        );
+        let found = texts(&[("a::one", "text"), ("b::one", "text"), ("new", "its text")]);
+        expectations.set_fails("file", &found);
+        assert_eq!(
+            expectations.fails["file"],
+            texts(&[("*::one", "why"), ("new", "its text")])
+        );
+        expectations.set_fails("file", &BTreeMap::new());
+        assert!(expectations.fails.is_empty());
+    }
+
+    #[test]
+    fn entries_about_no_test_are_told() {
+        let mut expectations = Expectations::default();
+        let entries = texts(&[("*::one", ""), ("*::gone", ""), ("a::gone", "")]);
+        expectations
+            .not_applicable
+            .insert("file".to_owned(), entries);
+        assert_eq!(
+            expectations.outdated("file", &["a::one", "b"]),
+            ["*::gone", "a::gone"]
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut written = Expectations::default();
+        let entries = texts(&[("a::\"quoted\"", "a \\ and \"quotes\""), ("*", "all")]);
+        written.fails.insert("file".to_owned(), entries.clone());
+        written.not_applicable.insert("file".to_owned(), entries);
+        let path = std::env::temp_dir().join(format!("expectations-{}.toml", std::process::id()));
+        written.write(&path).unwrap();
+        let read = Expectations::read(&path);
+        fs::remove_file(&path).unwrap();
+        let read = read.unwrap();
+        assert_eq!(read.fails, written.fails);
+        assert_eq!(read.not_applicable, written.not_applicable);
+    }
+}

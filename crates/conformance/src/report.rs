@@ -132,7 +132,7 @@ impl Report {
                 &self.improved,
             ),
             (
-                "These are no tests any more: take them off the list",
+                "These entries of the list are about no test: take them off",
                 &self.outdated,
             ),
         ];

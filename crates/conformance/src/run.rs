@@ -137,18 +137,58 @@ fn one(suite: &Suite, binary: &Path, name: &str, logs: &Path, limit: Duration) -
         return Ok(Outcome::Failed(format!("has crashed: {status}")));
     }
     let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
-    Ok(Outcome::Failed(reason(&text)))
+    Ok(Outcome::Failed(reason(&text, name)))
 }
 
-/// The text of the first panic, without the line which tells where it was.
-fn reason(output: &str) -> String {
-    let mut lines = output
-        .lines()
-        .skip_while(|line| !line.contains("panicked at"));
-    lines
-        .nth(1)
-        .or_else(|| output.lines().find(|line| line.starts_with("Error: ")))
-        .unwrap_or("failed without a word")
-        .trim()
-        .to_owned()
+/// What has gone wrong: the last panic of the thread of the test, or else of any thread.
+fn reason(output: &str, name: &str) -> String {
+    let lines: Vec<&str> = output.lines().map(str::trim).collect();
+    let last = |what: &str| {
+        lines
+            .iter()
+            .rposition(|line| line.starts_with(what) && line.contains("panicked at"))
+    };
+    let panic = last(&format!("thread '{name}'")).or_else(|| last("thread '"));
+    let text = match panic {
+        // What is compared may be very long.
+        Some(place) => lines[place + 1..]
+            .iter()
+            .take_while(|line| {
+                !line.is_empty() && !line.starts_with("note: ") && !line.starts_with("test ")
+            })
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", "),
+        None => lines
+            .iter()
+            .find(|line| line.starts_with("Error: ") || line.starts_with("note: test did not"))
+            .map_or("failed without a word", |line| line)
+            .to_owned(),
+    };
+    text.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_panic_of_the_test_itself_is_the_reason() {
+        let output = "\nrunning 1 test\n\
+            thread 'a::test' (7) panicked at tests/file.rs:1:1:\nexpected to be caught\n\
+            thread 'a::test' (7) panicked at tests/file.rs:2:1:\n\
+            assertion `left == right` failed\n  left: 1\n right: 2\n\
+            note: run with `RUST_BACKTRACE=1`\n\
+            thread 'worker' (8) panicked at tests/file.rs:3:1:\nof another thread\n\
+            test a::test ... FAILED\n";
+        let expected = "assertion `left == right` failed, left: 1, right: 2";
+        assert_eq!(reason(output, "a::test"), expected);
+        assert_eq!(reason(output, "another"), "of another thread");
+        let wordless = "running 1 test\nnote: test did not panic as expected\n";
+        assert_eq!(
+            reason(wordless, "test"),
+            "note: test did not panic as expected"
+        );
+        assert_eq!(reason("", "test"), "failed without a word");
+    }
 }

@@ -33,17 +33,18 @@ use arguments::Kind;
 /// The function panics if the runtime cannot be built, and if it is called within a runtime.
 ///
 /// # Examples
-/// ```ignore
+/// ```
 /// #[pointsman::main]
 /// async fn main() {
 ///     println!("Hello");
 /// }
 /// ```
 ///
-/// This is what comes out:
+/// This is what comes out, but for the name:
 ///
-/// ```ignore
-/// fn main() {
+/// ```
+/// # start();
+/// fn start() {
 ///     pointsman::runtime::Builder::new_multi_thread()
 ///         .enable_all()
 ///         .build()
@@ -64,7 +65,7 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// of tests (`#[should_panic]`, `#[ignore]`) can stand beside it, `#[test]` cannot.
 ///
 /// # Examples
-/// ```ignore
+/// ```
 /// #[pointsman::test]
 /// async fn two_and_two_are_four() {
 ///     assert_eq!(async { 2 + 2 }.await, 4);

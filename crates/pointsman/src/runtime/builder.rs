@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Runtime;
+use super::{LocalOptions, LocalRuntime, Runtime};
 
 /// What a thread calls at certain moments.
 pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -20,6 +20,7 @@ pub(super) struct Config {
     pub(super) thread_keep_alive: Duration,
     pub(super) thread_name: ThreadName,
     pub(super) thread_stack_size: Option<usize>,
+    pub(super) name: Option<Arc<str>>,
     pub(super) event_interval: u32,
     pub(super) on_thread_start: Option<Callback>,
     pub(super) on_thread_stop: Option<Callback>,
@@ -55,6 +56,7 @@ impl Builder {
                 thread_keep_alive: Duration::from_secs(10),
                 thread_name: Arc::new(|| "pointsman-worker".into()),
                 thread_stack_size: None,
+                name: None,
                 event_interval: 61,
                 on_thread_start: None,
                 on_thread_stop: None,
@@ -116,6 +118,18 @@ impl Builder {
     /// How long a thread for blocking work is kept that has none. Default: 10 s.
     pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
         self.config.thread_keep_alive = duration;
+        self
+    }
+
+    /// Name of the runtime, as [`Handle::name`](super::Handle::name) gives it. Default: none.
+    ///
+    /// # Panics
+    /// If it is empty or blank.
+    #[track_caller]
+    pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
+        let name = name.into();
+        assert!(!name.trim().is_empty(), "runtime name shouldn't be empty");
+        self.config.name = Some(name.into());
         self
     }
 
@@ -223,6 +237,22 @@ impl Builder {
             config.worker_threads = self.worker_threads.unwrap_or_else(default_workers);
         }
         Runtime::start(config, self.enable_time, self.start_paused)
+    }
+
+    /// Makes a runtime of this thread, whose tasks need not be `Send`.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// # Panics
+    /// If the runtime is to have several threads.
+    #[track_caller]
+    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+        assert!(
+            !self.is_multi_thread,
+            "multi_thread is not supported for LocalRuntime"
+        );
+        Ok(LocalRuntime::new_on(self.build()?))
     }
 }
 

@@ -136,9 +136,14 @@ pub(super) struct Current {
 }
 
 pub(super) fn set_current(handle: &Handle) -> Current {
+    try_set_current(handle).expect("the thread is ending: no runtime can be entered")
+}
+
+/// `None` where the thread is ending.
+pub(super) fn try_set_current(handle: &Handle) -> Option<Current> {
     let before = HANDLE
         .try_with(|current| current.borrow_mut().replace(handle.clone()))
-        .expect("the thread is ending: no runtime can be entered");
+        .ok()?;
     let depth = THREAD.with(|thread| {
         thread.runtime.set(handle.shared.id);
         thread.time_enabled.set(handle.driver().is_some());
@@ -146,7 +151,7 @@ pub(super) fn set_current(handle: &Handle) -> Current {
         thread.depth.set(depth);
         depth
     });
-    Current { before, depth }
+    Some(Current { before, depth })
 }
 
 impl Drop for Current {

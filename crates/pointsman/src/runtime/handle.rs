@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use super::context::{self, Work};
@@ -145,6 +146,11 @@ impl Handle {
         }
     }
 
+    /// The name that the runtime was given.
+    pub fn name(&self) -> Option<&str> {
+        self.shared.config.name.as_deref()
+    }
+
     /// The number of the runtime, which no other of the process has or had.
     pub fn id(&self) -> super::Id {
         super::Id::new(self.shared.id)
@@ -189,3 +195,6 @@ impl fmt::Debug for Handle {
             .finish_non_exhaustive()
     }
 }
+
+impl UnwindSafe for Handle {}
+impl RefUnwindSafe for Handle {}

@@ -14,6 +14,7 @@ mod blocking;
 mod builder;
 pub(crate) mod context;
 mod handle;
+mod local;
 mod metrics;
 mod registry;
 #[expect(clippy::module_inception, reason = "the file of its main type")]
@@ -28,6 +29,7 @@ use std::thread;
 pub use builder::Builder;
 pub(crate) use context::block_outside;
 pub use handle::{EnterGuard, Handle};
+pub use local::{LocalOptions, LocalRuntime, LocalRuntimeGuard};
 pub use metrics::RuntimeMetrics;
 pub use runtime::Runtime;
 
@@ -55,6 +57,18 @@ impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Which worker this thread is, from 0 on: that of a runtime of the current thread is whoever runs its tasks.
+/// `None` for threads that only block on a future, or have no runtime. A task may be another's after an await.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// assert_eq!(pointsman::runtime::worker_index(), Some(0));
+/// # }
+/// ```
+pub fn worker_index() -> Option<usize> {
+    context::with_current(|handle| handle.shared.worker_index()).flatten()
 }
 
 /// There is no current runtime.

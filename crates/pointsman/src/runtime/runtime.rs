@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,11 +113,14 @@ impl Runtime {
         self.handle.block(future, true)
     }
 
-    /// Ends the runtime, and waits at most so long for what runs.
+    /// Ends the runtime, and waits at most so long for what runs. Without any time it may be used in a task.
     #[track_caller]
     pub fn shutdown_timeout(mut self, duration: Duration) {
         // As good as for ever, if the clock does not reach as far.
-        self.shut_down(Instant::now().checked_add(duration));
+        match duration.is_zero() {
+            true => self.end(Some(Instant::now())),
+            false => self.shut_down(Instant::now().checked_add(duration)),
+        }
     }
 
     /// Ends the runtime without waiting. May be used in a task.
@@ -145,7 +149,8 @@ impl Runtime {
     /// `until`: when to wait no longer.
     fn end(&mut self, until: Option<Instant>) {
         let shared = &self.handle.shared;
-        let _current = context::set_current(&self.handle);
+        // Not where a thread ends, and the runtime with it.
+        let _current = context::try_set_current(&self.handle);
         shared.begin_shutdown();
         shared.blocking.begin_shutdown();
         for worker in self.workers.drain(..) {
@@ -197,3 +202,6 @@ impl fmt::Debug for Runtime {
             .finish_non_exhaustive()
     }
 }
+
+impl UnwindSafe for Runtime {}
+impl RefUnwindSafe for Runtime {}

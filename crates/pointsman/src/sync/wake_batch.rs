@@ -11,8 +11,9 @@ use std::task::Waker;
 
 use crate::loom::sync::{Mutex, MutexGuard};
 
-/// As many as are woken for each time that a lock is taken.
-const CAPACITY: usize = 32;
+/// As many as are woken for each time that a lock is taken. In models one, so that they see the lock given up
+/// between two.
+const CAPACITY: usize = if cfg!(loom) { 1 } else { 32 };
 
 /// Locks. Nothing that can panic runs under the locks of this module, so poison has no meaning.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

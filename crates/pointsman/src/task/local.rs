@@ -25,7 +25,7 @@ use super::home::{Home, Schedule};
 use super::raw::{Entry, RawTask};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::runtime::context;
+use crate::runtime::context::{self, Work};
 
 /// Tasks that are run before the set lets others run.
 const MOST_AT_ONCE: usize = 61;
@@ -126,6 +126,14 @@ std::thread_local! {
 
 /// Sets the current set back when it is dropped.
 struct Current(Option<Arc<LocalShared>>);
+
+/// Runs what belongs to a set: the thread cannot be left to others meanwhile, as the tasks cannot go there.
+fn in_place<R>(run: impl FnOnce() -> R) -> R {
+    match context::work() {
+        Work::RunsAndMayBlock => context::with_work(Work::Runs, run),
+        Work::Runs | Work::None => run(),
+    }
+}
 
 impl Current {
     fn set(shared: Option<&Arc<LocalShared>>) -> Self {
@@ -283,7 +291,7 @@ impl LocalSet {
             let Some(entry) = entry else {
                 return false;
             };
-            if let Some(again) = entry.run() {
+            if let Some(again) = in_place(|| entry.run()) {
                 own.queue.borrow_mut().push_back(again);
             }
         }
@@ -340,7 +348,7 @@ impl<F: Future> Future for RunUntil<'_, F> {
         let this = self.project();
         this.set.register(cx);
         let _current = Current::set(Some(&this.set.shared));
-        if let Poll::Ready(output) = coop::budget(|| this.future.poll(cx)) {
+        if let Poll::Ready(output) = in_place(|| coop::budget(|| this.future.poll(cx))) {
             return Poll::Ready(output);
         }
         if this.set.run() {
@@ -367,7 +375,7 @@ impl Drop for LocalSet {
         let _current = Current::set(Some(&self.shared));
         let own = &self.shared.own;
         // SAFETY: this is the owner's thread.
-        unsafe { Home::shut_down(self.home) };
+        in_place(|| unsafe { Home::shut_down(self.home) });
         let remote = lock(&self.shared.remote).take();
         remote.into_iter().flatten().for_each(Entry::give_up);
         loop {

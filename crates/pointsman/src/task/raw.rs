@@ -367,7 +367,10 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
             };
             // SAFETY: as above.
             let future = unsafe { Pin::new_unchecked(future) };
-            coop::budget(|| future.poll(&mut cx))
+            let dropped_by_panic = DropFuture(stage);
+            let polled = coop::budget(|| future.poll(&mut cx));
+            mem::forget(dropped_by_panic);
+            polled
         });
         match catch_unwind(poll) {
             Ok(Poll::Pending) => false,
@@ -402,6 +405,16 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
             unsafe { cancel::<F, S>(header, 2) };
             Ran::Done
         }
+    }
+}
+
+/// Drops the future while a panic goes through it.
+struct DropFuture<F: Future>(*mut Stage<F>);
+
+impl<F: Future> Drop for DropFuture<F> {
+    fn drop(&mut self) {
+        // SAFETY: whoever polls the future has the stage.
+        unsafe { *self.0 = Stage::Empty };
     }
 }
 

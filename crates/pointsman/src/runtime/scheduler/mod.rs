@@ -250,6 +250,11 @@ impl Shared {
     }
 
     /// The seat of this thread, if it is one of this runtime.
+    pub(super) fn worker_index(&self) -> Option<usize> {
+        let index = self.own_seat()?.index;
+        (index < self.config.worker_threads.max(1)).then_some(index)
+    }
+
     #[inline]
     fn own_seat(&self) -> Option<&Seat> {
         let seat = context::seat();
@@ -283,6 +288,13 @@ impl Shared {
     /// The driver has a timer that fires before all others.
     pub(super) fn timer_is_earlier(&self, after: Duration) {
         self.idle.timer_is_earlier(after < idle::TICK);
+    }
+
+    /// No blocking work runs: a clock that stands still may be moved on now.
+    pub(super) fn jobs_done(&self) {
+        if self.driver.as_ref().is_some_and(time::Driver::is_paused) {
+            self.idle.unpark_all();
+        }
     }
 
     // --- the end ---

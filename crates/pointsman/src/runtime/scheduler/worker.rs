@@ -38,7 +38,8 @@ pub(in crate::runtime) struct Worker<'a> {
     shared: &'a Arc<Shared>,
     seat: &'a Seat,
     signal: &'a Arc<Signal>,
-    is_guest: bool,
+    /// Whether it counts as a thread of the runtime, as one that only blocks on a future does not.
+    is_worker: bool,
     turn: u32,
     /// When it was last woken.
     awake_since: Instant,
@@ -48,17 +49,12 @@ pub(in crate::runtime) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(
-        shared: &'a Arc<Shared>,
-        seat: &'a Seat,
-        signal: &'a Arc<Signal>,
-        is_guest: bool,
-    ) -> Self {
+    fn new(shared: &'a Arc<Shared>, seat: &'a Seat, signal: &'a Arc<Signal>) -> Self {
         Self {
             shared,
             seat,
             signal,
-            is_guest,
+            is_worker: seat.index < shared.config.worker_threads.max(1),
             turn: 0,
             awake_since: Instant::now(),
             quiet_ticks: 0,
@@ -163,7 +159,7 @@ impl<'a> Worker<'a> {
         let Some(driver) = &self.shared.driver else {
             return false;
         };
-        let moved = self.shared.blocking.is_idle() && driver.auto_advance();
+        let moved = self.clock_may_advance() && driver.auto_advance();
         if moved && is_searching {
             self.shared.idle.found();
         }
@@ -229,17 +225,14 @@ impl<'a> Worker<'a> {
     fn sleep(&mut self, is_searching: bool) -> Woken {
         let shared = self.shared;
         let idle = &shared.idle;
-        let counters = &self.seat.counters;
-        counters
-            .busy
-            .add(self.awake_since.elapsed().as_nanos() as u64);
-        idle.sleep(self.seat.index, self.signal, !self.is_guest, is_searching);
-        if let Some(before) = &shared.config.on_thread_park
-            && !self.is_guest
+        self.count_busy();
+        if self.is_worker
+            && let Some(before) = &shared.config.on_thread_park
         {
             before();
         }
-        counters.parked.add(1);
+        idle.sleep(self.seat.index, self.signal, self.is_worker, is_searching);
+        self.seat.counters.parked.add(1);
         let woken = loop {
             if self.sees_work() && self.may_take() {
                 break idle.wake(self.seat.index, self.signal, self.has_timers());
@@ -251,18 +244,33 @@ impl<'a> Worker<'a> {
             if idle.is_keeper(self.seat.index) && idle.is_ticking() {
                 idle.ticked(&mut self.quiet_ticks);
             }
-            if self.is_due() {
+            if self.is_due() || self.clock_may_advance() {
                 break idle.wake(self.seat.index, self.signal, self.has_timers());
             }
         };
-        counters.unparked.add(1);
-        if let Some(after) = &shared.config.on_thread_unpark
-            && !self.is_guest
+        self.seat.counters.unparked.add(1);
+        if self.is_worker
+            && let Some(after) = &shared.config.on_thread_unpark
         {
             after();
         }
         self.awake_since = Instant::now();
         woken
+    }
+
+    fn count_busy(&self) {
+        let busy = self.awake_since.elapsed();
+        self.seat.counters.busy.add(busy.as_nanos() as u64);
+    }
+
+    /// Whether the clock stands still and nothing but that is waited for.
+    fn clock_may_advance(&self) -> bool {
+        self.shared.blocking.is_idle()
+            && self
+                .shared
+                .driver
+                .as_ref()
+                .is_some_and(time::Driver::is_paused)
     }
 
     fn has_timers(&self) -> bool {
@@ -336,7 +344,7 @@ pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
     shared.idle.came();
     let sitting = context::sit_down(seat, &signal);
     context::with_work(context::Work::RunsAndMayBlock, || {
-        Worker::new(shared, seat, &signal, false).work(|| None::<()>);
+        Worker::new(shared, seat, &signal).work(|| None::<()>);
     });
     drop(sitting);
     shared.idle.left();
@@ -419,7 +427,7 @@ impl Shared {
             loop {
                 let result = match self.own_seat() {
                     Some(seat) => {
-                        let result = Worker::new(self, seat, signal, true).work(&mut poll);
+                        let result = Worker::new(self, seat, signal).work(&mut poll);
                         guest.leave();
                         result
                     }
@@ -514,5 +522,11 @@ impl Substitute {
 impl Drop for Substitute {
     fn drop(&mut self) {
         self.0.notify_one();
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.count_busy();
     }
 }

@@ -40,20 +40,16 @@ fn blocks_are_given_back_while_senders_are_on_their_way() {
             tx.send(message).unwrap();
         }
         let other = tx.clone();
-        let senders = [
-            thread::spawn(move || tx.send(2).unwrap()),
-            thread::spawn(move || other.send(3).unwrap()),
-        ];
-        for message in 0..2 {
-            assert_eq!(rx.try_recv(), Ok(message));
-        }
+        let sender = thread::spawn(move || other.send(2).unwrap());
+        assert_eq!(rx.try_recv(), Ok(0));
+        assert_eq!(rx.try_recv(), Ok(1));
+        tx.send(3).unwrap();
+        drop(tx);
         let mut rest = [block_on(rx.recv()), block_on(rx.recv())];
         rest.sort();
         assert_eq!(rest, [Some(2), Some(3)]);
         assert_eq!(block_on(rx.recv()), None);
-        for sender in senders {
-            sender.join().unwrap();
-        }
+        sender.join().unwrap();
     });
 }
 

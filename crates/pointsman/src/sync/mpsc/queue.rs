@@ -4,7 +4,8 @@
 //! says that it is ready. The same word has the flags: that the receiver sleeps, that it takes nothing any
 //! more, that nothing will come any more. So a sender learns with its place whether there is somebody to
 //! wake, and a receiver that goes to sleep learns whether a place was taken: neither can miss the other,
-//! and to send costs one read-modify-write in all (Tokio: four).
+//! and to send costs one read-modify-write in all (Tokio: four). Measured, to send and receive
+//! without a limit: 13 ns a message on one thread against Tokio's 44, 26 ns against 59 with five senders.
 //!
 //! Invariants:
 //! * A place that is taken while `CLOSED` is not set gets a message, and soon: the receiver waits for it,

@@ -95,10 +95,10 @@ fn who_gives_up_while_all_are_notified_is_not_touched_again() {
         let mut second = Box::pin(notify.clone().notified_owned());
         assert!(poll_once(first.as_mut()).is_pending());
         assert!(poll_once(second.as_mut()).is_pending());
-        let dropping = thread::spawn(move || drop(first));
+        let dropping = thread::spawn(move || drop(second));
         let notifying = notify.clone();
         let thread = thread::spawn(move || notifying.notify_waiters());
-        block_on(second);
+        block_on(first);
         dropping.join().unwrap();
         thread.join().unwrap();
         assert!(poll_once(Box::pin(notify.notified()).as_mut()).is_pending());

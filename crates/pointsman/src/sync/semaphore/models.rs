@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -32,18 +33,26 @@ fn no_more_than_the_permits_are_out() {
 #[test]
 fn many_permits_come_one_by_one() {
     loom::model(|| {
-        let semaphore = Arc::new(Semaphore::new(0));
+        let shared = Arc::new((Semaphore::new(0), [UnsafeCell::new(0), UnsafeCell::new(0)]));
         let threads: Vec<_> = (0..2)
-            .map(|_| {
-                let semaphore = semaphore.clone();
-                thread::spawn(move || semaphore.add_permits(1))
+            .map(|number| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    // SAFETY: the model fails if another thread reaches it.
+                    shared.1[number].with_mut(|cell| unsafe { *cell = 1 });
+                    shared.0.add_permits(1);
+                })
             })
             .collect();
-        block_on(semaphore.acquire_many(2)).unwrap().forget();
+        block_on(shared.0.acquire_many(2)).unwrap().forget();
+        for cell in &shared.1 {
+            // SAFETY: as above.
+            assert_eq!(cell.with(|cell| unsafe { *cell }), 1);
+        }
         for thread in threads {
             thread.join().unwrap();
         }
-        assert_eq!(semaphore.available_permits(), 0);
+        assert_eq!(shared.0.available_permits(), 0);
     });
 }
 
