@@ -153,6 +153,11 @@ impl Driver {
         }
     }
 
+    /// Whether the clock stands still.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.clock.is_paused()
+    }
+
     /// If the clock is paused, moves it to the next timer, if there is any, and fires what is due then. For
     /// a runtime that has nothing to do. Whether there was one: what it has woken is to be run, or else
     /// this is to be called again.
