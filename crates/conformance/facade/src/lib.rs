@@ -5,3 +5,9 @@
 
 pub use pointsman::*;
 pub use tokio::{fs, io, net, process, signal};
+
+/// The runtime, and what is asked of errors of input and output.
+pub mod runtime {
+    pub use pointsman::runtime::*;
+    pub use tokio::runtime::is_rt_shutdown_err;
+}

@@ -8,10 +8,10 @@
 //!   bit under the lock of the waiters, and only if the number is still its own: a sender that raises the
 //!   number learns in the same operation whether somebody waits.
 //!
-//! Measured, to send and receive: 53 ns, as Tokio; a receiver that has to wait first saves two locks of four.
 //! To receive costs the lock of one slot, and nothing when there is no message but a load; to send, the
 //! lock of the senders, that of the slot and one read-modify-write. A slot has a lock, and not a count of
-//! readers, because a message need not be `Sync`: two receivers must not clone it at once.
+//! readers, because a message need not be `Sync`: two receivers must not clone it at once. Measured, to send
+//! and receive: 53 ns, as Tokio; with 100 receivers that wait for each message, 135 ns each against 154.
 
 use super::error::{SendError, TryRecvError};
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
