@@ -354,7 +354,7 @@ impl Pool {
 
     // --- the end ---
 
-    /// Cancels what waits, and lets the threads end.
+    /// Cancels what waits, but for jobs that a thread is on its way to, and lets the threads end.
     pub(super) fn begin_shutdown(&self) {
         let mut state = lock(&self.state);
         state.is_shut_down = true;
@@ -362,7 +362,9 @@ impl Pool {
             sleeper.thread.unpark();
         }
         drop(state);
-        while let Some(entry) = self.queue.pop() {
+        while self.queue.len() > self.searching.load(SeqCst)
+            && let Some(entry) = self.queue.pop()
+        {
             cancel(entry);
         }
     }

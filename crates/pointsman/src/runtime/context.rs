@@ -212,6 +212,25 @@ pub(super) fn sit_down(seat: &Seat, signal: &Signal) -> Sitting {
     )
 }
 
+/// Takes the seat from this thread, and the right to one, until what is returned is dropped.
+pub(super) fn stand_up() -> impl Drop {
+    struct Standing {
+        _sitting: Sitting,
+        _guest: Put<*const ()>,
+    }
+    impl Drop for Standing {
+        fn drop(&mut self) {}
+    }
+    Standing {
+        _sitting: Sitting(
+            put(|thread| &thread.seat, ptr::null()),
+            put(|thread| &thread.home, ptr::null()),
+            put(|thread| &thread.signal, ptr::null()),
+        ),
+        _guest: put(|thread| &thread.guest, ptr::null()),
+    }
+}
+
 /// Says that this thread blocks on a future until what is returned is dropped, before the guest is.
 pub(super) fn set_guest(guest: &Guest<'_>) -> impl Drop + use<> {
     put(|thread| &thread.guest, ptr::from_ref(guest).cast())
@@ -348,6 +367,11 @@ pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
         "Cannot block the current thread from within a runtime. This happens because a function attempted \
          to block the current thread while the thread is being used to drive asynchronous tasks."
     );
+    block_in_any_case(future)
+}
+
+/// As [`block_outside`], for whoever knows that this thread may block.
+pub(super) fn block_in_any_case<F: Future>(future: F) -> F::Output {
     Signal::with_current(|signal, waker| {
         let mut cx = Context::from_waker(waker);
         let mut future = pin!(future);

@@ -125,7 +125,8 @@ impl Handle {
         assert!(
             context::work() == Work::None,
             "Cannot start a runtime from within a runtime. This happens because a function (like `block_on`) \
-             attempted to block the current thread while the thread is being used to drive asynchronous tasks."
+             attempted to block the current thread while the thread is being used to drive asynchronous tasks. \
+             If you are in an async function, use `.await` on the future instead of blocking on it."
         );
         let _current = context::set_current(self);
         if !is_worker {

@@ -153,6 +153,8 @@ impl Runtime {
         let _current = context::try_set_current(&self.handle);
         shared.begin_shutdown();
         shared.blocking.begin_shutdown();
+        // What is dropped here may be what a worker waits for.
+        shared.finish_shutdown();
         for worker in self.workers.drain(..) {
             let is_self = worker.thread().id() == thread::current().id();
             let has_time = until.is_none_or(|until| wait_for(&worker, until));
@@ -160,7 +162,6 @@ impl Runtime {
                 let _ = worker.join();
             }
         }
-        shared.finish_shutdown();
         if let Some(driver) = &shared.driver {
             driver.shutdown();
         }

@@ -61,10 +61,7 @@ where
     let shared = handle.shared();
     let job = Job(Some(function));
     // SAFETY: the home is this thread's while the task is made.
-    let (task, is_over) = shared.make(|home| unsafe {
-        let id = home.as_ref().next_id();
-        RawTask::new(home, job, id)
-    });
+    let (task, is_over) = shared.make(|home| unsafe { RawTask::new(home, job, true) });
     // SAFETY: the third reference of a new task.
     let joined = unsafe { JoinHandle::new(task) };
     if is_over {

@@ -313,7 +313,10 @@ impl<S: Schedule> Home<S> {
         for header in found {
             // SAFETY: with a reference of its own.
             let task = unsafe { RawTask::from_raw(header) };
-            task.shut_down();
+            // Those who run jobs see to them: one that has a thread is done.
+            if !task.header().is_job {
+                task.shut_down();
+            }
             // SAFETY: the reference from above.
             unsafe { task.drop_references(1) };
         }

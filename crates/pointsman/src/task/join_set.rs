@@ -241,7 +241,10 @@ impl<T: 'static> JoinSet<T> {
             let Some(place) = state.places.pop_front() else {
                 let known = state.waiting.as_ref();
                 if !known.is_some_and(|known| known.will_wake(cx.waker())) {
-                    state.waiting = Some(cx.waker().clone());
+                    let before = state.waiting.replace(cx.waker().clone());
+                    // What goes with it may want the lock.
+                    drop(state);
+                    drop(before);
                 }
                 return Poll::Pending;
             };

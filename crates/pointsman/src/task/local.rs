@@ -164,7 +164,7 @@ impl Drop for Current {
 /// ```
 ///
 /// # Panics
-/// Outside of a `LocalSet`.
+/// Outside of a `LocalSet` and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -174,7 +174,9 @@ where
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
         Some(shared) => spawn_in(&shared, future),
-        None => panic!("`spawn_local` called from outside of a `task::LocalSet`"),
+        None => panic!(
+            "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`"
+        ),
     }
 }
 
@@ -188,10 +190,7 @@ where
         Home::new(Arc::clone(shared))
     });
     // SAFETY: a set is current in its own thread only, which owns the home.
-    let task = unsafe {
-        let id = home.as_ref().next_id();
-        RawTask::new(home, future, id)
-    };
+    let task = unsafe { RawTask::new(home, future, false) };
     shared.own.alive.set(shared.own.alive.get() + 1);
     // SAFETY: the third reference of a new task.
     let handle = unsafe { JoinHandle::new(task) };
@@ -307,12 +306,16 @@ impl LocalSet {
 
     fn register(&self, cx: &Context<'_>) {
         let mut waker = lock(&self.shared.waker);
-        if !waker
+        if waker
             .as_ref()
             .is_some_and(|known| known.will_wake(cx.waker()))
         {
-            *waker = Some(cx.waker().clone());
+            return;
         }
+        let before = waker.replace(cx.waker().clone());
+        // What goes with it may want the lock.
+        drop(waker);
+        drop(before);
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Header {
     pub(crate) id: Id,
     /// The size class of the memory, as the home counts them.
     pub(super) class: u32,
+    /// Whether it runs in a thread for work that blocks, which sees to its end.
+    pub(super) is_job: bool,
     /// Where the home has noted the memory, if it was allocated by itself. Used by its owner alone.
     pub(super) index: Cell<u32>,
 }
@@ -145,8 +147,10 @@ impl RawTask {
     pub(super) unsafe fn new<F: Future, S: Schedule>(
         home: NonNull<Home<S>>,
         future: F,
-        id: Id,
+        is_job: bool,
     ) -> Self {
+        // SAFETY: the caller owns the home.
+        let id = unsafe { home.as_ref().next_id() };
         // SAFETY: the caller owns the home.
         let (memory, class) =
             unsafe { home.as_ref().allocate(std::alloc::Layout::new::<Body<F>>()) };
@@ -159,6 +163,7 @@ impl RawTask {
             (&raw mut (*body).header.home).write(home.as_ptr().cast_const().cast());
             (&raw mut (*body).header.id).write(id);
             (&raw mut (*body).header.class).write(class);
+            (&raw mut (*body).header.is_job).write(is_job);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (&raw mut (*body).header.state).write(State::new());

@@ -43,10 +43,7 @@ where
 {
     let shared = handle.shared();
     // SAFETY: the home is this thread's while the task is made.
-    let (task, is_over) = shared.make(|home| unsafe {
-        let id = home.as_ref().next_id();
-        RawTask::new(home, future, id)
-    });
+    let (task, is_over) = shared.make(|home| unsafe { RawTask::new(home, future, false) });
     shared.count_spawned();
     // SAFETY: the task was just made.
     unsafe { task.begin(is_over) };

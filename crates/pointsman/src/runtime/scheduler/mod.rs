@@ -47,6 +47,8 @@ const GUESTS: usize = if cfg!(loom) { 1 } else { 16 };
 pub(crate) struct Seat {
     pub(super) index: usize,
     queue: Queue,
+    /// Whether its thread runs what blocks, and does not use the seat. Who has the lock then is the owner.
+    is_aside: Mutex<bool>,
     /// Set when the runtime is made.
     home: Cell<NonNull<Home<Arc<Shared>>>>,
     pub(super) counters: Counters,
@@ -116,6 +118,7 @@ impl Shared {
             .map(|index| Seat {
                 index,
                 queue: Queue::new(),
+                is_aside: Mutex::new(false),
                 home: Cell::new(NonNull::dangling()),
                 counters: Counters::default(),
             })
@@ -321,8 +324,15 @@ impl Shared {
         unsafe { Home::close(home) };
     }
 
-    /// Ends the tasks of all seats that nobody holds, and of those outside.
+    /// Ends the tasks of all seats that nobody uses, and of those outside.
     pub(super) fn finish_shutdown(&self) {
+        for seat in &self.seats[..self.config.worker_threads] {
+            let is_aside = lock(&seat.is_aside);
+            if *is_aside {
+                // SAFETY: the lock makes this thread the owner.
+                unsafe { Home::shut_down(seat.home()) };
+            }
+        }
         while let Some(seat) = self.take_seat() {
             self.close_seat(seat, &Signal::current());
         }

@@ -404,10 +404,6 @@ impl Drop for Guest<'_> {
 impl Shared {
     /// Blocks this thread on a future, and lets it be a worker meanwhile.
     pub(in crate::runtime) fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
-        if self.own_seat().is_some() {
-            // Within `block_in_place`: others have to do the work.
-            return context::block_outside(future);
-        }
         Signal::with_current(|signal, waker| {
             let mut cx = Context::from_waker(waker);
             let mut future = pin!(future);
@@ -476,27 +472,34 @@ impl Shared {
             .fetch_sub(before - standing.len(), Relaxed);
     }
 
-    /// Runs what blocks, while others do this thread's work.
+    /// Runs what blocks, while others do this thread's work: it has no seat meanwhile.
     pub(in crate::runtime) fn step_aside<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
         let Some(seat) = self.own_seat() else {
             return run();
         };
+        let _standing = context::stand_up();
+        *lock(&seat.is_aside) = true;
         self.idle.left();
+        // What is dropped first comes last.
+        let _back = Back { shared: self, seat };
         let substitute = (!self.idle.has_sleeper()).then(|| Substitute::start(self));
         if substitute.is_none() && !seat.queue.is_empty() {
             self.idle.brought();
         }
-        let _back = Back(self);
         run()
     }
 }
 
 /// Says that a thread works again.
-struct Back<'a>(&'a Shared);
+struct Back<'a> {
+    shared: &'a Shared,
+    seat: &'a Seat,
+}
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
-        self.0.idle.came();
+        *lock(&self.seat.is_aside) = false;
+        self.shared.idle.came();
     }
 }
 
