@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all rust miri conformance conformance-update faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells test test-all rust miri conformance conformance-update faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -46,11 +46,24 @@ ifneq ($(filter offload,$(or $(TABLE),offload)),)
 lab: ab
 endif
 
+ifneq ($(filter runtime,$(or $(TABLE),runtime)),)
+ifndef REPORT
+lab: cells
+endif
+endif
+
 lab: setup ## measure every table against every peer, and build the report
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
 	  $(if $(FRESH),--fresh) $(if $(REPORT),--report)
+
+cells: ## build the programs of the table runtime, one for each runtime
+	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs): its rows will be missing."
+	@! command -v cargo >/dev/null || { \
+	$(foreach runtime,pointsman tokio nio,cargo build --release \
+	  --manifest-path lab/tables/runtime/cells/Cargo.toml --target-dir lab/.tools/cells \
+	  --features $(runtime) --bin runtime-$(runtime) &&) true; }
 
 oha: lab/.tools/bin/oha ## build the load driver of the published document (minutes; the lab then uses it)
 

@@ -8,8 +8,8 @@ import { Console } from 'node:console';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { quantileSorted } from 'simple-statistics';
-import type { Budget, Measurement, Row, Table } from './table.js';
-import { cellOf, rowsOf } from './tables.js';
+import type { Budget, Measurement, Table } from './table.js';
+import { cellOf } from './tables.js';
 
 const mostSamples = 201;
 const farewellMilliseconds = 2000;
@@ -31,28 +31,13 @@ async function measure(
   try {
     const table: Table = (await import(pathToFileURL(module).href)).default;
     const cell = cellOf(table, cellId);
+    if (!('measure' in cell)) throw new Error(`${cellId} is measured by a program of its own`);
     const found = await cell.measure(subject, budget);
-    if (!found.ok) return { ...found, samples: {} };
-    const wrong = rowsOf(table, cell).find(
-      (row) => isIn(row, subject) && !usable(found.samples[row.measure]),
-    );
-    if (wrong) {
-      const note = `gave no finite samples of ${wrong.measure}`;
-      return { ok: false, note, samples: {} };
-    }
     const samples = Object.entries(found.samples).map(([name, all]) => [name, thin(all)]);
     return { ...found, samples: Object.fromEntries(samples) };
   } catch (error) {
     return { ok: false, note: error instanceof Error ? error.message : String(error), samples: {} };
   }
-}
-
-function isIn({ subjects }: Row, subject: string): boolean {
-  return subjects === undefined || subjects.includes(subject);
-}
-
-function usable(samples: readonly number[] | undefined): boolean {
-  return samples !== undefined && samples.length > 0 && samples.every(Number.isFinite);
 }
 
 /** In the order they were taken when few; else as quantiles, which keep median and both ends. */

@@ -4,9 +4,11 @@
  *
  * Invariant: when a run is over, by whatever end, its whole process group is gone.
  */
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { x } from 'tinyexec';
-import type { Budget, Cell, Measurement } from './table.js';
+import type { Budget, Cell, Measurement, Row } from './table.js';
 
 export interface CellRun extends Measurement {
   readonly milliseconds: number;
@@ -21,15 +23,24 @@ const program = fileURLToPath(new URL('./cell-process.js', import.meta.url));
 export async function runCell(options: {
   readonly module: string;
   readonly cell: Cell;
+  readonly rows: readonly Row[];
   readonly subject: string;
   readonly budget: Budget;
   readonly signal: AbortSignal;
 }): Promise<CellRun> {
-  const { module, cell, subject, budget, signal } = options;
+  const { module, cell, rows, subject, budget, signal } = options;
   const limit = cell.limitMilliseconds ?? defaultLimitMilliseconds;
   const startedAt = performance.now();
   signal.throwIfAborted();
-  const running = x(process.execPath, [program, module, cell.id, subject, JSON.stringify(budget)], {
+  const [file, ...words] =
+    'command' in cell
+      ? cell.command(subject, budget)
+      : [process.execPath, program, module, cell.id, subject, JSON.stringify(budget)];
+  if (!existsSync(file)) {
+    const note = `not here: ${basename(file)}, which \`make lab\` builds`;
+    return { ok: false, note, unavailable: true, samples: {}, milliseconds: 0, crashed: false };
+  }
+  const running = x(file, words, {
     nodeOptions: {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,11 +69,27 @@ export async function runCell(options: {
     }
     const measurement = exitCode === 0 ? lastMeasurement(stdout) : undefined;
     if (!measurement) return failed(lastWords(stderr, exitCode), true);
-    return { ...measurement, milliseconds, crashed: false };
+    return { ...complete(measurement, rows, subject), milliseconds, crashed: false };
   } finally {
     clearTimeout(alarm);
     signal.removeEventListener('abort', killGroup);
   }
+}
+
+/** What failed has no samples, and what lacks a row's samples has failed. */
+function complete(found: Measurement, rows: readonly Row[], subject: string): Measurement {
+  if (!found.ok) return { ...found, samples: {} };
+  const wrong = rows.find((row) => isIn(row, subject) && !usable(found.samples[row.measure]));
+  if (!wrong) return found;
+  return { ok: false, note: `gave no finite samples of ${wrong.measure}`, samples: {} };
+}
+
+function isIn({ subjects }: Row, subject: string): boolean {
+  return subjects === undefined || subjects.includes(subject);
+}
+
+function usable(samples: readonly number[] | undefined): boolean {
+  return samples !== undefined && samples.length > 0 && samples.every(Number.isFinite);
 }
 
 function killProcessGroup(leader: number | undefined): void {

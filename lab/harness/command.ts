@@ -209,7 +209,7 @@ async function conclude(places: Places, names: readonly string[]): Promise<Table
   }
   writeReport(places, outcomes);
   for (const outcome of concluded) {
-    if (outcome.table.document.layout === 'line per figure') {
+    if (outcome.table.document.layout !== undefined) {
       console.log(`\n${describeDocument(outcome)}`);
     }
     for (const found of outcome.behaviours) console.log(`\n${describeBehaviours(found)}`);

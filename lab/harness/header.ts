@@ -5,7 +5,7 @@
  * key; a change of anything else does not.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Header } from './journal.js';
 import type { Machine } from './machine.js';
@@ -32,6 +32,7 @@ export function headerOf(
         .map((name) => codeOf(packageFolder(name, folder)))
         .join(''),
     )
+    .update((table.programs ?? []).map(programCode).join(''))
     .digest('hex')
     .slice(0, 16);
   return { kind: 'table', table: table.table, key, machine, wakeUpMicroseconds, versions };
@@ -41,6 +42,10 @@ export function headerOf(
 function ownPackages(table: Table): string[] {
   const ours = table.subjects.filter((subject) => subject.role === 'ours');
   return [...new Set(ours.flatMap((subject) => subject.package ?? []))].sort();
+}
+
+function programCode(path: string): string {
+  return existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : '';
 }
 
 function codeOf(folder: string | undefined): string {

@@ -78,6 +78,7 @@ describe('a whole run', () => {
       'time',
       'level speed',
       'failing peers',
+      'native speed',
     ]);
     for (const row of everything.rows) {
       expect(Object.keys(row)).toEqual([
@@ -140,6 +141,20 @@ describe('a whole run', () => {
       exits: 'its process broke down (exit 7)',
       unsettled: 'ended with a promise that never settled',
       hangs: 'did not finish within 2 s',
+    });
+
+    expect(rowNamed('native speed')).toMatchObject({
+      best_peer: 'slow',
+      ratio: 2,
+      verdict: 'faster',
+    });
+    const native = rowNamed('native speed').subjects.map(({ subject, note }) => [subject, note]);
+    expect(Object.fromEntries(native)).toEqual({
+      ours: '',
+      slow: 'with its defaults',
+      wrong: 'gave no finite samples of speed',
+      exits: 'its process broke down (exit 7)',
+      absent: 'not here: absent, which `make lab` builds',
     });
 
     expect(text).toMatch(/Manners: a fault\n {4}ours {2}says so\n {2}! slow {2}hangs/);

@@ -122,7 +122,7 @@ function behavioursOf(
 }
 
 function versionOf({ header }: JournalContent, subject: Subject): string | null {
-  return header.versions[subject.package ?? ''] ?? null;
+  return header.versions[subject.package ?? subject.name] ?? null;
 }
 
 function roundsOf(journal: JournalContent, cell: string): readonly GroupRound[] {

@@ -8,6 +8,7 @@ import type { Budget, Cell } from './table.js';
 
 /** Starting a process, loading the table, ending. */
 const startMilliseconds = 200;
+const startNativeMilliseconds = 10;
 
 export class Pace {
   readonly #budget: Budget;
@@ -44,7 +45,8 @@ export class Pace {
     if (taken) return median(taken);
     const { warmupMilliseconds, measureMilliseconds } = this.#budget;
     const beyond = cell.expectedMilliseconds ?? 0;
-    return startMilliseconds + warmupMilliseconds + measureMilliseconds + beyond;
+    const start = 'command' in cell ? startNativeMilliseconds : startMilliseconds;
+    return start + warmupMilliseconds + measureMilliseconds + beyond;
   }
 }
 

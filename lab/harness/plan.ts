@@ -4,7 +4,7 @@
  * A group is one cell with all its subjects; ours stands in it twice, the second time as the
  * control that shows how much a subject differs from itself.
  */
-import type { Budget, Cell, Table } from './table.js';
+import type { Budget, Cell, Row, Table } from './table.js';
 import { oursIn, rowsOf } from './tables.js';
 
 export interface PlannedRun {
@@ -14,6 +14,7 @@ export interface PlannedRun {
 
 export interface PlannedGroup {
   readonly cell: Cell;
+  readonly rows: readonly Row[];
   readonly runs: readonly PlannedRun[];
   /** It gives no figures, which would have to be measured again and again and against a control. */
   readonly once: boolean;
@@ -63,7 +64,8 @@ function planGroup(table: Table, cell: Cell, only?: string): PlannedGroup | unde
     (subject) => only === undefined || subject === only || subject === ours,
   );
   const runs = subjects.map((subject) => ({ subject, control: false }));
-  const once = rowsOf(table, cell).length === 0;
+  const rows = rowsOf(table, cell);
+  const once = rows.length === 0;
   const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
-  return { cell, runs: [...runs, ...control], once };
+  return { cell, rows, runs: [...runs, ...control], once };
 }

@@ -163,10 +163,11 @@ export class Measuring {
   }
 
   async #measureSubject(group: PlannedGroup, run: PlannedRun): Promise<SubjectRound> {
-    const { cell } = group;
+    const { cell, rows } = group;
     const what = {
       module: this.#module,
       cell,
+      rows,
       subject: run.subject,
       budget: this.#plan.budget,
       signal: this.#signal,

@@ -12,7 +12,10 @@ export interface Subject {
   /** As the report prints it; for an npm peer its package name. */
   readonly name: string;
   readonly role: 'ours' | 'peer' | 'floor';
-  /** The npm package whose version stands beside the name; absent for a floor. */
+  /**
+   * The npm package whose version stands beside the name. Without one it is what `otherVersions` has
+   * under the subject's name; a floor has none.
+   */
   readonly package?: string;
   /** How the subject is used, where its documentation leaves a choice. */
   readonly note?: string;
@@ -58,15 +61,29 @@ export interface Budget {
  * One piece of work that every subject named here does in a process of its own. A cell without rows,
  * which gives behaviours alone, is run in the first round only.
  */
-export interface Cell {
+export type Cell = MeasuredCell | NativeCell;
+
+interface AnyCell {
   readonly id: string;
   readonly subjects: readonly string[];
   /** What one run takes beyond its budget (servers to start, requests to send); a first guess. */
   readonly expectedMilliseconds?: number;
   /** After this long the cell has failed and is killed with all it started. Default: 30 000. */
   readonly limitMilliseconds?: number;
+}
+
+export interface MeasuredCell extends AnyCell {
   /** Runs inside the cell's own process and must check the subject's result. */
   measure(subject: string, budget: Budget): Promise<Measurement>;
+}
+
+/** A cell whose process is a program of its own, not Node's. */
+export interface NativeCell extends AnyCell {
+  /**
+   * The program's path and its arguments. It checks the subject's result, prints a Measurement as its
+   * last line, with no more than 201 samples of a measure, and ends with exit code 0.
+   */
+  command(subject: string, budget: Budget): readonly [program: string, ...words: string[]];
 }
 
 /** One line of the report: one measure of one cell over all its subjects. */
@@ -75,6 +92,8 @@ export interface Row {
   readonly row: string;
   /** The document's own heading of this column; absent where the row is not the document's. */
   readonly column?: string;
+  /** The document's heading above this and its neighbours of the same unit, which have a line each. */
+  readonly heading?: string;
   readonly cell: string;
   /** The key in Measurement.samples. */
   readonly measure: string;
@@ -124,8 +143,11 @@ export interface Table {
     readonly source: string;
     /** The document published the best of this many runs; the report shows the same of ours. */
     readonly bestOf?: number;
-    /** The document has a line for each figure and a column for each subject. */
-    readonly layout?: 'line per figure';
+    /**
+     * The document has a column for each subject and a line for each figure, all of one test; or a line
+     * for each test, which is compared.
+     */
+    readonly layout?: 'line per figure' | 'line per test';
   };
   readonly subjects: readonly Subject[];
   /**
@@ -139,6 +161,8 @@ export interface Table {
   readonly tools?: readonly string[];
   /** What else the figures depend on, by name; another version starts the run anew. */
   readonly otherVersions?: Readonly<Record<string, string>>;
+  /** The programs of native cells; what they are built from may change while its version does not. */
+  readonly programs?: readonly string[];
   /** Brings what the cells need (servers, bundles, drivers) before the first round; prints nothing. */
   prepare?(report: (line: string) => void): Promise<Prepared | undefined>;
 }

@@ -1,13 +1,22 @@
 /**
- * The published table, run again, where it has its figures below one another: a line for each figure, a
- * column for each subject, as published and from here; then the subjects that the document lacks.
+ * The published table, run again, where it has its figures or tests below one another: a line for each, a
+ * column for each subject, as published and from here; then the subjects that the document lacks. Where
+ * each line is a test, the last column says how many times better ours is than its fastest peer.
  */
 import { noteOf, type RowOutcome, type SubjectOutcome } from '../harness/outcome.js';
+import type { Table } from '../harness/table.js';
 import { columnOf } from './document-cells.js';
 import { describeNumber, describePublished } from './format.js';
 import { html, type Markup } from './html.js';
+import { ratioScale } from './interval-mark.js';
+import { ratioCell } from './ratio-cell.js';
 
-export function documentLines(rows: readonly RowOutcome[]): Markup {
+const againstPeer = 'ours against the best peer';
+
+export function documentLines(
+  rows: readonly RowOutcome[],
+  layout: NonNullable<Table['document']['layout']>,
+): Markup {
   const found = new Map(
     rows.flatMap(({ subjects }) => subjects).map((line) => [line.subject.name, line]),
   );
@@ -16,25 +25,31 @@ export function documentLines(rows: readonly RowOutcome[]): Markup {
     rows.some(({ row }) => subject.name in (row.published ?? {}));
   const published = all.filter(isPublished);
   const others = all.filter((line) => !isPublished(line));
+  const scale = layout === 'line per test' && ratioScale(rows.map(({ ratio }) => ratio));
   const head = ({ subject, version }: SubjectOutcome, columns: number) =>
     html`<th colspan="${columns}" scope="colgroup">${subject.name}${version && html` <span class="version">${version}</span>`}</th>`;
+  const columns = 1 + 2 * published.length + others.length + (scale ? 1 : 0);
 
   return html`<div class="scroll"><table class="document tests">
 <thead>
-<tr><th rowspan="2" scope="col">Figure</th>${published.map((line) => head(line, 2))}${others.map((line) => head(line, 1))}</tr>
+<tr><th rowspan="2" scope="col">${scale ? 'Test' : 'Figure'}</th>${published.map((line) => head(line, 2))}${others.map((line) => head(line, 1))}${scale && html`<th rowspan="2" scope="col">${againstPeer}: times better, 95&nbsp;% interval</th>`}</tr>
 <tr>${published.map(() => html`<th scope="col">published</th><th scope="col">here</th>`)}${others.map(() => html`<th scope="col">here</th>`)}</tr>
 </thead>
 <tbody>
 ${rows.map(
-  (row) => html`<tr>
-<th scope="row">${columnOf(row)} <span class="unit">${row.row.unit}</span></th>
+  (
+    row,
+    index,
+  ) => html`${row.row.heading !== rows[index - 1]?.row.heading && html`<tr class="heading"><th colspan="${columns}" scope="rowgroup">${row.row.heading}, ${row.row.unit}</th></tr>`}<tr>
+<th scope="row">${columnOf(row)}${row.row.heading === undefined && html` <span class="unit">${row.row.unit}</span>`}</th>
 ${published.map((line) => [publishedCell(row, line), hereCell(row, line)])}
 ${others.map((line) => hereCell(row, line))}
+${scale && ratioCell(row, againstPeer, scale)}
 </tr>`,
 )}
 </tbody>
 </table></div>
-<ul class="notes">${all.map((line) => html`<li><span>${line.subject.name}</span> ${noteOf(line)}</li>`)}</ul>`;
+<ul class="notes">${all.map((line) => html`<li><span>${line.subject.name}</span> ${scale ? line.subject.note : noteOf(line)}</li>`)}</ul>`;
 }
 
 function publishedCell({ row }: RowOutcome, { subject }: SubjectOutcome): Markup {
@@ -43,6 +58,7 @@ function publishedCell({ row }: RowOutcome, { subject }: SubjectOutcome): Markup
 }
 
 function hereCell(row: RowOutcome, { subject }: SubjectOutcome): Markup {
-  const value = row.subjects.find((candidate) => candidate.subject.name === subject.name)?.value;
-  return html`<td class="here" data-label="${subject.name}, here">${value ? describeNumber(value.median) : '–'}</td>`;
+  const found = row.subjects.find((candidate) => candidate.subject.name === subject.name);
+  const failed = found && !found.ok && !found.unavailable;
+  return html`<td class="here" data-label="${subject.name}, here">${failed ? html`<span class="absent">failed: ${found.note}</span>` : found?.value ? describeNumber(found.value.median) : '–'}</td>`;
 }

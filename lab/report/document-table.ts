@@ -6,7 +6,7 @@
  * many as the document had runs, the one that was best in the first column. The interleaved median
  * of all rounds stands beside it, and the ratio is taken from that. A document that published one
  * run of each of its tests has a table for each of them: `document-tests.ts`; one that has its figures
- * below one another, a table of lines: `document-lines.ts`.
+ * or tests below one another, a table of lines: `document-lines.ts`.
  */
 import { max, median, min } from 'simple-statistics';
 import {
@@ -39,7 +39,7 @@ export function documentTable(outcome: TableOutcome): Markup {
   const [first] = rows;
   if (!first) return html``;
   const { document } = outcome.table;
-  if (document.layout === 'line per figure') return documentLines(rows);
+  if (document.layout !== undefined) return documentLines(rows, document.layout);
   const bestOf = document.bestOf;
   if (bestOf === undefined) return documentTests(rows);
   const here = `best of ${Math.min(bestOf, first.rounds)} here`;

@@ -11,7 +11,7 @@ export function machineSection({
   stealShare,
 }: TableOutcome): Markup {
   const { machine, wakeUpMicroseconds, versions } = journal.header;
-  const subjects = new Set(table.subjects.map((subject) => subject.package));
+  const subjects = new Set(table.subjects.map((subject) => subject.package ?? subject.name));
   const tools = Object.entries(versions).filter(([name]) => !subjects.has(name));
   const facts: [string, string][] = [
     ['Processor', `${machine.cpu}, ${machine.cores} cores`],

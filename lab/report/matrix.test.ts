@@ -1,60 +1,46 @@
 import { expect, it } from 'vitest';
-import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
-import type { Row } from '../harness/table.js';
+import { cellsIn, madeUpRow, madeUpSubject } from './made-up-row.js';
 import { matrices } from './matrix.js';
 
-const cell = { id: 'cell', subjects: [], measure: async () => ({ ok: true, samples: {} }) };
-
-function subject(name: string, median: number | null): SubjectOutcome {
-  return {
-    subject: { name, role: name === 'ours' ? 'ours' : 'peer' },
-    ...{ version: null, note: '', unequal: false, unavailable: false, ratio: null },
-    ok: median !== null,
-    value: median === null ? null : { median, low: median, high: median },
-    verdict: name === 'ours' ? 'unknown' : 'faster',
-    samples: new Map(),
-  };
-}
-
-function row(name: string, matrix: Row['matrix'], subjects: SubjectOutcome[]): RowOutcome {
-  const described: Row = {
-    row: name,
-    cell: 'cell',
-    measure: name,
-    unit: '',
-    better: 'lower',
-    about: '',
-  };
-  return {
-    row: matrix ? { ...described, matrix } : described,
-    ...{ cell, rounds: 3, subjects, ours: subjects[0] ?? null, bestPeer: null, ratio: null },
-    ...{
-      verdict: 'unknown',
-      noise: null,
-      repeatedRounds: 0,
-      disturbedRounds: 0,
-      foreignShare: null,
-    },
-  };
-}
-
 it('has a line for each subject and a column for each row, and a dash where there is no figure', () => {
-  const waits = (column: string) => ({ title: 'Waits', block: 'p99', column });
+  const waits = (column: string) => ({ matrix: { title: 'Waits', block: 'p99', column } });
   const [only, ...others] = matrices([
-    row('alone', undefined, [subject('ours', 7)]),
-    row('one', waits('1/1'), [subject('ours', 1.2345), subject('theirs', null)]),
-    row('two', waits('2/3'), [subject('ours', 2), subject('theirs', 3), subject('late', 4)]),
+    madeUpRow('alone', {}, [madeUpSubject('ours', 7)]),
+    madeUpRow('one', waits('1/1'), [madeUpSubject('ours', 1.2345), madeUpSubject('theirs', null)]),
+    madeUpRow('two', waits('2/3'), [
+      madeUpSubject('ours', 2),
+      madeUpSubject('theirs', 3),
+      madeUpSubject('late', 4),
+    ]),
   ]);
   expect(others).toEqual([]);
   const text = String(only);
-  const lines = text.slice(text.indexOf('<tbody>')).split('</tr>').slice(0, -1);
-  const cells = lines.map((line) =>
-    [...line.matchAll(/>([^<>\n]+)<\/t[dh]>/g)].map(([, one]) => one),
-  );
-  expect(cells).toEqual([
+  expect(cellsIn(text)).toEqual([
     ['ours', '1.23', '2'],
     ['theirs', '–', '3'],
     ['late', '–', '4'],
   ]);
   expect(text).toContain('<td class="faster" data-label="p99, 2/3">3</td>');
+});
+
+it('is turned when it has many more rows than subjects', () => {
+  const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const ratio = { median: 2, low: 1.5, high: 3 };
+  const [only] = matrices(
+    numbers.map((number) => {
+      const block = number < 8 ? 'many, µs' : 'few, ns';
+      const matrix = { title: 'Tests', block, column: `number ${number}` };
+      const subjects = [madeUpSubject('ours', number), madeUpSubject('theirs', 2 * number)];
+      return madeUpRow(`row ${number}`, { matrix }, subjects, number === 1 ? ratio : null);
+    }),
+  );
+  const [heading, first, ...lines] = cellsIn(String(only));
+  expect(heading).toEqual(['many, µs; lower is better']);
+  expect(first).toEqual(['number 1', '1', '2', '2.00 1.50 to 3.00']);
+  expect(lines.slice(5)).toEqual([
+    ['number 7', '7', '14', ''],
+    ['few, ns; lower is better'],
+    ['number 8', '8', '16', ''],
+    ['number 9', '9', '18', ''],
+  ]);
 });

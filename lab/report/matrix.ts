@@ -1,6 +1,7 @@
 /**
  * Rows that stand beside a main one, many to a table: a line per subject, a column per row, under
- * headings that say what is counted. For the full figures there is the results file.
+ * headings that say what is counted. With many more rows than subjects it is turned: a line per row, a
+ * column per subject, and how many times better ours is than the best peer. For the full figures there is the results file.
  *
  * Invariant: a figure is coloured only where the row's verdict on that subject is significant, and
  * then as everywhere on the page: for ours or against it.
@@ -8,8 +9,12 @@
 import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
 import { counted } from './format.js';
 import { html, type Markup } from './html.js';
+import { ratioScale } from './interval-mark.js';
+import { ratioCell } from './ratio-cell.js';
 import { verdictClass } from './verdict.js';
 
+/** A matrix with more is turned. */
+const mostColumnsPerLine = 4;
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
 export function matrices(outcomes: readonly RowOutcome[]): readonly Markup[] {
@@ -30,26 +35,70 @@ function matrix(title: string, rows: readonly RowOutcome[]): Markup {
     rows.flatMap(({ subjects }) => subjects).map((found) => [found.subject.name, found]),
   );
   const ours = rows[0]?.ours?.subject.name ?? 'ours';
+  const subjects = [...lines.values()];
+  const isTurned = rows.length > mostColumnsPerLine * subjects.length;
   return html`<h4 class="matrix-title">${title}</h4>
 <p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.</p>
-<div class="scroll"><table class="matrix">
+${isTurned ? turned(blocks, subjects) : upright(blocks, subjects)}`;
+}
+
+function upright(
+  blocks: readonly (readonly RowOutcome[])[],
+  lines: readonly SubjectOutcome[],
+): Markup {
+  return html`<div class="scroll"><table class="matrix">
 <thead>
 <tr><th rowspan="2" scope="col">Library</th>${blocks.map((block) => html`<th colspan="${block.length}" scope="colgroup" class="block">${block[0]?.row.matrix?.block}; ${block[0]?.row.better} is better</th>`)}</tr>
 <tr>${blocks.map((block) => block.map(({ row }, index) => html`<th scope="col"${index === 0 && html` class="block"`}>${row.matrix?.column}</th>`))}</tr>
 </thead>
 <tbody>
-${[...lines.values()].map(
+${lines.map(
   (line) => html`<tr class="${line.subject.role}">
 <th scope="row">${line.subject.name}</th>
-${blocks.map((block) => block.map((row, index) => figure(row, line, index === 0)))}
+${blocks.map((block) => block.map((row, index) => figure(row, line, index === 0, labelOf(row))))}
 </tr>`,
 )}
 </tbody>
 </table></div>`;
 }
 
-function figure({ row, subjects }: RowOutcome, line: SubjectOutcome, isFirst: boolean): Markup {
+function turned(
+  blocks: readonly (readonly RowOutcome[])[],
+  columns: readonly SubjectOutcome[],
+): Markup {
+  const scale = ratioScale(blocks.flat().map(({ ratio }) => ratio));
+  return html`<div class="scroll"><table class="matrix turned">
+<thead>
+<tr><th scope="col"></th>${columns.map(({ subject }) => html`<th scope="col">${subject.name}</th>`)}<th scope="col">times better than the best peer, 95&nbsp;% interval</th></tr>
+</thead>
+<tbody>
+${blocks.map(
+  (
+    block,
+  ) => html`<tr class="heading"><th colspan="${columns.length + 2}" scope="rowgroup">${block[0]?.row.matrix?.block}; ${block[0]?.row.better} is better</th></tr>
+${block.map(
+  (row) => html`<tr>
+<th scope="row">${row.row.matrix?.column}</th>
+${columns.map((column) => figure(row, column, false, column.subject.name))}
+${ratioCell(row, 'times better', scale)}
+</tr>`,
+)}`,
+)}
+</tbody>
+</table></div>`;
+}
+
+function labelOf({ row }: RowOutcome): string {
+  return `${row.matrix?.block}, ${row.matrix?.column}`;
+}
+
+function figure(
+  { subjects }: RowOutcome,
+  line: SubjectOutcome,
+  isFirst: boolean,
+  label: string,
+): Markup {
   const found = subjects.find(({ subject }) => subject.name === line.subject.name);
   const classes = [isFirst ? 'block' : '', found ? verdictClass(found.verdict) : ''];
-  return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${row.matrix?.block}, ${row.matrix?.column}">${found?.value ? threeDigits.format(found.value.median) : '–'}</td>`;
+  return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${label}">${found?.value ? threeDigits.format(found.value.median) : '–'}</td>`;
 }

@@ -5,9 +5,10 @@
 import { nearestFloor } from '../harness/floor.js';
 import type { RowOutcome } from '../harness/outcome.js';
 import { rowAnchor } from './cell-section.js';
-import { describeNumber, describeRatio, describeRatioInterval, describeShare } from './format.js';
+import { describeNumber, describeShare } from './format.js';
 import { html, type Markup } from './html.js';
-import { intervalMark, ratioScale } from './interval-mark.js';
+import { ratioScale } from './interval-mark.js';
+import { ratioCell } from './ratio-cell.js';
 import { verdictClass } from './verdict.js';
 
 export function rowsTable(table: string, outcomes: readonly RowOutcome[]): Markup {
@@ -16,7 +17,7 @@ export function rowsTable(table: string, outcomes: readonly RowOutcome[]): Marku
 <thead><tr><th scope="col">Row</th><th scope="col">Of the floor</th><th scope="col">Ours</th><th scope="col" class="peer-column">Best peer</th><th scope="col">Times better, 95&nbsp;% interval</th><th scope="col">Verdict</th></tr></thead>
 <tbody>
 ${outcomes.map((outcome) => {
-  const { row, ours, bestPeer, ratio, noise, verdict } = outcome;
+  const { row, ours, bestPeer, verdict } = outcome;
   const floor = nearestFloor(outcome);
   const best = bestPeer?.value;
   return html`<tr>
@@ -24,7 +25,7 @@ ${outcomes.map((outcome) => {
 <td data-label="Of the floor">${floor ? html`${describeShare(floor.share)} <span class="range">of ${describeNumber(floor.median)}</span>` : '–'}</td>
 <td class="here" data-label="Ours">${ours?.value ? describeNumber(ours.value.median) : html`<span class="absent">failed</span>`}</td>
 <td class="peer-column" data-label="Best peer">${best ? html`${describeNumber(best.median)} <span class="range">${bestPeer.subject.name}</span>` : '–'}</td>
-<td class="ratio ${verdictClass(verdict)}" data-label="Times better">${ratio && html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span> ${intervalMark(ratio, noise, verdict, scale)}`}</td>
+${ratioCell(outcome, 'Times better', scale)}
 <td class="verdict ${verdictClass(verdict)}" data-label="Verdict">${verdict}</td>
 </tr>`;
 })}

@@ -58,7 +58,7 @@ article > h2 { max-width: 36em; margin: 0; font-size: 1.25rem; line-height: 1.35
 article > h2 small { font-weight: 400; }
 .byline { margin: 1.25rem 0 0; color: var(--quiet); font-size: 0.875rem; }
 .method h2, h3 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
-h4 { margin: 0; font-size: 1rem; font-weight: 600; }
+h4 { margin: 0; font-size: 1rem; font-weight: 600; overflow-wrap: anywhere; }
 .source, .about { margin: 0 0 1rem; color: var(--quiet); font-size: 0.9375rem; max-width: 44em; }
 .method p { max-width: 44em; }
 
@@ -85,6 +85,9 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .matrix th:first-child { padding-left: 0; }
 .matrix .block { border-left: 1px solid var(--line); padding-left: 0.6rem; }
 .matrix thead tr:first-child th { border-bottom: 0; color: var(--ink); text-align: left; }
+.turned thead tr:first-child th + th { text-align: right; }
+.turned td { padding-left: 1.5rem; }
+tr.heading th { padding-top: 1rem; color: var(--quiet); font-weight: 500; }
 .behaviours th, .behaviours td { vertical-align: top; text-align: left; white-space: normal; min-width: 6.5rem; }
 .behaviours td.absent { color: var(--slower); }
 .behaviours thead tr:first-child th { border-bottom: 1px solid var(--line); }

@@ -21,6 +21,8 @@ pub(super) struct Config {
     pub(super) thread_name: ThreadName,
     pub(super) thread_stack_size: Option<usize>,
     pub(super) name: Option<Arc<str>>,
+    /// Whether it is that of a [`LocalRuntime`].
+    pub(super) is_local: bool,
     pub(super) event_interval: u32,
     pub(super) on_thread_start: Option<Callback>,
     pub(super) on_thread_stop: Option<Callback>,
@@ -57,6 +59,7 @@ impl Builder {
                 thread_name: Arc::new(|| "pointsman-worker".into()),
                 thread_stack_size: None,
                 name: None,
+                is_local: false,
                 event_interval: 61,
                 on_thread_start: None,
                 on_thread_stop: None,
@@ -252,7 +255,10 @@ impl Builder {
             !self.is_multi_thread,
             "multi_thread is not supported for LocalRuntime"
         );
-        Ok(LocalRuntime::new_on(self.build()?))
+        self.config.is_local = true;
+        let built = self.build();
+        self.config.is_local = false;
+        Ok(LocalRuntime::new_on(built?))
     }
 }
 

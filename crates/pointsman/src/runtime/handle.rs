@@ -162,6 +162,10 @@ impl Handle {
         RuntimeMetrics::new(self.clone())
     }
 
+    pub(crate) fn is_local(&self) -> bool {
+        self.shared.config.is_local
+    }
+
     pub(crate) fn driver(&self) -> Option<&time::Driver> {
         self.shared.driver.as_ref()
     }

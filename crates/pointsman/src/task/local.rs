@@ -25,6 +25,7 @@ use super::home::{Home, Schedule};
 use super::raw::{Entry, RawTask};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
+use crate::runtime::Handle;
 use crate::runtime::context::{self, Work};
 
 /// Tasks that are run before the set lets others run.
@@ -174,6 +175,9 @@ where
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
         Some(shared) => spawn_in(&shared, future),
+        None if context::with_current(Handle::is_local) == Some(true) => panic!(
+            "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
+        ),
         None => panic!(
             "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`"
         ),

@@ -1,0 +1,14 @@
+/** How many times better ours is than the best peer of a row, with the interval, as a cell of a table. */
+import type { RowOutcome } from '../harness/outcome.js';
+import { describeRatio, describeRatioInterval } from './format.js';
+import { html, type Markup } from './html.js';
+import { intervalMark, type RatioScale } from './interval-mark.js';
+import { verdictClass } from './verdict.js';
+
+export function ratioCell(
+  { ratio, noise, verdict }: RowOutcome,
+  label: string,
+  scale: RatioScale,
+): Markup {
+  return html`<td class="ratio ${verdictClass(verdict)}" data-label="${label}">${ratio && html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span> ${intervalMark(ratio, noise, verdict, scale)}`}</td>`;
+}

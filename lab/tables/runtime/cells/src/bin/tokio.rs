@@ -1,0 +1,5 @@
+//! The cells on this runtime.
+
+fn main() {
+    cells::main();
+}

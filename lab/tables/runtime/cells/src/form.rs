@@ -1,0 +1,41 @@
+//! In which form a test is done.
+
+use std::thread;
+
+/// What the subjects use beside their scheduler, and on how many workers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As published: the same channels for all, each runtime built as the document builds it.
+    Published,
+    /// Each runtime as its own documentation says, with its own channels, if it has any.
+    Native,
+    /// The same, with a worker for each core instead of the document's number.
+    Cores,
+    /// The work alone, without a runtime.
+    Floor,
+}
+
+impl Form {
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "published" => Self::Published,
+            "native" => Self::Native,
+            "cores" => Self::Cores,
+            "floor" => Self::Floor,
+            _ => panic!("expected published, native, cores or floor, got {name}"),
+        }
+    }
+
+    /// How many workers a test gets for which the document has so many.
+    pub(crate) fn workers(self, published: usize) -> usize {
+        if self == Self::Cores {
+            cores()
+        } else {
+            published
+        }
+    }
+}
+
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

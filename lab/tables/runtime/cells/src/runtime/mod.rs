@@ -1,0 +1,40 @@
+//! The runtime that is measured, chosen by a feature, behind the same few names.
+
+#[cfg(any(
+    all(feature = "pointsman", feature = "tokio"),
+    all(feature = "pointsman", feature = "nio"),
+    all(feature = "tokio", feature = "nio"),
+    not(any(feature = "pointsman", feature = "tokio", feature = "nio")),
+))]
+compile_error!("expected exactly one of the features pointsman, tokio, nio");
+
+#[cfg(feature = "nio")]
+mod nio;
+#[cfg(feature = "nio")]
+pub(crate) use self::nio::*;
+
+#[cfg(not(feature = "nio"))]
+mod tokio;
+#[cfg(not(feature = "nio"))]
+pub(crate) use self::tokio::*;
+
+#[cfg(feature = "pointsman")]
+pub(crate) use ::pointsman as subject;
+#[cfg(feature = "tokio")]
+pub(crate) use ::tokio as subject;
+
+/// What a runtime is built for, where that decides how it is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The main thread waits inside `block_on`.
+    Inside,
+    /// The main thread gives tasks from outside, and waits there too.
+    Outside,
+    /// The document builds another runtime for its timers.
+    Timers,
+}
+
+/// The value of a task that has to end well.
+pub(crate) async fn joined<T>(handle: JoinHandle<T>) -> T {
+    handle.await.expect("no task is cancelled")
+}

@@ -1,0 +1,66 @@
+//! What is measured: the document's suites, one file each, then what it leaves out.
+//!
+//! Invariant: a test checks its own result, and panics when it is not what it has to be.
+
+mod floors;
+mod formatting;
+mod idle;
+mod rt_current_thread;
+mod rt_multi_threaded;
+mod spawn;
+mod spawn_blocking;
+mod sync_mpsc;
+mod sync_mpsc_oneshot;
+mod sync_notify;
+mod sync_publish;
+mod sync_semaphore;
+mod timer;
+mod timer_accuracy;
+
+use crate::form::Form;
+use crate::measurement::Measurement;
+use crate::primitives::{Native, Primitives, Shared};
+use crate::sampling::Budget;
+
+pub(crate) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
+    match form {
+        Form::Published => measure_with::<Shared>(form, test, budget),
+        Form::Native | Form::Cores => measure_with::<Native>(form, test, budget),
+        Form::Floor => floors::measure(test, budget),
+    }
+}
+
+fn measure_with<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+    let (suite, test) = test.split_once('/').unwrap_or((test, ""));
+    match suite {
+        "rt_current_thread" => rt_current_thread::measure(form, test, budget),
+        "rt_multi_threaded" => rt_multi_threaded::measure::<P>(form, test, budget),
+        "spawn_blocking" => spawn_blocking::measure(form, last_number(test), budget),
+        "spawn" => spawn::measure::<P>(form, test, budget),
+        "sync_broadcast" => {
+            sync_publish::measure::<P, P::Broadcast>(form, last_number(test), budget)
+        }
+        "sync_watch" => sync_publish::measure::<P, P::Watch>(form, last_number(test), budget),
+        "sync_mpsc_oneshot" => sync_mpsc_oneshot::measure::<P>(form, test, budget),
+        "sync_mpsc" => sync_mpsc::measure::<P>(form, test, budget),
+        "sync_notify" => sync_notify::measure::<P>(form, test, budget),
+        "sync_semaphore" => sync_semaphore::measure::<P>(form, test, budget),
+        "timer" => timer::measure::<P>(form, test, budget),
+        "timer_accuracy" => timer_accuracy::measure(form),
+        "idle" => idle::measure::<P>(form, test, budget),
+        _ => unknown(suite),
+    }
+}
+
+fn unknown(test: &str) -> ! {
+    panic!("there is no test {test}")
+}
+
+/// Of `contention/500`.
+fn last_number(test: &str) -> usize {
+    let number = test
+        .rsplit(['/', '_'])
+        .next()
+        .and_then(|last| last.parse().ok());
+    number.unwrap_or_else(|| unknown(test))
+}

@@ -1,0 +1,38 @@
+//! One worker: a thousand tasks spawned by the future that the runtime blocks on.
+
+use super::unknown;
+use crate::form::Form;
+use crate::measurement::Measurement;
+use crate::runtime::{Purpose, Runtime, joined, spawn};
+use crate::sampling::{Budget, Unit, sample};
+
+const TASKS: usize = 1_000;
+
+pub(super) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
+    let mut runtime = Runtime::new(form, Purpose::Inside, 1);
+    match test {
+        "rt_spawn_many_local" => {}
+        "spawn_many_remote_busy" => runtime.block_on(async { keep_busy() }),
+        _ => unknown(test),
+    }
+    sample(budget, Unit::Microseconds, |turns| {
+        for _ in 0..turns {
+            runtime.block_on(spawn_and_join());
+        }
+    })
+}
+
+async fn spawn_and_join() {
+    let mut handles = Vec::with_capacity(TASKS);
+    for _ in 0..TASKS {
+        handles.push(spawn(async {}));
+    }
+    for handle in handles {
+        joined(handle).await;
+    }
+}
+
+/// From now on there is always a task to run.
+fn keep_busy() {
+    spawn(async { keep_busy() });
+}

@@ -1,0 +1,39 @@
+//! Blocking calls that do nothing, sixteen at a time from each of some tasks.
+
+use crate::form::{Form, cores};
+use crate::measurement::Measurement;
+use crate::runtime::{Purpose, Runtime, joined, spawn, spawn_blocking};
+use crate::sampling::{Budget, Unit, sample};
+
+const BATCHES: usize = 100;
+const CALLS: usize = 16;
+
+pub(super) fn measure(form: Form, tasks: usize, budget: &Budget) -> Measurement {
+    // On one core, too, this is about workers and blocking threads.
+    let mut runtime = Runtime::new(form, Purpose::Inside, cores().max(2));
+    sample(budget, Unit::Microseconds, |turns| {
+        for _ in 0..turns {
+            let done: usize = runtime.block_on(async {
+                let callers: Vec<_> = (0..tasks).map(|_| spawn(call())).collect();
+                let mut done = 0;
+                for caller in callers {
+                    done += joined(caller).await;
+                }
+                done
+            });
+            assert_eq!(done, tasks * BATCHES * CALLS, "calls done");
+        }
+    })
+}
+
+async fn call() -> usize {
+    let mut done = 0;
+    for _ in 0..BATCHES {
+        let calls: Vec<_> = (0..CALLS).map(|_| spawn_blocking(|| {})).collect();
+        for call in calls {
+            joined(call).await;
+            done += 1;
+        }
+    }
+    done
+}

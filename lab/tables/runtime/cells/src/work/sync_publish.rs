@@ -1,0 +1,63 @@
+//! One value for many receivers, who all work on it before the next one comes: broadcast and watch.
+
+use std::hint;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+
+use super::formatting::{Numbers, work};
+use crate::form::Form;
+use crate::measurement::Measurement;
+use crate::primitives::{Notify, Primitives, Publisher, Subscriber};
+use crate::runtime::{Purpose, Runtime, spawn};
+use crate::sampling::{Budget, Unit, sample};
+
+const WORKERS: usize = 6;
+pub(super) const ROUNDS: usize = 100;
+
+pub(super) fn measure<P: Primitives, C: Publisher>(
+    form: Form,
+    receivers: usize,
+    budget: &Budget,
+) -> Measurement {
+    let mut runtime = Runtime::new(form, Purpose::Inside, form.workers(WORKERS));
+    let channel = C::new();
+    let working = Arc::new((AtomicUsize::new(0), P::Notify::default()));
+    // Made on this thread and before the first round, so that nobody misses a value.
+    let subscribers: Vec<_> = (0..receivers).map(|_| channel.subscribe()).collect();
+    let for_receivers = Arc::clone(&working);
+    runtime.block_on(async move {
+        for (seed, mut subscriber) in subscribers.into_iter().enumerate() {
+            let working = Arc::clone(&for_receivers);
+            spawn(async move {
+                let mut numbers = Numbers::seeded(seed);
+                let mut round = 0;
+                while let Some(value) = subscriber.next().await {
+                    round += 1;
+                    assert_eq!(value, round, "the value of this round");
+                    hint::black_box(work(&mut numbers));
+                    // ORDERING: pairs with the sender's load, which sees all rounds' work done.
+                    if working.0.fetch_sub(1, AcqRel) == 1 {
+                        working.1.notify_one();
+                    }
+                }
+            });
+        }
+    });
+    let mut round = 0;
+    sample(budget, Unit::Microseconds, |turns| {
+        for _ in 0..turns {
+            runtime.block_on(async {
+                for _ in 0..ROUNDS {
+                    round += 1;
+                    let before = working.0.fetch_add(receivers, Relaxed);
+                    assert_eq!(before, 0, "receivers that still work on the round before");
+                    channel.publish(round);
+                    // ORDERING: pairs with the last receiver's decrement.
+                    while working.0.load(Acquire) > 0 {
+                        working.1.notified().await;
+                    }
+                }
+            });
+        }
+    })
+}

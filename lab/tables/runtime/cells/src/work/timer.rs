@@ -1,0 +1,104 @@
+//! Timers: the document's, which never get as far as the clock's wheel, and timers that are registered,
+//! cancelled and fired.
+
+use std::hint;
+use std::time::Duration;
+
+use super::unknown;
+use crate::form::{Form, cores};
+use crate::measurement::Measurement;
+use crate::primitives::Primitives;
+use crate::runtime::{JoinHandle, Purpose, Runtime, joined, sleep, spawn_pinned, timeout};
+use crate::sampling::{Budget, Unit, processor_time, sample};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MANY: usize = 8;
+
+pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+    if test == "fired" {
+        return fired(form, budget);
+    }
+    let (tasks, workers, start): (_, _, Start) = match test {
+        "single_thread_timeout" => (1, 1, ready_at_once),
+        "single_thread_sleep" => (1, 1, never_polled),
+        "multi_thread_timeout-8" => (MANY, form.workers(MANY), ready_at_once),
+        "multi_thread_sleep-8" => (MANY, form.workers(MANY), never_polled),
+        "cancelled/1" => (1, 1, cancelled::<P>),
+        "cancelled/8" => (MANY, form.workers(MANY), cancelled::<P>),
+        _ => unknown(test),
+    };
+    let mut runtime = Runtime::new(form, Purpose::Timers, workers);
+    sample(budget, Unit::Nanoseconds, |turns| {
+        let each = turns.div_ceil(tasks as u64);
+        let done = runtime.block_on(async {
+            let handles: Vec<_> = (0..tasks).map(|_| start(each)).collect();
+            let mut done = 0;
+            for handle in handles {
+                done += joined(handle).await;
+            }
+            done
+        });
+        assert_eq!(done, each * tasks as u64, "timers done");
+    })
+}
+
+/// A task that does so many.
+type Start = fn(u64) -> JoinHandle<u64>;
+
+fn ready_at_once(timers: u64) -> JoinHandle<u64> {
+    spawn_pinned(move || async move {
+        let mut done = 0;
+        for _ in 0..timers {
+            let found = timeout(SECOND, async { hint::black_box(1) }).await;
+            // A result here, an option there; both give what they hold.
+            done += found.into_iter().sum::<u64>();
+        }
+        done
+    })
+}
+
+fn never_polled(timers: u64) -> JoinHandle<u64> {
+    spawn_pinned(move || async move {
+        for _ in 0..timers {
+            drop(hint::black_box(sleep(SECOND)));
+        }
+        timers
+    })
+}
+
+/// Each waits for one turn of the scheduler, so it is registered, and then dropped.
+fn cancelled<P: Primitives>(timers: u64) -> JoinHandle<u64> {
+    spawn_pinned(move || async move {
+        let mut done = 0;
+        for _ in 0..timers {
+            let found = timeout(SECOND, P::yield_now()).await;
+            done += found.into_iter().count() as u64;
+        }
+        done
+    })
+}
+
+/// A thousand tasks sleep for 1 to 20 ms. The wait is not counted, only what it takes of the processors.
+fn fired(form: Form, budget: &Budget) -> Measurement {
+    const TIMERS: usize = 1_000;
+    let mut runtime = Runtime::new(form, Purpose::Timers, cores());
+    let mut turn = || {
+        let before = processor_time();
+        runtime.block_on(async {
+            let handles: Vec<_> = (0..TIMERS)
+                .map(|number| {
+                    let duration = Duration::from_micros(1_000 + 19 * number as u64);
+                    spawn_pinned(move || async move { sleep(duration).await })
+                })
+                .collect();
+            for handle in handles {
+                joined(handle).await;
+            }
+        });
+        (processor_time() - before).as_secs_f64() * 1e9 / TIMERS as f64
+    };
+    turn();
+    let times = budget.measure.as_millis() / 30 + 1;
+    let samples = (0..times).map(|_| turn()).collect();
+    Measurement::new().with("processor", samples)
+}

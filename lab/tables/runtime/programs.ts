@@ -1,0 +1,47 @@
+/**
+ * The programs of the cells, one for each runtime, and the versions that they are built with. `make lab`
+ * builds them; `cells/Cargo.lock` pins them.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Budget } from '../../harness/table.js';
+import { nio, pointsman, runtimes, tokio } from './subjects.js';
+
+// From the compiled module in lab/dist/tables/runtime/.
+const lab = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+function programOf(runtime: string): string {
+  return lab(`.tools/cells/release/runtime-${runtime}`);
+}
+
+export const programs: readonly string[] = runtimes.map(({ name }) => programOf(name));
+
+/** What a runtime's program is told; one that is not a runtime's is a floor, which any of them has. */
+export function commandOf(
+  runtime: string,
+  form: 'published' | 'native' | 'cores' | 'floor',
+  test: string,
+  { warmupMilliseconds, measureMilliseconds }: Budget,
+): readonly [string, ...string[]] {
+  const program = programOf(form === 'floor' ? tokio.name : runtime);
+  // A program that is compiled has little to warm up.
+  const warmUp = warmupMilliseconds / 2;
+  return [program, form, test, String(warmUp), String(measureMilliseconds)];
+}
+
+export function cellVersions(): Readonly<Record<string, string>> {
+  const lock = readFileSync(lab('tables/runtime/cells/Cargo.lock'), 'utf8');
+  const toolchain = readFileSync(lab('../rust-toolchain.toml'), 'utf8');
+  const crates = [pointsman.name, tokio.name, nio.name, 'futures'];
+  return {
+    ...Object.fromEntries(crates.map((name) => [name, lockedVersion(lock, name)])),
+    rust: toolchain.match(/^channel = "(.+)"$/m)?.[1] ?? '',
+  };
+}
+
+/** Of a crate in the text of a `Cargo.lock`. */
+export function lockedVersion(lock: string, name: string): string {
+  const version = lock.match(new RegExp(`^name = "${name}"\nversion = "(.+)"$`, 'm'))?.[1];
+  if (version === undefined) throw new Error(`Cargo.lock: expected the crate ${name}`);
+  return version;
+}

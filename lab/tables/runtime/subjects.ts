@@ -1,0 +1,40 @@
+/** The runtimes, and the floors: work that none of them can avoid. */
+import type { Subject } from '../../harness/table.js';
+
+export const pointsman: Subject = {
+  name: 'pointsman',
+  role: 'ours',
+  note: 'One worker is the thread that blocks, as with Tokio.',
+};
+
+export const tokio: Subject = {
+  name: 'tokio',
+  role: 'peer',
+  note: 'One worker is `current_thread`, more are `multi_thread`; with `enable_all`.',
+};
+
+export const nio: Subject = {
+  name: 'nio',
+  role: 'peer',
+  note: 'Has no channels: those as published are used for it in every form. As published each worker is a thread of its own; otherwise the first is the thread that blocks, as `#[nio::main]` does it, unless that thread waits outside.',
+};
+
+export const runtimes: readonly Subject[] = [pointsman, nio, tokio];
+
+function floor(name: string): Subject {
+  return { name, role: 'floor' };
+}
+
+export const polledInPlace = floor('futures polled where they are made');
+export const workAlone = floor('the work alone, on all cores');
+export const plainQueue = floor('a queue that nobody shares');
+export const parkedThread = floor('a parked thread');
+export const sleepingThread = floor('a sleeping thread');
+
+export const floors: readonly Subject[] = [
+  polledInPlace,
+  workAlone,
+  plainQueue,
+  parkedThread,
+  sleepingThread,
+];
