@@ -28,9 +28,10 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 const PATIENCE: Duration = Duration::from_micros(100);
 /// Looks without a job that waits, after which nobody need watch.
 const LINGER: u32 = 20;
-/// How long a thread looks for work before it sleeps.
-const SEARCH: Duration = Duration::from_micros(30);
-const LOOKS: u32 = 32;
+/// How often a thread looks for work before it sleeps, about 30 µs in all, and lets others have the core after
+/// so many looks.
+const ROUNDS: u32 = 14;
+const LOOKS: u32 = 64;
 
 pub(crate) struct Pool {
     /// Those who put in have the lock, and are the owner of the queue.
@@ -250,19 +251,16 @@ impl Pool {
     }
 
     fn find(&self) -> Option<Entry> {
-        let until = Instant::now() + SEARCH;
-        loop {
+        for _ in 0..ROUNDS {
             for _ in 0..LOOKS {
                 if let Some(entry) = self.queue.pop() {
                     return Some(entry);
                 }
                 hint::spin_loop();
             }
-            if Instant::now() >= until {
-                return None;
-            }
             thread::yield_now();
         }
+        None
     }
 
     /// Sees that the queue gets on. The thread is counted as watching.

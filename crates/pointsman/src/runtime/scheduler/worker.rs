@@ -28,10 +28,11 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Tasks after which a thread looks at what comes from outside.
 const INJECT_INTERVAL: u32 = 31;
-/// How long one looks for work before it sleeps: about as long as it would take to wake it.
-const SEARCH: Duration = Duration::from_micros(30);
-/// Looks between two looks at the clock.
-const LOOKS: u32 = 32;
+/// How often one looks for work before it sleeps, and lets others have the core after so many looks. In all
+/// that is about as long as it would take to wake it, 30 µs. By the clock it would be over whenever another
+/// thread had the core for a while, which may have brought work.
+const ROUNDS: u32 = if cfg!(loom) { 1 } else { 14 };
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 32 };
 
 /// See the module.
 pub(in crate::runtime) struct Worker<'a> {
@@ -168,20 +169,17 @@ impl<'a> Worker<'a> {
 
     /// Looks for work for a while. Whether there is some for this thread.
     fn search(&self) -> bool {
-        let until = Instant::now() + SEARCH;
-        loop {
+        for _ in 0..ROUNDS {
             for _ in 0..LOOKS {
                 if self.look() {
                     return true;
                 }
                 hint::spin_loop();
             }
-            if cfg!(loom) || Instant::now() >= until {
-                return false;
-            }
             // Another thread may need the core to get anything done.
             thread::yield_now();
         }
+        false
     }
 
     /// Whether there is something to do for this thread; work is taken.
