@@ -8,6 +8,7 @@ use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
 use std::ptr;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::handle::Handle;
@@ -30,6 +31,8 @@ pub(crate) enum Work {
 struct Thread {
     /// Id of the current runtime; 0: none.
     runtime: Cell<u64>,
+    /// That runtime, which [`HANDLE`] keeps.
+    shared: Cell<*const Shared>,
     time_enabled: Cell<bool>,
     work: Cell<Work>,
     seat: Cell<*const Seat>,
@@ -47,6 +50,7 @@ struct Thread {
 thread_value! {
     static THREAD: Thread = Thread {
         runtime: Cell::new(0),
+        shared: Cell::new(ptr::null()),
         time_enabled: Cell::new(false),
         work: Cell::new(Work::None),
         seat: Cell::new(ptr::null()),
@@ -75,6 +79,7 @@ struct Put<T: Copy + 'static> {
     before: T,
 }
 
+#[inline]
 fn put<T: Copy>(place: fn(&Thread) -> &Cell<T>, value: T) -> Put<T> {
     let before = THREAD.with(|thread| place(thread).replace(value));
     Put { place, before }
@@ -89,6 +94,7 @@ impl<T: Copy> Drop for Put<T> {
 // --- the current runtime ---
 
 /// Id of the current runtime.
+#[inline]
 pub(crate) fn runtime_id() -> Option<u64> {
     THREAD
         .try_with(|thread| thread.runtime.get())
@@ -97,17 +103,29 @@ pub(crate) fn runtime_id() -> Option<u64> {
 }
 
 /// Whether the current runtime has timers.
+#[inline]
 pub(crate) fn time_enabled() -> bool {
     THREAD
         .try_with(|thread| thread.time_enabled.get())
         .unwrap_or(false)
 }
 
+#[inline]
 pub(crate) fn with_current<R>(use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
     HANDLE
         .try_with(|current| current.borrow().as_ref().map(use_handle))
         .ok()
         .flatten()
+}
+
+/// The current runtime, for as long as this thread does not enter or leave one.
+#[inline]
+pub(crate) fn current_shared<'a>() -> Option<&'a Shared> {
+    // Where the thread ends, it keeps none.
+    HANDLE.try_with(|_| ()).ok()?;
+    let shared = THREAD.try_with(|thread| thread.shared.get()).ok()?;
+    // SAFETY: `HANDLE` keeps the current runtime; the caller runs nothing of a user's meanwhile.
+    unsafe { shared.as_ref() }
 }
 
 /// Why there is no current runtime: the thread is ending, or none was entered.
@@ -146,6 +164,7 @@ pub(super) fn try_set_current(handle: &Handle) -> Option<Current> {
         .ok()?;
     let depth = THREAD.with(|thread| {
         thread.runtime.set(handle.shared.id);
+        thread.shared.set(Arc::as_ptr(&handle.shared));
         thread.time_enabled.set(handle.driver().is_some());
         let depth = thread.depth.get() + 1;
         thread.depth.set(depth);
@@ -185,6 +204,7 @@ impl Drop for Current {
 
 // --- working for it ---
 
+#[inline]
 pub(crate) fn work() -> Work {
     THREAD
         .try_with(|thread| thread.work.get())
@@ -237,6 +257,7 @@ pub(super) fn set_guest(guest: &Guest<'_>) -> impl Drop + use<> {
 }
 
 /// Lets the thread that blocks on a future of `shared` take a seat.
+#[inline]
 pub(super) fn with_guest<'a>(
     shared: &'a Shared,
     sit: fn(&Guest<'a>) -> Option<&'a Seat>,
@@ -252,6 +273,7 @@ pub(super) fn with_guest<'a>(
 }
 
 /// The seat of this thread.
+#[inline]
 pub(super) fn seat() -> *const Seat {
     THREAD
         .try_with(|thread| thread.seat.get())
@@ -259,6 +281,7 @@ pub(super) fn seat() -> *const Seat {
 }
 
 /// Whether the memory of tasks in this home is this thread's to manage.
+#[inline]
 pub(crate) fn owns_home(home: *const ()) -> bool {
     THREAD
         .try_with(|thread| thread.home.get() == home)
@@ -272,6 +295,7 @@ pub(crate) fn thread_number() -> usize {
         .unwrap_or(0)
 }
 
+#[inline]
 pub(super) fn signal_is(signal: *const Signal) -> bool {
     THREAD
         .try_with(|thread| thread.signal.get() == signal)
@@ -348,6 +372,7 @@ pub(crate) fn wakes_itself(task: RawTask) -> bool {
         .unwrap_or(false)
 }
 
+#[inline]
 pub(crate) fn running_id() -> Option<Id> {
     let task = THREAD.try_with(|thread| thread.task.get()).ok()?;
     // SAFETY: whoever runs a task keeps it.

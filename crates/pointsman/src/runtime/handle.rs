@@ -87,7 +87,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::spawn_on(self, future)
+        task::spawn_on(&self.shared, future)
     }
 
     /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
@@ -188,6 +188,7 @@ impl Handle {
         self.shared.step_aside(run)
     }
 
+    #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

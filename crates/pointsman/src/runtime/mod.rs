@@ -32,6 +32,7 @@ pub use handle::{EnterGuard, Handle};
 pub use local::{LocalOptions, LocalRuntime, LocalRuntimeGuard};
 pub use metrics::RuntimeMetrics;
 pub use runtime::Runtime;
+pub(crate) use scheduler::Shared;
 
 /// What kind of runtime it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

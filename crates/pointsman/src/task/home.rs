@@ -113,12 +113,14 @@ impl<S: Schedule> Home<S> {
         NonNull::from(Box::leak(home))
     }
 
+    #[inline]
     pub(crate) fn scheduler(&self) -> &S {
         &self.scheduler
     }
 
     /// # Safety
     /// The caller owns the home.
+    #[inline]
     pub(crate) unsafe fn next_id(&self) -> Id {
         // SAFETY: the owner's.
         self.local.with_mut(|local| unsafe {
@@ -135,6 +137,7 @@ impl<S: Schedule> Home<S> {
     ///
     /// # Safety
     /// The caller owns the home, and has not closed it.
+    #[inline]
     pub(super) unsafe fn allocate(&self, layout: Layout) -> (NonNull<Header>, u32) {
         // SAFETY: the owner's.
         self.local.with_mut(|local| unsafe {
@@ -200,6 +203,7 @@ impl<S: Schedule> Home<S> {
     }
 
     /// Takes back what others have returned.
+    #[inline]
     fn collect(&self, local: &mut Local) {
         if self.returned.load(Relaxed).is_null() {
             return;
@@ -220,6 +224,7 @@ impl<S: Schedule> Home<S> {
         count
     }
 
+    #[inline]
     fn take_back(local: &mut Local, header: NonNull<Header>) {
         local.taken -= 1;
         // SAFETY: the owner's.
@@ -246,6 +251,7 @@ impl<S: Schedule> Home<S> {
     ///
     /// # Safety
     /// The task is gone.
+    #[inline]
     pub(super) unsafe fn give_back(home: NonNull<Self>, header: NonNull<Header>) {
         // SAFETY: a home outlives its places.
         let this = unsafe { home.as_ref() };
@@ -324,6 +330,7 @@ impl<S: Schedule> Home<S> {
 
     /// # Safety
     /// The caller owns the home.
+    #[inline]
     pub(crate) unsafe fn is_shut_down(&self) -> bool {
         // SAFETY: the owner's.
         self.local.with_mut(|local| unsafe { (*local).is_closed })

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use super::raw::RawTask;
+use super::state::Left;
 use super::{AbortHandle, Id, JoinError, coop};
 
 /// Waits for a task and gives its output. A task goes on when its handle is dropped.
@@ -84,6 +85,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Sees that this waker is woken when the task completes. False if it is complete.
+    #[inline]
     pub(super) fn set_waker(&self, waker: &Waker) -> bool {
         let task = self.task;
         let state = task.state().load();
@@ -113,6 +115,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// The output, if the task is complete.
+    #[inline]
     fn take(&self) -> Option<Result<T, JoinError>> {
         let mut output = None;
         // SAFETY: the task is complete, and `T` is its output.
@@ -124,6 +127,7 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let proceed = ready!(coop::poll_proceed(cx));
         if !self.task.state().load().is_complete() && self.set_waker(cx.waker()) {
@@ -138,6 +142,7 @@ impl<T> Future for JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
+    #[inline]
     fn drop(&mut self) {
         let task = self.task;
         if task.state().only_join_handle_is_left() {
@@ -148,15 +153,17 @@ impl<T> Drop for JoinHandle<T> {
             }
             return;
         }
-        let left = task.state().leave();
-        // SAFETY: the handle has the output of a complete task, and the place of its waker unless the
-        // runtime uses it; then the reference goes.
+        // SAFETY: what is left is the handle's, and then its reference goes.
         unsafe {
-            if left.is_complete() {
-                task.drop_output();
-            }
-            if !(left.is_complete() && left.has_join_waker()) {
-                task.set_join_waker(None);
+            match task.state().leave() {
+                Left::Nothing => return,
+                Left::Waker => task.set_join_waker(None),
+                Left::Output { has_waker } => {
+                    task.drop_output();
+                    if has_waker {
+                        task.set_join_waker(None);
+                    }
+                }
             }
             task.drop_references(1);
         }

@@ -90,6 +90,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// # Safety
     /// The task was woken, or just made: the caller has the reference of a queue entry.
+    #[inline]
     pub(crate) unsafe fn woken(task: RawTask) -> Self {
         Self {
             task,
@@ -98,6 +99,7 @@ impl Entry {
     }
 
     /// Runs the task. What is given back has to be queued again.
+    #[inline]
     pub(crate) fn run(self) -> Option<Self> {
         let Self { task, is_running } = self;
         // SAFETY: the entry's reference.
@@ -173,27 +175,33 @@ impl RawTask {
 
     /// # Safety
     /// It points to a task, and the caller has a reference.
+    #[inline]
     pub(crate) unsafe fn from_raw(header: NonNull<Header>) -> Self {
         Self(header)
     }
 
+    #[inline]
     pub(crate) fn as_ptr(self) -> *const Header {
         self.0.as_ptr()
     }
 
+    #[inline]
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: whoever has a task has a reference.
         unsafe { self.0.as_ref() }
     }
 
+    #[inline]
     pub(super) fn state(&self) -> &State {
         &self.header().state
     }
 
+    #[inline]
     pub(crate) fn id(&self) -> Id {
         self.header().id
     }
 
+    #[inline]
     fn vtable(&self) -> &'static Vtable {
         self.header().vtable
     }
@@ -210,6 +218,7 @@ impl RawTask {
 
     // --- those who wake it ---
 
+    #[inline]
     pub(crate) fn wake_by_ref(self) {
         if context::wakes_itself(self) {
             return;
@@ -249,7 +258,8 @@ impl RawTask {
     ///
     /// # Safety
     /// The task was just made: the reference of a queue entry is there.
-    pub(super) unsafe fn begin(self, is_over: bool) {
+    #[inline]
+    pub(crate) unsafe fn begin(self, is_over: bool) {
         if is_over {
             self.shut_down();
             // SAFETY: as the caller promises.
@@ -266,6 +276,7 @@ impl RawTask {
     ///
     /// # Safety
     /// The task is complete, the caller is its join handle, and `T` is the type of its output.
+    #[inline]
     pub(super) unsafe fn take_output(self, output: *mut ()) {
         // SAFETY: as the caller promises.
         unsafe { (self.vtable().take_output)(self.0, output) };
@@ -273,6 +284,7 @@ impl RawTask {
 
     /// # Safety
     /// As for [`take_output`](Self::take_output).
+    #[inline]
     pub(super) unsafe fn drop_output(self) {
         // SAFETY: as the caller promises.
         unsafe { (self.vtable().drop_output)(self.0) };
@@ -280,6 +292,7 @@ impl RawTask {
 
     /// # Safety
     /// The place of the join waker is the caller's.
+    #[inline]
     pub(super) unsafe fn set_join_waker(self, waker: Option<Waker>) {
         // SAFETY: as the caller promises.
         unsafe { (self.vtable().set_join_waker)(self.0, waker) };
@@ -287,6 +300,7 @@ impl RawTask {
 
     /// # Safety
     /// Nobody writes to the place of the join waker.
+    #[inline]
     pub(super) unsafe fn join_waker(&self) -> &Option<Waker> {
         // SAFETY: as the caller promises.
         unsafe { &*(self.vtable().join_waker)(self.0) }
@@ -296,6 +310,7 @@ impl RawTask {
 
     /// # Safety
     /// The references are the caller's, and the task is not used by them any more.
+    #[inline]
     pub(super) unsafe fn drop_references(self, count: usize) {
         if self.state().drop_references(count) {
             // SAFETY: nobody else has it.
@@ -305,12 +320,14 @@ impl RawTask {
 
     /// # Safety
     /// Nobody else has it.
+    #[inline]
     pub(super) unsafe fn free(self) {
         // SAFETY: as the caller promises.
         unsafe { (self.vtable().free)(self.0) };
     }
 }
 
+#[inline]
 fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
     &const {
         Vtable {
@@ -336,6 +353,7 @@ unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
     unsafe { scheduler_of::<S>(header).schedule(Entry::woken(RawTask(header))) };
 }
 
+#[inline]
 unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool) -> Ran {
     let task = RawTask(header);
     let state = task.state();
@@ -493,6 +511,7 @@ unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize)
     unsafe { task.drop_references(held) };
 }
 
+#[inline]
 unsafe fn take_output<F: Future>(header: NonNull<Header>, output: *mut ()) {
     // SAFETY: a join handle of a complete task has the stage.
     unsafe { header.cast::<Body<F>>().as_ref() }
@@ -508,16 +527,20 @@ unsafe fn take_output<F: Future>(header: NonNull<Header>, output: *mut ()) {
         });
 }
 
+#[inline]
 unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
-    let running = context::Running::enter(RawTask(header));
     // SAFETY: whoever drops the output has the stage.
-    unsafe { header.cast::<Body<F>>().as_ref() }
-        .stage
-        .with_mut(|stage| {
-            // What it throws has nobody to go to.
-            // SAFETY: as above.
-            let _ = catch_unwind(AssertUnwindSafe(|| unsafe { *stage = Stage::Empty }));
-        });
+    let stage = &unsafe { header.cast::<Body<F>>().as_ref() }.stage;
+    // SAFETY: as above.
+    if stage.with(|stage| matches!(unsafe { &*stage }, Stage::Empty)) {
+        return;
+    }
+    let running = context::Running::enter(RawTask(header));
+    stage.with_mut(|stage| {
+        // What it throws has nobody to go to.
+        // SAFETY: as above.
+        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { *stage = Stage::Empty }));
+    });
     running.leave();
 }
 
@@ -529,6 +552,7 @@ unsafe fn set_join_waker<F: Future>(header: NonNull<Header>, waker: Option<Waker
         .with_mut(|place| unsafe { *place = waker });
 }
 
+#[inline]
 unsafe fn join_waker<F: Future>(header: NonNull<Header>) -> *const Option<Waker> {
     // SAFETY: nobody writes.
     unsafe { header.cast::<Body<F>>().as_ref() }
@@ -536,6 +560,7 @@ unsafe fn join_waker<F: Future>(header: NonNull<Header>) -> *const Option<Waker>
         .with(|place| place)
 }
 
+#[inline]
 unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     let body = header.cast::<Body<F>>().as_ptr();
     // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
@@ -577,6 +602,7 @@ unsafe fn wake(data: *const ()) {
     unsafe { task_of(data).wake() };
 }
 
+#[inline]
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: from a waker of this module.
     unsafe { task_of(data) }.wake_by_ref();

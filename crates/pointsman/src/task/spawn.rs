@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::JoinHandle;
 use super::raw::RawTask;
-use crate::runtime::{Handle, TryCurrentError, context};
+use crate::runtime::{Shared, TryCurrentError, context};
 
 /// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
 ///
@@ -27,26 +27,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let mut future = Some(future);
-    let spawned =
-        context::with_current(|handle| future.take().map(|future| spawn_on(handle, future)));
-    match spawned.flatten() {
-        Some(handle) => handle,
+    match context::current_shared() {
+        Some(shared) => spawn_on(shared, future),
         None => panic!("{}", TryCurrentError::now()),
     }
 }
 
-pub(crate) fn spawn_on<F>(handle: &Handle, future: F) -> JoinHandle<F::Output>
+#[inline]
+pub(crate) fn spawn_on<F>(shared: &Shared, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let shared = handle.shared();
     // SAFETY: the home is this thread's while the task is made.
-    let (task, is_over) = shared.make(|home| unsafe { RawTask::new(home, future, false) });
-    shared.count_spawned();
-    // SAFETY: the task was just made.
-    unsafe { task.begin(is_over) };
+    let task = shared.spawn(|home| unsafe { RawTask::new(home, future, false) });
     // SAFETY: the third reference of a new task.
     unsafe { JoinHandle::new(task) }
 }

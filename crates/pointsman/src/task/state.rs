@@ -45,22 +45,27 @@ pub(super) struct State(AtomicUsize);
 pub(super) struct Snapshot(usize);
 
 impl Snapshot {
+    #[inline]
     pub(super) fn is_complete(self) -> bool {
         self.0 & COMPLETE != 0
     }
 
+    #[inline]
     pub(super) fn is_cancelled(self) -> bool {
         self.0 & CANCELLED != 0
     }
 
+    #[inline]
     pub(super) fn has_join_interest(self) -> bool {
         self.0 & JOIN_INTEREST != 0
     }
 
+    #[inline]
     pub(super) fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
     }
 
+    #[inline]
     fn references(self) -> usize {
         self.0 / REFERENCE
     }
@@ -104,25 +109,30 @@ pub(super) type IsLast = bool;
 impl State {
     /// Of a task that is about to be put in a queue: the runtime, the queue entry and the join handle hold
     /// it.
+    #[inline]
     pub(super) fn new() -> Self {
         Self(AtomicUsize::new(NOTIFIED | JOIN_INTEREST | (3 * REFERENCE)))
     }
 
+    #[inline]
     pub(super) fn load(&self) -> Snapshot {
         // ORDERING: Acquire pairs with the release in `complete`: whoever sees COMPLETE sees the output.
         Snapshot(self.0.load(Acquire))
     }
 
     /// Whether it should stop; a look of the one who runs it.
+    #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed) & CANCELLED != 0
     }
 
     /// Marks the memory as that of no task, which is zero.
+    #[inline]
     pub(super) fn vacate(&self) {
         self.0.store(0, Relaxed);
     }
 
+    #[inline]
     fn update<R>(&self, mut change: impl FnMut(usize) -> (R, Option<usize>)) -> R {
         let mut current = self.0.load(Acquire); // ORDERING: as in `load`, for changes that only look.
         loop {
@@ -140,6 +150,7 @@ impl State {
     // --- those who run it ---
 
     /// A queue entry was taken. Unless it is `Gone` the caller has the future from now on.
+    #[inline]
     pub(super) fn start(&self) -> Start {
         self.update(|state| {
             if state & (RUNNING | COMPLETE) != 0 {
@@ -154,6 +165,7 @@ impl State {
     }
 
     /// The future is pending. The reference of the queue entry goes, unless it is used again.
+    #[inline]
     pub(super) fn pend(&self) -> Pended {
         self.update(|state| {
             if state & CANCELLED != 0 {
@@ -171,6 +183,7 @@ impl State {
     ///
     /// `Err` if the join handle left in the meantime. With a join waker nothing of the references has
     /// changed yet: the waker has to be woken first.
+    #[inline]
     pub(super) fn complete(&self, seen: Snapshot, held: usize) -> Result<IsLast, Snapshot> {
         let mut current = seen.0;
         loop {
@@ -213,6 +226,7 @@ impl State {
 
     /// By someone who keeps its reference. True if the task has to be put in a queue, which has a reference
     /// of its own then.
+    #[inline]
     pub(super) fn wake_by_ref(&self) -> bool {
         self.update(|state| {
             if state & (NOTIFIED | COMPLETE) != 0 {
@@ -227,6 +241,7 @@ impl State {
     }
 
     /// By someone whose reference goes. If the task has to be put in a queue the reference is the queue's.
+    #[inline]
     pub(super) fn wake(&self) -> Wake {
         self.update(|state| {
             if state & (NOTIFIED | COMPLETE | RUNNING) == 0 {
@@ -263,6 +278,7 @@ impl State {
     // --- the join handle ---
 
     /// A waker was put in its place. `Err` if the task is complete: the place is the handle's again.
+    #[inline]
     pub(super) fn set_join_waker(&self) -> Result<(), Snapshot> {
         self.update(|state| {
             if state & COMPLETE != 0 {
@@ -274,6 +290,7 @@ impl State {
     }
 
     /// The waker's place shall be written again. `Err` if the task is complete.
+    #[inline]
     pub(super) fn unset_join_waker(&self) -> Result<(), Snapshot> {
         self.update(|state| {
             if state & COMPLETE != 0 {
@@ -284,20 +301,24 @@ impl State {
         })
     }
 
-    /// The join handle leaves. What is returned tells what is left to it: if the task was complete the
-    /// output, and the waker's place unless the runtime still uses it.
-    pub(super) fn leave(&self) -> Snapshot {
+    /// The join handle leaves, with its reference if nothing is left to it.
+    #[inline]
+    pub(super) fn leave(&self) -> Left {
         self.update(|state| {
-            let mut next = state & !JOIN_INTEREST;
-            if state & COMPLETE == 0 {
-                next &= !JOIN_WAKER;
+            if state & COMPLETE != 0 {
+                let has_waker = state & JOIN_WAKER == 0;
+                (Left::Output { has_waker }, Some(state & !JOIN_INTEREST))
+            } else if state & JOIN_WAKER != 0 {
+                (Left::Waker, Some(state & !(JOIN_INTEREST | JOIN_WAKER)))
+            } else {
+                (Left::Nothing, Some((state & !JOIN_INTEREST) - REFERENCE))
             }
-            (Snapshot(state), Some(next))
         })
     }
 
     // --- references ---
 
+    #[inline]
     pub(super) fn add_reference(&self) {
         let before = self.0.fetch_add(REFERENCE, Relaxed);
         if before > isize::MAX as usize {
@@ -316,16 +337,29 @@ impl State {
         })
     }
 
+    #[inline]
     pub(super) fn drop_references(&self, count: usize) -> IsLast {
         // ORDERING: Release, so that whoever lets go last sees what was done; Acquire, if that is here.
         self.0.fetch_sub(count * REFERENCE, AcqRel) / REFERENCE == count
     }
 
     /// Whether there is nobody but a join handle, whose waker is not in use: then the word need not change.
+    #[inline]
     pub(super) fn only_join_handle_is_left(&self) -> bool {
         let state = self.load();
         state.references() == 1 && state.is_complete() && !state.has_join_waker()
     }
+}
+
+/// What is left to a join handle that leaves.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// The reference is gone too.
+    Nothing,
+    /// The place of its waker, and the reference.
+    Waker,
+    /// The output, the reference, and the place of its waker unless the runtime uses it.
+    Output { has_waker: bool },
 }
 
 /// What has to be done after a wake-up.

@@ -90,6 +90,7 @@ impl Idle {
         }
     }
 
+    #[inline]
     fn counts(&self) -> Counts {
         Counts(self.counts.load(Relaxed))
     }

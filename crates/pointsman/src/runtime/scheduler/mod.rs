@@ -19,7 +19,7 @@ mod worker;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub(super) use worker::{Guest, run_worker};
@@ -71,6 +71,7 @@ unsafe impl Send for Seat {}
 unsafe impl Sync for Seat {}
 
 impl Seat {
+    #[inline]
     pub(super) fn home(&self) -> NonNull<Home<Arc<Shared>>> {
         self.home.get()
     }
@@ -82,6 +83,7 @@ impl Seat {
 
 /// What all handles and threads of a runtime share.
 pub(crate) struct Shared {
+    this: Weak<Shared>,
     pub(super) id: u64,
     pub(super) config: Config,
     /// Those of the workers first.
@@ -124,7 +126,8 @@ impl Shared {
             })
             .collect();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let shared = Arc::new(Self {
+        let shared = Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
             id,
             blocking: Pool::new(&config),
             config,
@@ -150,10 +153,12 @@ impl Shared {
     }
 
     /// Whether tasks run in one thread only.
+    #[inline]
     pub(super) fn is_current_thread(&self) -> bool {
         self.config.worker_threads == 0
     }
 
+    #[inline]
     pub(super) fn is_shut_down(&self) -> bool {
         self.is_shut_down.load(Relaxed)
     }
@@ -163,6 +168,7 @@ impl Shared {
     }
 
     /// The seats that may have something in them.
+    #[inline]
     fn used_seats(&self) -> &[Seat] {
         &self.seats[..self.used.load(Relaxed)]
     }
@@ -221,38 +227,67 @@ impl Shared {
 
     // --- spawning ---
 
-    /// Makes a task by `make`, in a home that is this thread's meanwhile. Also says whether the runtime has
-    /// ended: then the task has to be ended at once.
-    pub(crate) fn make(
-        self: &Arc<Self>,
-        make: impl FnOnce(NonNull<Home<Arc<Shared>>>) -> RawTask,
-    ) -> (RawTask, bool) {
-        if let Some(seat) = self.own_seat() {
-            let home = seat.home();
-            // SAFETY: this thread holds the seat.
-            return (make(home), unsafe { home.as_ref().is_shut_down() });
+    /// Makes a task by `make`, in a home that is this thread's meanwhile, and puts it in a queue. If the runtime
+    /// has ended the task is ended at once.
+    #[inline]
+    pub(crate) fn spawn(&self, make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask) -> RawTask {
+        let Some(seat) = self.own_seat() else {
+            return self.spawn_outside(make);
+        };
+        let home = seat.home();
+        let task = make(home);
+        seat.counters.spawned.add(1);
+        // SAFETY: this thread holds the seat.
+        if unsafe { home.as_ref().is_shut_down() } {
+            // SAFETY: the task was just made.
+            unsafe { task.begin(true) };
+        } else {
+            // SAFETY: as above.
+            self.push(seat, unsafe { Entry::woken(task) });
         }
+        task
+    }
+
+    fn spawn_outside(&self, make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask) -> RawTask {
+        let (task, is_over) = self.make_outside(make);
+        self.outside_counters.spawned.add_shared(1);
+        // SAFETY: the task was just made.
+        unsafe { task.begin(is_over) };
+        task
+    }
+
+    /// As [`spawn`](Self::spawn), for what runs elsewhere: it is put in no queue. Also says whether the
+    /// runtime has ended: then the task has to be ended at once.
+    pub(crate) fn make(
+        &self,
+        make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask,
+    ) -> (RawTask, bool) {
+        match self.own_seat() {
+            // SAFETY: this thread holds the seat.
+            Some(seat) => (make(seat.home()), unsafe {
+                seat.home().as_ref().is_shut_down()
+            }),
+            None => self.make_outside(make),
+        }
+    }
+
+    fn make_outside(
+        &self,
+        make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask,
+    ) -> (RawTask, bool) {
         let outside = lock(&self.outside);
         if let Some(home) = outside.0 {
             return (make(home), false);
         }
         drop(outside);
-        let home = Home::new(Arc::clone(self));
+        let this = self.this.upgrade().expect("it is in use");
+        let home = Home::new(this);
         let task = make(home);
         // SAFETY: nobody else knows the home, which goes with its only task.
         unsafe { Home::close(home) };
         (task, true)
     }
 
-    /// One more task was spawned.
-    pub(crate) fn count_spawned(&self) {
-        match self.own_seat() {
-            Some(seat) => seat.counters.spawned.add(1),
-            None => self.outside_counters.spawned.add_shared(1),
-        }
-    }
-
-    /// The seat of this thread, if it is one of this runtime.
     pub(super) fn worker_index(&self) -> Option<usize> {
         let index = self.own_seat()?.index;
         (index < self.config.worker_threads.max(1)).then_some(index)
@@ -269,6 +304,7 @@ impl Shared {
         context::with_guest(self, Guest::sit)
     }
 
+    #[inline]
     fn push(&self, seat: &Seat, entry: Entry) {
         // SAFETY: this thread holds the seat.
         let waiting = unsafe { seat.queue.push(entry) };
@@ -276,6 +312,7 @@ impl Shared {
     }
 
     /// Puts the entry of a woken task in a queue.
+    #[inline]
     pub(super) fn schedule_entry(&self, entry: Entry) {
         if let Some(seat) = self.own_seat() {
             self.push(seat, entry);
@@ -357,10 +394,12 @@ impl Drop for Shared {
 }
 
 impl Schedule for Arc<Shared> {
+    #[inline]
     fn schedule(&self, entry: Entry) {
         self.schedule_entry(entry);
     }
 
+    #[inline]
     fn completed(&self) {
         match self.own_seat() {
             Some(seat) => seat.counters.completed.add(1),
@@ -368,6 +407,7 @@ impl Schedule for Arc<Shared> {
         }
     }
 
+    #[inline]
     fn owns(home: NonNull<Home<Self>>) -> bool {
         context::owns_home(home.as_ptr().cast_const().cast())
     }

@@ -29,6 +29,7 @@ const MOST_STOLEN: usize = if cfg!(loom) { 2 } else { 128 };
 /// In the lowest bit of a task's address: it is running still.
 const IS_RUNNING: usize = 1;
 
+#[inline]
 fn pack(entry: Entry) -> *mut Header {
     entry
         .task
@@ -39,6 +40,7 @@ fn pack(entry: Entry) -> *mut Header {
 
 /// # Safety
 /// What was packed, and the entry is the caller's.
+#[inline]
 unsafe fn unpack(packed: *mut Header) -> Entry {
     // SAFETY: an entry has the address of a task.
     let header =
@@ -62,6 +64,7 @@ impl Buffer {
         NonNull::from(Box::leak(Box::new(Self { slots })))
     }
 
+    #[inline]
     fn slot(&self, index: usize) -> &AtomicPtr<Header> {
         // The capacity is a power of two.
         &self.slots[index & (self.slots.len() - 1)]
@@ -104,6 +107,7 @@ impl Queue {
         }
     }
 
+    #[inline]
     fn buffer(&self) -> &Buffer {
         // ORDERING: Acquire pairs with the release in `grow`: the entries were copied before.
         // SAFETY: buffers stay until the queue goes.
@@ -111,11 +115,13 @@ impl Queue {
     }
 
     /// How many wait; right for the owner, a guess for others.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         let head = self.head.0.load(Relaxed);
         self.tail.0.load(Relaxed).saturating_sub(head)
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -129,6 +135,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller is the owner.
+    #[inline]
     pub(crate) unsafe fn push(&self, entry: Entry) -> usize {
         let tail = self.tail.0.load(Relaxed);
         // SAFETY: the owner's.
@@ -166,6 +173,7 @@ impl Queue {
     }
 
     /// Takes out the oldest.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<Entry> {
         // ORDERING: Acquire: what the one before has done in taking is done.
         let mut head = self.head.0.load(Acquire);
@@ -193,6 +201,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller is the owner, and nobody else takes from this queue.
+    #[inline]
     pub(crate) unsafe fn pop_alone(&self) -> Option<Entry> {
         let head = self.head.0.load(Relaxed);
         if head == self.tail.0.load(Relaxed) {

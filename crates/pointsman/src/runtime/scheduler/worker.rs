@@ -39,6 +39,8 @@ pub(in crate::runtime) struct Worker<'a> {
     shared: &'a Arc<Shared>,
     seat: &'a Seat,
     signal: &'a Arc<Signal>,
+    /// Whether nobody else takes from its queue.
+    is_alone: bool,
     /// Whether it counts as a thread of the runtime, as one that only blocks on a future does not.
     is_worker: bool,
     turn: u32,
@@ -55,6 +57,7 @@ impl<'a> Worker<'a> {
             shared,
             seat,
             signal,
+            is_alone: shared.is_current_thread(),
             is_worker: seat.index < shared.config.worker_threads.max(1),
             turn: 0,
             awake_since: Instant::now(),
@@ -106,7 +109,7 @@ impl<'a> Worker<'a> {
     }
 
     fn pop(&self) -> Option<Entry> {
-        if self.shared.is_current_thread() {
+        if self.is_alone {
             // SAFETY: this thread holds the only seat.
             unsafe { self.seat.queue.pop_alone() }
         } else {
