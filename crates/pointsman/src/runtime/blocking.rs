@@ -20,7 +20,7 @@ use super::handle::Handle;
 use super::scheduler::Queue;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
 use crate::loom::sync::{Condvar, Mutex};
-use crate::loom::{hint, lock, thread};
+use crate::loom::{hint, lock};
 use crate::task::Entry;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -28,10 +28,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 const PATIENCE: Duration = Duration::from_micros(100);
 /// Looks without a job that waits, after which nobody need watch.
 const LINGER: u32 = 20;
-/// How often a thread looks for work before it sleeps, about 30 µs in all, and lets others have the core after
-/// so many looks.
-const ROUNDS: u32 = 14;
-const LOOKS: u32 = 64;
+/// How often a thread looks for work before it sleeps: about 30 µs.
+const LOOKS: u32 = 900;
 
 pub(crate) struct Pool {
     /// Those who put in have the lock, and are the owner of the queue.
@@ -251,14 +249,11 @@ impl Pool {
     }
 
     fn find(&self) -> Option<Entry> {
-        for _ in 0..ROUNDS {
-            for _ in 0..LOOKS {
-                if let Some(entry) = self.queue.pop() {
-                    return Some(entry);
-                }
-                hint::spin_loop();
+        for _ in 0..LOOKS {
+            if let Some(entry) = self.queue.pop() {
+                return Some(entry);
             }
-            thread::yield_now();
+            hint::spin_loop();
         }
         None
     }

@@ -18,9 +18,9 @@ use super::super::handle::Handle;
 use super::super::signal::Signal;
 use super::idle::{TICK, Woken};
 use super::{Seat, Shared};
+use crate::loom::hint;
 use crate::loom::lock;
 use crate::loom::sync::atomic::fence;
-use crate::loom::{hint, thread};
 use crate::sync::Notify;
 use crate::task::{Entry, coop};
 use crate::time;
@@ -28,11 +28,10 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Tasks after which a thread looks at what comes from outside.
 const INJECT_INTERVAL: u32 = 31;
-/// How often one looks for work before it sleeps, and lets others have the core after so many looks. In all
-/// that is about as long as it would take to wake it, 30 µs. By the clock it would be over whenever another
-/// thread had the core for a while, which may have brought work.
-const ROUNDS: u32 = if cfg!(loom) { 1 } else { 14 };
-const LOOKS: u32 = if cfg!(loom) { 1 } else { 32 };
+/// How often one looks for work before it sleeps: about as long as it would take to wake it, 30 µs. Counted,
+/// because by the clock it would be over whenever another thread had the core for a while, which may have
+/// brought work. The core is not yielded: whoever does is made to wait when it is woken the next time.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 450 };
 
 /// See the module.
 pub(in crate::runtime) struct Worker<'a> {
@@ -172,15 +171,11 @@ impl<'a> Worker<'a> {
 
     /// Looks for work for a while. Whether there is some for this thread.
     fn search(&self) -> bool {
-        for _ in 0..ROUNDS {
-            for _ in 0..LOOKS {
-                if self.look() {
-                    return true;
-                }
-                hint::spin_loop();
+        for _ in 0..LOOKS {
+            if self.look() {
+                return true;
             }
-            // Another thread may need the core to get anything done.
-            thread::yield_now();
+            hint::spin_loop();
         }
         false
     }
