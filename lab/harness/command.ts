@@ -13,6 +13,7 @@ import {
   describeDocument,
   describeRow,
   describeTally,
+  describeUnmeasured,
 } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
 import { writeReport } from '../report/report.js';
@@ -103,7 +104,11 @@ async function prepareWorks(
   signal: AbortSignal,
 ): Promise<Work[]> {
   const tables = await Promise.all(names.map((name) => loadTable(places.tables, name)));
-  const plans = tables.map(({ table }) => ({ table, plan: planTable({ ...options, table }) }));
+  const amongAll = options.table === undefined;
+  const plans = tables.map(({ table }) => ({
+    table,
+    plan: planTable({ ...options, table, amongAll }),
+  }));
   const machine = await describeMachine(places.tables);
   const wakeUp = await measureWakeUp();
   return plans.map(({ table, plan }, index) => {
@@ -215,7 +220,8 @@ async function conclude(places: Places, names: readonly string[]): Promise<Table
     for (const found of outcome.behaviours) console.log(`\n${describeBehaviours(found)}`);
   }
   for (const outcome of concluded) {
-    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
+    const missing = describeUnmeasured(outcome);
+    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}${missing && `\n${missing}`}`);
   }
   console.log(`\nReport: ${relative(process.cwd(), reportPath(places))}`);
   return concluded;

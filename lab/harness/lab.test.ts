@@ -143,6 +143,9 @@ describe('a whole run', () => {
       hangs: 'did not finish within 2 s',
     });
 
+    const leftOut = '1 more row not measured, of 1 cell (seldom): make lab TABLE=sample';
+    expect(text).toContain(leftOut);
+
     expect(rowNamed('native speed')).toMatchObject({
       best_peer: 'slow',
       ratio: 2,
@@ -167,6 +170,8 @@ describe('a whole run', () => {
 
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain('counted 4,999 of 5,000');
+    expect(page).toContain(leftOut);
+    expect(page).toContain('each work measured for 60 ms or a multiple');
     expect(page).toContain('<td class="note absent" data-label="a fault">hangs</td>');
     expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
     expect(page).not.toMatch(/<script|undefined|NaN|\[object/);
@@ -205,6 +210,17 @@ describe('a run of one row', () => {
     expect(rowNamed('speed').verdict).toBe('unknown');
     expect(results().rounds).toBe(1);
     expect(journal().filter(({ cell }) => cell === 'plain')).toEqual(others);
+  });
+
+  it('that is left out of a run of all tables measures it, and the next such run keeps it', async () => {
+    await run('--table', 'sample', '--row', 'seldom', '--rounds', '3');
+    expect(rowNamed('seldom speed').verdict).toBe('faster');
+    const asked = journal();
+    await run('--rounds', '1');
+    expect(journal().filter(({ cell }) => cell === 'seldom')).toEqual(asked);
+    expect(journal().some(({ cell }) => cell === 'plain')).toBe(true);
+    const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
+    expect(page).not.toContain('not measured, of');
   });
 
   it('of one subject stays out of the results', async () => {

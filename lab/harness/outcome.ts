@@ -78,6 +78,8 @@ export interface TableOutcome {
   /** What every row has at least. */
   readonly rounds: number;
   readonly rows: readonly RowOutcome[];
+  /** Those of which nothing has been measured. */
+  readonly unmeasured: readonly Row[];
   readonly behaviours: readonly BehavioursOutcome[];
   readonly foreignShare: number | null;
   readonly stealShare: number | null;
@@ -97,6 +99,7 @@ export function outcomeOf(table: Table, journal: JournalContent): TableOutcome {
         .at(-1) ?? '',
     rounds: rows.length === 0 ? 0 : min(rows.map((row) => row.rounds)),
     rows,
+    unmeasured: table.rows.filter((row) => !measured.includes(row)),
     behaviours: (table.behaviours ?? [])
       .filter(({ cell }) => roundsOf(journal, cell).length > 0)
       .map((behaviours) => behavioursOf(table, journal, behaviours)),

@@ -1,5 +1,6 @@
 /**
- * What a run will measure: which groups, how many rounds, how long each cell may take.
+ * What a run will measure: which groups, how many rounds, how long each cell may take. The one place
+ * that decides how thorough a run is.
  *
  * A group is one cell with all its subjects; ours stands in it twice, the second time as the
  * control that shows how much a subject differs from itself.
@@ -23,24 +24,44 @@ export interface PlannedGroup {
 export interface Plan {
   readonly rounds: number;
   readonly budget: Budget;
+  /** Measuring again what others disturbed may take this share of the whole run. */
+  readonly mostRepeating: number;
   readonly groups: readonly PlannedGroup[];
 }
 
-const quick: Budget = { warmupMilliseconds: 80, measureMilliseconds: 120 };
-const thorough: Budget = { warmupMilliseconds: 200, measureMilliseconds: 400 };
+type Manner = Pick<Plan, 'budget' | 'mostRepeating'>;
+
+const thorough: Manner = {
+  budget: { warmupMilliseconds: 200, measureMilliseconds: 400 },
+  mostRepeating: 1 / 4,
+};
+const quick: Manner = {
+  budget: { warmupMilliseconds: 80, measureMilliseconds: 120 },
+  mostRepeating: 1 / 4,
+};
+/** Every table, within a coffee break. The warm-up stays: engines take as long as ever to compile. */
+const overview: Manner = {
+  budget: { warmupMilliseconds: 80, measureMilliseconds: 60 },
+  mostRepeating: 1 / 10,
+};
 const thoroughFromRounds = 10;
 export const defaultRounds = 3;
 
 export function planTable(options: {
   readonly table: Table;
   readonly rounds: number;
+  /** One of all tables, which leaves out the cells that must be asked for, unless it is thorough. */
+  readonly amongAll: boolean;
   /** A row's name or a cell's id; absent for all. */
   readonly row?: string | undefined;
   /** Measures this subject and ours alone. */
   readonly subject?: string | undefined;
 }): Plan {
-  const { table, rounds, row, subject } = options;
-  const cells = table.cells.filter((cell) => row === undefined || isNamed(table, cell, row));
+  const { table, rounds, amongAll, row, subject } = options;
+  const manner = mannerOf(rounds, amongAll);
+  const cells = table.cells.filter((cell) =>
+    row === undefined ? manner !== overview || !cell.onlyAskedFor : isNamed(table, cell, row),
+  );
   if (cells.length === 0) {
     const known = table.cells.map((cell) => cell.id).join(', ');
     throw new Error(`--row ${row}: expected a row or one of the cells ${known}`);
@@ -50,7 +71,12 @@ export function planTable(options: {
     const known = [...new Set(cells.flatMap((cell) => cell.subjects))].join(', ');
     throw new Error(`--subject ${subject}: expected one of ${known}`);
   }
-  return { rounds, budget: rounds >= thoroughFromRounds ? thorough : quick, groups };
+  return { rounds, ...manner, groups };
+}
+
+function mannerOf(rounds: number, amongAll: boolean): Manner {
+  if (rounds >= thoroughFromRounds) return thorough;
+  return amongAll ? overview : quick;
 }
 
 function isNamed(table: Table, cell: Cell, name: string): boolean {

@@ -27,9 +27,7 @@ interface Attempt {
 }
 
 const mostAttempts = 3;
-/** Repeats may take this share of the whole run, so that a busy machine still comes to an end; */
-const mostRepeating = 1 / 4;
-/** and of a short run this long. */
+/** Repeats of a short run may take this long, whatever share of it that is. */
 const mostRepeatingMilliseconds = 15_000;
 
 export class Measuring {
@@ -83,7 +81,7 @@ export class Measuring {
       return this.#pace.expect(group.cell, runs);
     });
     // No more than `mostRepeating` of the run goes into repeats, however bad it began.
-    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
+    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - this.#plan.mostRepeating));
   }
 
   /** The processes are those that the table's preparation has left running. */
@@ -135,7 +133,7 @@ export class Measuring {
 
   #mayRepeat(took: number): boolean {
     const whole = performance.now() - this.#startedAt + this.remainingMilliseconds;
-    const allowed = Math.max(mostRepeatingMilliseconds, whole * mostRepeating);
+    const allowed = Math.max(mostRepeatingMilliseconds, whole * this.#plan.mostRepeating);
     return this.#repeatingMilliseconds + took <= allowed;
   }
 

@@ -68,6 +68,11 @@ interface AnyCell {
   readonly subjects: readonly string[];
   /** What one run takes beyond its budget (servers to start, requests to send); a first guess. */
   readonly expectedMilliseconds?: number;
+  /**
+   * Measured only when its table is asked for by name, or thoroughly: not for those who want to see all
+   * tables soon. Never the first cell, nor one with a row of the document.
+   */
+  readonly onlyAskedFor?: true;
   /** After this long the cell has failed and is killed with all it started. Default: 30 000. */
   readonly limitMilliseconds?: number;
 }

@@ -65,7 +65,11 @@ function checkTable(table: Table): void {
     }
   }
   for (const row of table.rows) {
-    cellOf(table, row.cell);
+    const cell = cellOf(table, row.cell);
+    const isAlwaysDue = row.column !== undefined || cell === table.cells[0];
+    if (cell.onlyAskedFor && isAlwaysDue) {
+      throw new Error(`table ${table.table}: cell ${cell.id} must not be left out of any run`);
+    }
     for (const name of Object.keys(row.published ?? {})) subjectOf(table, name);
   }
   for (const { cell } of table.behaviours ?? []) cellOf(table, cell);

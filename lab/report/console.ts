@@ -7,6 +7,7 @@ import type {
   SubjectOutcome,
   TableOutcome,
 } from '../harness/outcome.js';
+import { repeatCommand } from '../harness/repeat.js';
 import {
   counted,
   describeInterval,
@@ -26,6 +27,18 @@ export function describeTally(outcome: TableOutcome): string {
     .filter(({ count }) => count > 0)
     .map(({ verdict, count }) => `${count} ${verdict}`);
   return `${counted(rows.length, 'row')}: ${tally.join(', ')}`;
+}
+
+const mostCellsNamed = 4;
+
+/** What was left out and how to get it; empty when there is nothing. */
+export function describeUnmeasured({ table, unmeasured }: TableOutcome): string {
+  if (unmeasured.length === 0) return '';
+  const cells = [...new Set(unmeasured.map(({ cell }) => cell))];
+  const named = cells.slice(0, mostCellsNamed).join('; ');
+  const further = cells.length > mostCellsNamed ? '; …' : '';
+  const which = `${counted(cells.length, 'cell')} (${named}${further})`;
+  return `${counted(unmeasured.length, 'more row')} not measured, of ${which}: ${repeatCommand({ TABLE: table.table })}`;
 }
 
 export function describeRow({ row, subjects, rounds }: RowOutcome): string {

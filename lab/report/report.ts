@@ -13,7 +13,7 @@ import { type Places, picturePath, reportPath } from '../harness/places.js';
 import { repeatCommand } from '../harness/repeat.js';
 import { behavioursTable } from './behaviours-table.js';
 import { cellSection } from './cell-section.js';
-import { describeTally } from './console.js';
+import { describeTally, describeUnmeasured } from './console.js';
 import { documentRows, documentTable } from './document-table.js';
 import { describeNumber, describeShare } from './format.js';
 import { html, Markup } from './html.js';
@@ -63,10 +63,11 @@ function tableSection(outcome: TableOutcome): Markup {
   const others = rows.filter(
     (row) => !documentRows(outcome).includes(row) && row.row.matrix === undefined,
   );
+  const missing = describeUnmeasured(outcome);
   return html`<article id="${table.table}">
 <p class="eyebrow">${table.title}</p>
 <h2>${sentence(outcome)}</h2>
-<p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
+<p class="byline">${describeTally(outcome)}<br>${missing && html`${missing}<br>`}${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
 <h3>The published table, run again</h3>
 <p class="source">From <a href="${table.document.source}">${table.document.title}</a>. Published figures are another machine's; compare them with each other, not with those from here.</p>
 ${documentTable(outcome)}

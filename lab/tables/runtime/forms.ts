@@ -50,6 +50,7 @@ export function inForm(form: Form, described: Test): FormOfTest {
     id: row,
     subjects,
     limitMilliseconds,
+    ...(form === 'cores' ? { onlyAskedFor: true } : {}),
     command: (subject, budget) =>
       subject === floor?.subject.name
         ? commandOf(subject, 'floor', floor.test, budget)

@@ -9,6 +9,7 @@ export const nodeCell: Cell = {
   id: 'node',
   subjects: subjects.filter(({ platforms }) => platforms.includes('Node')).map(({ name }) => name),
   expectedMilliseconds: 3_000,
+  onlyAskedFor: true,
   limitMilliseconds: 60_000,
   async measure(name, budget) {
     const subject = subjectNamed(name);

@@ -9,6 +9,7 @@ export const payloadsCell: Cell = {
   id: 'payloads',
   subjects: pools.map(({ name }) => name),
   expectedMilliseconds: 2_500,
+  onlyAskedFor: true,
   async measure(name, { warmupMilliseconds, measureMilliseconds }) {
     const samples: Record<string, readonly number[]> = {};
     await withPool(poolNamed(name), { threads: 1 }, async (pool) => {

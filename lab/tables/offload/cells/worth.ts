@@ -30,6 +30,7 @@ export const worthCell: Cell = {
   id: 'worth',
   subjects: [...pools, threadsAlone].map(({ name }) => name),
   expectedMilliseconds: 2_000,
+  onlyAskedFor: true,
   async measure(name, { warmupMilliseconds, measureMilliseconds }) {
     const threads = availableParallelism();
     const warmUp = warmupMilliseconds / 2;

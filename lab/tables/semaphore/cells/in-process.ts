@@ -14,6 +14,8 @@ export interface InProcess<Form> {
   readonly limit: number;
   /** How many times the usual budget it takes until its samples say something. */
   readonly longer?: number;
+  /** As in `Cell.onlyAskedFor`. */
+  readonly onlyAskedFor?: true;
   /** The floor that stands under this cell's rows. */
   readonly floor: SemaphoreSubject;
   /** What the cell uses of a subject; undefined where the subject lacks it. */
@@ -28,7 +30,7 @@ export interface InProcess<Form> {
 const lostContext = "ran the work in another caller's AsyncLocalStorage context";
 
 export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
-  const { id, limit, longer = 1, floor, form, enter, workloads } = cell;
+  const { id, limit, longer = 1, onlyAskedFor, floor, form, enter, workloads } = cell;
   const contenders = subjects.filter((subject) => subject.role !== 'floor' && form(subject));
 
   async function measure(name: string, budget: Budget): Promise<Measurement> {
@@ -51,5 +53,6 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
     return { ok: true, samples, note: lostContext, unequal: lostContext };
   }
 
-  return { id, subjects: [...contenders, floor].map((subject) => subject.name), measure };
+  const names = [...contenders, floor].map((subject) => subject.name);
+  return { id, subjects: names, measure, ...(onlyAskedFor ? { onlyAskedFor } : {}) };
 }

@@ -37,6 +37,7 @@ export const waitingCell = inProcessCell<PermitForm>({
 
 export const contendedByTenCell = inProcessCell<PermitForm>({
   id: 'contended-10',
+  onlyAskedFor: true,
   limit: 10,
   floor: barePromises,
   form: ({ permits }) => (permits?.onlyOne ? undefined : permits),
@@ -76,6 +77,7 @@ export const abortedCell = inProcessCell<
   With<PermitForm, 'acquireWithSignal'> | With<RunForm, 'runWithSignal'>
 >({
   id: 'aborted',
+  onlyAskedFor: true,
   limit: 1,
   longer: 2,
   floor: promisesWithListeners,
@@ -105,6 +107,7 @@ export const runCell = inProcessCell<RunForm>({
 
 export const runTenCell = inProcessCell<RunForm>({
   id: 'run-10',
+  onlyAskedFor: true,
   limit: 10,
   floor: calledDirectly,
   form: ({ run }) => (run?.onlyOne ? undefined : run),
