@@ -196,12 +196,17 @@ impl Pool {
             }
         }
         let mut state = lock(&self.state);
-        state.threads -= 1;
-        self.threads.fetch_sub(1, Relaxed);
         if !state.is_shut_down {
             // Nobody waits for it.
             state.handles.retain(|&(each, _)| each != index);
         }
+    }
+
+    /// The calling thread takes no more jobs. Others know as soon as it does, so that they start another for
+    /// theirs.
+    fn resign(&self, state: &mut State) {
+        state.threads -= 1;
+        self.threads.fetch_sub(1, Relaxed);
         self.ended.notify_all();
     }
 
@@ -313,7 +318,13 @@ impl Pool {
         });
         let mut state = lock(&self.state);
         if state.is_shut_down {
+            self.resign(&mut state);
             return None;
+        }
+        if !self.queue.is_empty() {
+            // Whoever has put that in may have found no thread to wake, and not have been allowed another.
+            self.searching.fetch_add(1, SeqCst);
+            return Some(Order::Search);
         }
         state.sleepers.push_back(Arc::clone(&sleeper));
         self.idle.fetch_add(1, Relaxed);
@@ -340,6 +351,7 @@ impl Pool {
             {
                 state.sleepers.remove(index);
                 self.idle.fetch_sub(1, Relaxed);
+                self.resign(&mut state);
                 return None;
             }
         }

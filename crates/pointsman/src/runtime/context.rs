@@ -191,6 +191,8 @@ impl Drop for Current {
             thread
                 .runtime
                 .set(before.as_ref().map_or(0, |handle| handle.shared.id));
+            let shared = before.as_ref().map(|handle| Arc::as_ptr(&handle.shared));
+            thread.shared.set(shared.unwrap_or(ptr::null()));
             thread.time_enabled.set(
                 before
                     .as_ref()
@@ -380,6 +382,16 @@ pub(crate) fn running_id() -> Option<Id> {
 }
 
 // --- blocking ---
+
+/// Lets the future that this thread blocks on be polled again, when it is dropped: a future that was blocked on
+/// within it has taken all wake-ups of the thread.
+pub(crate) struct PollAgain;
+
+impl Drop for PollAgain {
+    fn drop(&mut self) {
+        Signal::with_current(|signal, _| signal.notify());
+    }
+}
 
 /// Blocks this thread until the future is ready. For the blocking forms of operations.
 ///

@@ -104,7 +104,9 @@ impl Runtime {
     /// Blocks this thread until the future is ready, and lets it run tasks meanwhile. The future itself is no
     /// task: it need not be `Send`, and is polled in this thread only.
     ///
-    /// Several threads may do so at once. In a runtime of the current thread one of them runs the tasks.
+    /// A task that blocks its thread may do so in this one, and keeps the future waiting then.
+    ///
+    /// Several threads may be in here at once. In a runtime of the current thread one of them runs the tasks.
     ///
     /// # Panics
     /// In a task or in another `block_on`, and if the future panics.

@@ -6,7 +6,8 @@
 //! wakes up for the next timer, so a task that blocks its thread keeps neither tasks nor timers waiting.
 //!
 //! Invariants:
-//! - At most one thread looks for work; whoever brings some wakes nobody while there is one.
+//! - At most one thread looks for work; whoever brings some wakes nobody but a keeper while there is one. It
+//!   looks at what comes from outside once more when it has found something, as that may keep it busy.
 //! - Not more threads are awake than there are cores, unless a queue gets nowhere.
 //! - A thread that goes to sleep looks once more after it has said so. Whoever brings work from outside looks
 //!   after bringing it. So one of them sees the other.
@@ -116,10 +117,10 @@ impl Idle {
         // ORDERING: SeqCst pairs with that of `sleep`: the task is seen there, or the sleeper here.
         fence(SeqCst);
         let counts = Counts(self.counts.load(SeqCst));
-        if !counts.sleeping() || counts.searching() {
+        if !counts.sleeping() {
             return;
         }
-        if counts.awake() < self.cores {
+        if !counts.searching() && counts.awake() < self.cores {
             self.call_one();
         } else if !counts.ticking() {
             self.tick();
@@ -132,6 +133,13 @@ impl Idle {
         fence(SeqCst);
         let counts = Counts(self.counts.load(SeqCst));
         if counts.sleeping() && (is_soon || !counts.ticking()) {
+            self.tick();
+        }
+    }
+
+    /// There is something to do that those who are awake should take.
+    pub(super) fn watch(&self) {
+        if !self.counts().ticking() {
             self.tick();
         }
     }
@@ -198,16 +206,17 @@ impl Idle {
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 
-    /// Whether somebody sleeps who would notice that a thread blocks.
-    pub(super) fn has_sleeper(&self) -> bool {
-        self.counts().sleeping()
+    /// Whether a worker sleeps, who would notice that a thread blocks. Whoever blocks on a future may leave.
+    pub(super) fn has_sleeping_worker(&self) -> bool {
+        lock(&self.sleepers).iter().any(|sleeper| sleeper.is_worker)
     }
 
-    /// Whether this thread may be the one that looks for work.
-    pub(super) fn try_search(&self) -> bool {
+    /// Whether this thread may be the one that looks for work. `is_needed`: a queue gets nowhere, so those that
+    /// are awake are blocked.
+    pub(super) fn try_search(&self, is_needed: bool) -> bool {
         let counts = self.counts();
         !counts.searching()
-            && counts.awake() <= self.cores
+            && (is_needed || counts.awake() <= self.cores)
             // ORDERING: SeqCst, as all changes of this word.
             && self
                 .counts

@@ -212,16 +212,22 @@ impl Shared {
         // and looks for a seat once more: it sees the seat, or is seen standing here.
         let guest = seat.index - self.config.worker_threads;
         self.free.fetch_or(1 << guest, SeqCst);
+        self.offer_seat();
+        // Who has ended the runtime may not have found the seat free.
+        if self.is_shut_down() {
+            self.finish_shutdown();
+        }
+    }
+
+    /// Tells one of those that stand of a free seat.
+    fn offer_seat(&self) {
+        // ORDERING: SeqCst, as in `leave_seat`.
         fence(SeqCst);
         if self.standing_count.load(Relaxed) > 0
             && let Some(next) = lock(&self.standing).pop_front()
         {
             self.standing_count.fetch_sub(1, Relaxed);
             next.unpark();
-        }
-        // Who has ended the runtime may not have found the seat free.
-        if self.is_shut_down() {
-            self.finish_shutdown();
         }
     }
 

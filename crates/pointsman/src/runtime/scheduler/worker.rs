@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -33,6 +34,9 @@ const INJECT_INTERVAL: u32 = 31;
 /// brought work. The core is not yielded: whoever does is made to wait when it is woken the next time.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 450 };
 
+/// Batches of tasks after which a thread that has endless work looks whether another gets nowhere.
+const BATCHES_PER_LOOK: u32 = 8;
+
 /// See the module.
 pub(in crate::runtime) struct Worker<'a> {
     shared: &'a Arc<Shared>,
@@ -48,6 +52,11 @@ pub(in crate::runtime) struct Worker<'a> {
     quiet_ticks: u32,
     /// How many tasks each seat had given away at the last tick.
     taken: Vec<usize>,
+    batches: u32,
+    /// When to look whether a seat gets nowhere.
+    relieves_at: Instant,
+    /// It woke up for what gets nowhere, and has to look for it though all cores are taken.
+    is_needed: bool,
 }
 
 impl<'a> Worker<'a> {
@@ -62,6 +71,9 @@ impl<'a> Worker<'a> {
             awake_since: Instant::now(),
             quiet_ticks: 0,
             taken: Vec::new(),
+            batches: 0,
+            relieves_at: Instant::now() + TICK,
+            is_needed: false,
         }
     }
 
@@ -80,6 +92,7 @@ impl<'a> Worker<'a> {
                 self.run(entry);
             }
             self.fire_timers();
+            self.relieve();
             if self.signal.take_notified()
                 && let Some(result) = poll()
             {
@@ -129,6 +142,33 @@ impl<'a> Worker<'a> {
         self.shared.idle.queued(waiting);
     }
 
+    /// Takes what waits behind a thread that is blocked. Those that sleep would, but all that are awake may be
+    /// blocked or have endless work.
+    fn relieve(&mut self) {
+        self.batches = self.batches.wrapping_add(1);
+        // The clock costs as much as a short task.
+        if self.is_alone || cfg!(loom) || !self.batches.is_multiple_of(BATCHES_PER_LOOK) {
+            return;
+        }
+        let now = Instant::now();
+        if now < self.relieves_at {
+            return;
+        }
+        self.relieves_at = now + TICK;
+        let seats = self.shared.used_seats();
+        let taken: Vec<usize> = seats.iter().map(|seat| seat.queue.taken()).collect();
+        for ((seat, now), before) in seats.iter().zip(&taken).zip(&self.taken) {
+            if now == before && seat.index != self.seat.index {
+                // SAFETY: this thread holds its seat.
+                let stolen = unsafe { seat.queue.steal(&self.seat.queue) };
+                if let Some(entry) = stolen {
+                    self.shared.push(self.seat, entry);
+                }
+            }
+        }
+        self.taken = taken;
+    }
+
     fn run(&self, entry: Entry) {
         if let Some(again) = entry.run() {
             self.shared.push(self.seat, again);
@@ -141,10 +181,18 @@ impl<'a> Worker<'a> {
         if self.signal.is_notified() {
             return;
         }
-        let mut is_searching = self.shared.idle.try_search();
+        let is_needed = mem::take(&mut self.is_needed);
+        let mut is_searching = self.shared.idle.try_search(is_needed);
         loop {
             if is_searching && self.search() {
                 self.shared.idle.found();
+                // ORDERING: SeqCst pairs with that of `brought`: who brings something in this moment sees that
+                // nobody looks for it, or it is seen here.
+                fence(SeqCst);
+                if !self.shared.inject.is_empty() {
+                    // What was found may be the future of this thread, which leaves then, or blocks.
+                    self.shared.idle.brought();
+                }
                 return;
             }
             if self.advance_clock(is_searching) {
@@ -230,8 +278,12 @@ impl<'a> Worker<'a> {
         idle.sleep(self.seat.index, self.signal, self.is_worker, is_searching);
         self.seat.counters.parked.add(1);
         let woken = loop {
-            if self.sees_work() && self.may_take() {
-                break idle.wake(self.seat.index, self.signal, self.has_timers());
+            if self.sees_work() {
+                if self.may_take() {
+                    break idle.wake(self.seat.index, self.signal, self.has_timers());
+                }
+                // Whoever has brought it may have seen nobody asleep, and go on to block.
+                idle.watch();
             }
             self.signal.park(self.timeout());
             if self.signal.take_called() {
@@ -327,7 +379,20 @@ impl<'a> Worker<'a> {
             .any(|((seat, now), before)| !seat.queue.is_empty() && now == before)
             || (!self.taken.is_empty() && !self.shared.inject.is_empty());
         self.taken = if stands_still { Vec::new() } else { taken };
+        self.is_needed = stands_still;
         stands_still
+    }
+}
+
+/// Lets one of those that stand take a free seat, when it is dropped.
+struct NextMaySit<'a>(&'a Shared);
+
+impl Drop for NextMaySit<'_> {
+    fn drop(&mut self) {
+        // ORDERING: SeqCst pairs with whoever stands and looks for a seat once more, as in `leave_seat`.
+        if self.0.free.load(SeqCst) != 0 {
+            self.0.offer_seat();
+        }
     }
 }
 
@@ -434,6 +499,8 @@ impl Shared {
 
     /// Waits for the future or a seat.
     fn stand<R>(&self, signal: &Arc<Signal>, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
+        // It may have been told of a free seat, and go without taking it.
+        let _next = NextMaySit(self);
         loop {
             if signal.take_notified()
                 && let Some(result) = poll()
@@ -478,7 +545,7 @@ impl Shared {
         self.idle.left();
         // What is dropped first comes last.
         let _back = Back { shared: self, seat };
-        let substitute = (!self.idle.has_sleeper()).then(|| Substitute::start(self));
+        let substitute = (!self.idle.has_sleeping_worker()).then(|| Substitute::start(self));
         if substitute.is_none() && !seat.queue.is_empty() {
             self.idle.brought();
         }
