@@ -1,0 +1,148 @@
+//! The scenario format as types. What each part means is said in `spec/scenario.schema.json`.
+//!
+//! Invariant: what happens and what is expected is read completely or not at all. A word that is not
+//! known here is an error, so nothing that a scenario asks for is passed over.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ScenarioFile {
+    pub(crate) primitive: String,
+    pub(crate) scenarios: Vec<Scenario>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) needs: Vec<Capability>,
+    pub(crate) setup: Setup,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Something that an implementation may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Capability {
+    Permits,
+    Priority,
+    Timeout,
+    Signal,
+    Drop,
+    Try,
+    Close,
+    Drain,
+    Resize,
+    Reason,
+    Owner,
+    Bounded,
+    LooseNumbers,
+    ReleaseAgain,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setup {
+    pub(crate) limit: Option<f64>,
+    pub(crate) refused: Option<Kind>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    #[serde(rename = "do")]
+    alone: Option<Operation>,
+    #[serde(default)]
+    together: Vec<Operation>,
+    pub(crate) advance: Option<u64>,
+    pub(crate) expect: Option<State>,
+}
+
+impl Step {
+    /// What happens, in order. Nothing if the clock moves.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.alone.iter().chain(&self.together)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Operation {
+    pub(crate) actor: String,
+    pub(crate) operation: OperationKind,
+    pub(crate) permits: Option<f64>,
+    pub(crate) timeout: Option<u64>,
+    /// Options that no implementation in Rust has.
+    #[serde(flatten)]
+    pub(crate) beyond: BTreeMap<String, IgnoredAny>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OperationKind {
+    Acquire,
+    TryAcquire,
+    Release,
+    ReleaseAgain,
+    Abort,
+    Drain,
+    Close,
+    SetLimit,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct State {
+    pub(crate) holding: Vec<String>,
+    pub(crate) waiting: Vec<String>,
+    pub(crate) draining: Vec<String>,
+    pub(crate) refused: BTreeMap<String, Refusal>,
+    pub(crate) available: Option<usize>,
+    pub(crate) closed: Option<bool>,
+    // No primitive in Rust counts these.
+    limit: IgnoredAny,
+    owner: IgnoredAny,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Refusal {
+    Plain(Kind),
+    /// With the reason that somebody gave.
+    Because(BTreeMap<Kind, String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    Timeout,
+    Aborted,
+    Closed,
+    Invalid,
+    Reentrant,
+    Unavailable,
+}
+
+/// The folder of all scenarios.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec")
+}
+
+/// The files of one primitive, by their path such as `semaphore/fifo.yaml`.
+pub(crate) fn files_of(primitive: &str) -> BTreeMap<String, ScenarioFile> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(root().join(primitive)).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{primitive}/{}", entry.file_name().display());
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let file: ScenarioFile =
+            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert_eq!(file.primitive, primitive, "{path}");
+        files.insert(path, file);
+    }
+    files
+}
