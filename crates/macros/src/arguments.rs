@@ -23,8 +23,7 @@ enum Flavor {
     Local,
 }
 
-const NAMES: &str =
-    "`flavor`, `worker_threads`, `start_paused`, `unhandled_panic`, `name` or `crate`";
+const NAMES: &str = "`flavor`, `worker_threads`, `start_paused`, `name` or `crate`";
 
 /// One argument: its value, and where it stands.
 struct Given<T> {
@@ -38,7 +37,6 @@ pub(crate) struct Arguments {
     flavor: Option<Given<Flavor>>,
     worker_threads: Option<Given<LitInt>>,
     start_paused: Option<Given<LitBool>>,
-    unhandled_panic: Option<Given<Ident>>,
     name: Option<Given<LitStr>>,
     path: Option<Given<Path>>,
 }
@@ -126,19 +124,6 @@ impl Arguments {
                 Lit::Bool(paused) => keep(&mut self.start_paused, name, paused.clone()),
                 other => Err(unexpected(name, other, "true or false")),
             },
-            "unhandled_panic" => {
-                let expected = "\"ignore\" or \"shutdown_runtime\"";
-                let variant = match string(name, value, expected)?.value().as_str() {
-                    "ignore" => "Ignore",
-                    "shutdown_runtime" => "ShutdownRuntime",
-                    _ => return Err(unexpected(name, value, expected)),
-                };
-                keep(
-                    &mut self.unhandled_panic,
-                    name,
-                    Ident::new(variant, value.span()),
-                )
-            }
             "name" => keep(&mut self.name, name, string(name, value, "a string")?),
             "crate" => {
                 let expected = "a path in a string, such as \"renamed\"";
@@ -161,34 +146,23 @@ impl Arguments {
             (None, Kind::Main) => Flavor::MultiThread,
             (None, Kind::Test) => Flavor::CurrentThread,
         };
-        let single = "`flavor = \"current_thread\"` or `flavor = \"local\"`";
         let (constructor, excluded, needed) = match flavor {
             Flavor::MultiThread => (
                 "new_multi_thread",
-                [
-                    ("start_paused", self.start_paused.as_ref().map(|it| it.span)),
-                    (
-                        "unhandled_panic",
-                        self.unhandled_panic.as_ref().map(|it| it.span),
-                    ),
-                ]
-                .to_vec(),
-                single,
+                ("start_paused", self.start_paused.as_ref().map(|it| it.span)),
+                "`flavor = \"current_thread\"` or `flavor = \"local\"`",
             ),
             Flavor::CurrentThread | Flavor::Local => (
                 "new_current_thread",
-                [(
+                (
                     "worker_threads",
                     self.worker_threads.as_ref().map(|it| it.span),
-                )]
-                .to_vec(),
+                ),
                 "`flavor = \"multi_thread\"`",
             ),
         };
-        for (name, span) in excluded {
-            if let Some(span) = span {
-                return Err(Error::new(span, format!("`{name}` needs {needed}")));
-            }
+        if let (name, Some(span)) = excluded {
+            return Err(Error::new(span, format!("`{name}` needs {needed}")));
         }
 
         let path = self.path();
@@ -201,10 +175,6 @@ impl Arguments {
         if let Some(paused) = &self.start_paused {
             let paused = &paused.value;
             builder = quote!(#builder.start_paused(#paused));
-        }
-        if let Some(variant) = &self.unhandled_panic {
-            let variant = &variant.value;
-            builder = quote!(#builder.unhandled_panic(#path::runtime::UnhandledPanic::#variant));
         }
         if let Some(name) = &self.name {
             let name = &name.value;

@@ -213,8 +213,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_argument_what_was_given_and_what_was_expected() {
-        let names =
-            "`flavor`, `worker_threads`, `start_paused`, `unhandled_panic`, `name` or `crate`";
+        let names = "`flavor`, `worker_threads`, `start_paused`, `name` or `crate`";
         for (arguments, expected) in [
             (
                 "flavor = \"fast\"",
@@ -248,10 +247,6 @@ mod tests {
                 "start_paused = 1",
                 "`start_paused` cannot be `1`: expected true or false",
             ),
-            (
-                "unhandled_panic = \"abort\"",
-                "`unhandled_panic` cannot be `\"abort\"`: expected \"ignore\" or \"shutdown_runtime\"",
-            ),
             ("name = true", "`name` cannot be `true`: expected a string"),
             (
                 "crate = \"a b\"",
@@ -264,10 +259,6 @@ mod tests {
             (
                 "start_paused = true",
                 "`start_paused` needs `flavor = \"current_thread\"` or `flavor = \"local\"`",
-            ),
-            (
-                "unhandled_panic = \"ignore\"",
-                "`unhandled_panic` needs `flavor = \"current_thread\"` or `flavor = \"local\"`",
             ),
             (
                 "flavor = \"current_thread\", worker_threads = 1",

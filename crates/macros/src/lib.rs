@@ -24,8 +24,6 @@ use arguments::Kind;
 /// | `flavor = "local"` | | the same, and futures that are not `Send` can be spawned |
 /// | `worker_threads = 4` | one for each processor | how many workers there are; only of `"multi_thread"` |
 /// | `start_paused = true` | `false` | whether the clock stands still; not of `"multi_thread"` |
-/// | `unhandled_panic = "ignore"` | yes | a task's panic is for whoever joins it; not of `"multi_thread"` |
-/// | `unhandled_panic = "shutdown_runtime"` | | a task's panic ends the runtime; not of `"multi_thread"` |
 /// | `name = "workers"` | none | the name of the runtime |
 /// | `crate = "renamed"` | `"::pointsman"` | the path of the crate where this function is |
 ///

@@ -1,6 +1,4 @@
-//! Coordination for concurrent work: an async runtime with its own scheduler, timers, blocking pool and
-//! synchronization, whose names and behaviour are those of Tokio.
-
+#![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // So that what the macros write means this crate, also in its own tests.
@@ -19,3 +17,12 @@ pub mod time;
 pub use pointsman_macros::{main, test};
 #[doc(inline)]
 pub use task::spawn;
+
+/// The examples of the guides, which are run as those of the crate are.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/runtime.md")]
+    mod runtime {}
+}

@@ -8,12 +8,6 @@ mod stand_in {
         use std::future::Future;
         use std::io;
 
-        #[derive(Debug)]
-        pub(crate) enum UnhandledPanic {
-            Ignore,
-            ShutdownRuntime,
-        }
-
         #[derive(Default)]
         pub(crate) struct Options;
 
@@ -41,10 +35,6 @@ mod stand_in {
 
             pub(crate) fn start_paused(&mut self, paused: bool) -> &mut Self {
                 self.with(format!("start_paused={paused}"))
-            }
-
-            pub(crate) fn unhandled_panic(&mut self, behaviour: UnhandledPanic) -> &mut Self {
-                self.with(format!("unhandled_panic={behaviour:?}"))
             }
 
             pub(crate) fn name(&mut self, name: impl Into<String>) -> &mut Self {
@@ -88,20 +78,8 @@ async fn with_workers() {}
 #[pointsman::main(crate = "stand_in", flavor = "current_thread", start_paused = true)]
 async fn paused() {}
 
-#[pointsman::main(
-    crate = "stand_in",
-    flavor = "local",
-    start_paused = false,
-    unhandled_panic = "shutdown_runtime"
-)]
+#[pointsman::main(crate = "stand_in", flavor = "local", start_paused = false)]
 async fn local() {}
-
-#[pointsman::main(
-    crate = "stand_in",
-    flavor = "current_thread",
-    unhandled_panic = "ignore"
-)]
-async fn ignoring() {}
 
 #[test]
 fn the_arguments_reach_the_builder() {
@@ -117,10 +95,8 @@ fn the_arguments_reach_the_builder() {
     local();
     assert_eq!(
         asked(),
-        "current_thread start_paused=false unhandled_panic=ShutdownRuntime enable_all local"
+        "current_thread start_paused=false enable_all local"
     );
-    ignoring();
-    assert_eq!(asked(), "current_thread unhandled_panic=Ignore enable_all");
 }
 
 #[pointsman::test(crate = "stand_in")]

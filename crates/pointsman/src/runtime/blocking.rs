@@ -288,8 +288,10 @@ impl Pool {
                 continue;
             }
             quiet = 0;
-            if now != taken {
-                taken = now;
+            // Those that were added may have taken one each, and be blocked by it.
+            let is_getting_on = now - taken > more;
+            taken = now;
+            if is_getting_on {
                 more = 1;
                 continue;
             }

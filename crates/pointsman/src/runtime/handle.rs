@@ -130,7 +130,9 @@ impl Handle {
         );
         let _current = context::set_current(self);
         if !is_worker {
-            return context::with_work(Work::Runs, || context::block_in_any_case(future));
+            return context::with_work(Work::RunsAndMayBlock, || {
+                context::block_in_any_case(future)
+            });
         }
         let work = match self.shared.is_current_thread() {
             true => Work::Runs,

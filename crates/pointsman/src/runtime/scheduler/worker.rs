@@ -37,6 +37,9 @@ const LOOKS: u32 = if cfg!(loom) { 1 } else { 450 };
 /// Batches of tasks after which a thread that has endless work looks whether another gets nowhere.
 const BATCHES_PER_LOOK: u32 = 8;
 
+/// How long tasks may keep the future waiting that the thread blocks on, once it was woken.
+const MOST_WAITING: Duration = Duration::from_micros(100);
+
 /// See the module.
 pub(in crate::runtime) struct Worker<'a> {
     shared: &'a Arc<Shared>,
@@ -84,12 +87,16 @@ impl<'a> Worker<'a> {
             if self.shared.is_shut_down() {
                 return None;
             }
+            let mut waiting = Waiting::default();
             for _ in 0..self.shared.config.event_interval {
                 let Some(entry) = self.next() else {
                     self.idle();
                     break;
                 };
                 self.run(entry);
+                if self.signal.is_notified() && waiting.is_too_long() {
+                    break;
+                }
             }
             self.fire_timers();
             self.relieve();
@@ -393,6 +400,25 @@ impl Drop for NextMaySit<'_> {
         if self.0.free.load(SeqCst) != 0 {
             self.0.offer_seat();
         }
+    }
+}
+
+/// How long a future that is blocked on has been waiting to be polled.
+#[derive(Default)]
+struct Waiting {
+    tasks: u32,
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    /// Asked after each task. The clock is read less and less often, as short tasks cost less than that.
+    fn is_too_long(&mut self) -> bool {
+        self.tasks += 1;
+        if !self.tasks.is_power_of_two() {
+            return false;
+        }
+        let now = Instant::now();
+        now - *self.since.get_or_insert(now) > MOST_WAITING
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! The channel keeps a fixed number of messages, and to send never waits. A receiver that is so slow that
 //! messages were overwritten before it came is told how many it has missed
-//! ([`RecvError::Lagged`](error::RecvError::Lagged)), and goes on with the oldest that is still there.
+//! ([`RecvError::Lagged`]), and goes on with the oldest that is still there.
 
 pub mod error;
 #[cfg(all(test, loom))]

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A [`Sender`] that is dropped without a value lets the receiver fail with
-//! [`RecvError`](error::RecvError). A [`Receiver`] may be awaited by reference (`&mut receiver`) any number
+//! [`RecvError`]. A [`Receiver`] may be awaited by reference (`&mut receiver`) any number
 //! of times until it is ready: nothing is lost when such a wait is given up.
 
 mod cell;
