@@ -17,6 +17,27 @@ mod implementation {
         pub(crate) use std::hint::spin_loop;
     }
 
+    /// What a thread sleeps by. Only its own thread may park.
+    pub(crate) struct Parker(thread::Thread);
+
+    impl Parker {
+        pub(crate) fn current() -> Self {
+            Self(thread::current())
+        }
+
+        /// Returns after an unpark, also one from before, after this time, or for no reason.
+        pub(crate) fn park(&self, timeout: Option<std::time::Duration>) {
+            match timeout {
+                None => thread::park(),
+                Some(timeout) => thread::park_timeout(timeout),
+            }
+        }
+
+        pub(crate) fn unpark(&self) {
+            self.0.unpark();
+        }
+    }
+
     pub(crate) mod cell {
         /// `std`'s cell with the access functions of loom's.
         #[derive(Debug)]
@@ -45,6 +66,24 @@ mod implementation {
 #[macro_use]
 mod implementation {
     pub(crate) use loom::{cell, hint, sync, thread};
+
+    /// As above. No time passes in models: what has to be woken may not rely on it. Loom's own `unpark` would
+    /// also wake a thread that waits for a lock.
+    pub(crate) struct Parker(sync::Notify);
+
+    impl Parker {
+        pub(crate) fn current() -> Self {
+            Self(sync::Notify::new())
+        }
+
+        pub(crate) fn park(&self, _: Option<std::time::Duration>) {
+            self.0.wait();
+        }
+
+        pub(crate) fn unpark(&self) {
+            self.0.notify();
+        }
+    }
 
     macro_rules! thread_value {
         ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {

@@ -19,10 +19,10 @@ use super::builder::Config;
 use super::handle::Handle;
 use super::scheduler::Queue;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
-use crate::loom::sync::{Condvar, Mutex};
+use crate::loom::sync::{Condvar, Mutex, MutexGuard};
 use crate::loom::{hint, lock};
 use crate::task::Entry;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 /// How long a queue may get nowhere.
 const PATIENCE: Duration = Duration::from_micros(100);
@@ -110,7 +110,12 @@ impl Pool {
 
     /// Whether no job waits or runs.
     pub(super) fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.running.load(Relaxed) == 0
+        if !self.queue.is_empty() {
+            return false;
+        }
+        // ORDERING: Acquire pairs with the release of whoever took the last job: it is counted as running.
+        fence(Acquire);
+        self.running.load(Relaxed) == 0
     }
 
     /// Puts a job in. Panics if no thread at all can be had.
@@ -190,30 +195,28 @@ impl Pool {
                 Order::Search => self.search(handle),
                 Order::Watch => self.watch(handle),
             }
-            match self.sleep() {
+            match self.sleep(index) {
                 Some(next) => order = next,
-                None => break,
+                None => return,
             }
         }
-        let mut state = lock(&self.state);
+    }
+
+    /// This thread ends. It has looked in the same lock: what comes later finds one thread less.
+    fn end(&self, mut state: MutexGuard<'_, State>, index: usize) {
+        state.threads -= 1;
+        self.threads.fetch_sub(1, Relaxed);
         if !state.is_shut_down {
             // Nobody waits for it.
             state.handles.retain(|&(each, _)| each != index);
         }
-    }
-
-    /// The calling thread takes no more jobs. Others know as soon as it does, so that they start another for
-    /// theirs.
-    fn resign(&self, state: &mut State) {
-        state.threads -= 1;
-        self.threads.fetch_sub(1, Relaxed);
         self.ended.notify_all();
     }
 
     /// Runs jobs as long as some come. The thread is counted as searching.
     fn search(&self, handle: &Handle) {
         loop {
-            let Some(entry) = self.find() else {
+            let Some(entry) = self.find(handle) else {
                 // ORDERING: SeqCst pairs with `submit`.
                 self.searching.fetch_sub(1, SeqCst);
                 fence(SeqCst);
@@ -223,12 +226,17 @@ impl Pool {
                 self.searching.fetch_add(1, SeqCst);
                 continue;
             };
-            self.running.fetch_add(1, SeqCst);
             self.searching.fetch_sub(1, SeqCst);
             self.run_all(handle, entry);
             // ORDERING: SeqCst pairs with `submit`: whoever sees nobody running sees somebody searching.
             self.searching.fetch_add(1, SeqCst);
-            self.running.fetch_sub(1, SeqCst);
+            self.rest(handle);
+        }
+    }
+
+    /// This thread runs no job any more.
+    fn rest(&self, handle: &Handle) {
+        if self.running.fetch_sub(1, SeqCst) == 1 {
             handle.shared.jobs_done();
         }
     }
@@ -253,10 +261,16 @@ impl Pool {
         }
     }
 
-    fn find(&self) -> Option<Entry> {
+    /// Takes a job, as soon as there is one. The thread is counted as running then.
+    fn find(&self, handle: &Handle) -> Option<Entry> {
         for _ in 0..LOOKS {
-            if let Some(entry) = self.queue.pop() {
-                return Some(entry);
+            if !self.queue.is_empty() {
+                // Before the job is taken, so that it is seen in one place or the other.
+                self.running.fetch_add(1, SeqCst);
+                if let Some(entry) = self.queue.pop() {
+                    return Some(entry);
+                }
+                self.rest(handle);
             }
             hint::spin_loop();
         }
@@ -312,19 +326,19 @@ impl Pool {
         }
     }
 
-    /// Waits for an order. `None`: the thread is not needed.
-    fn sleep(&self) -> Option<Order> {
+    /// Waits for an order. `None`: the thread is not needed, and ends.
+    fn sleep(&self, index: usize) -> Option<Order> {
         let sleeper = Arc::new(Sleeper {
             thread: std::thread::current(),
             order: AtomicUsize::new(0),
         });
         let mut state = lock(&self.state);
         if state.is_shut_down {
-            self.resign(&mut state);
+            self.end(state, index);
             return None;
         }
         if !self.queue.is_empty() {
-            // Whoever has put that in may have found no thread to wake, and not have been allowed another.
+            // It came after the last look, and there was neither a sleeper nor room for one more thread.
             self.searching.fetch_add(1, SeqCst);
             return Some(Order::Search);
         }
@@ -346,14 +360,14 @@ impl Pool {
             if !is_over {
                 continue;
             }
-            if let Some(index) = state
+            if let Some(place) = state
                 .sleepers
                 .iter()
                 .position(|each| Arc::ptr_eq(each, &sleeper))
             {
-                state.sleepers.remove(index);
+                state.sleepers.remove(place);
                 self.idle.fetch_sub(1, Relaxed);
-                self.resign(&mut state);
+                self.end(state, index);
                 return None;
             }
         }

@@ -42,6 +42,8 @@ struct Thread {
     has_woken_itself: Cell<bool>,
     signal: Cell<*const Signal>,
     guest: Cell<*const ()>,
+    /// It blocks on a future.
+    blocks: Cell<bool>,
     random: Cell<u32>,
     /// How many handles were entered.
     depth: Cell<usize>,
@@ -59,6 +61,7 @@ thread_value! {
         has_woken_itself: Cell::new(false),
         signal: Cell::new(ptr::null()),
         guest: Cell::new(ptr::null()),
+        blocks: Cell::new(false),
         random: Cell::new(0),
         depth: Cell::new(0),
     };
@@ -188,6 +191,11 @@ impl Drop for Current {
         let before = self.before.take();
         THREAD.with(|thread| {
             thread.depth.set(depth - 1);
+            thread.shared.set(
+                before
+                    .as_ref()
+                    .map_or(ptr::null(), |handle| Arc::as_ptr(&handle.shared)),
+            );
             thread
                 .runtime
                 .set(before.as_ref().map_or(0, |handle| handle.shared.id));
@@ -256,6 +264,11 @@ pub(super) fn stand_up() -> impl Drop {
 /// Says that this thread blocks on a future until what is returned is dropped, before the guest is.
 pub(super) fn set_guest(guest: &Guest<'_>) -> impl Drop + use<> {
     put(|thread| &thread.guest, ptr::from_ref(guest).cast())
+}
+
+/// Lets this thread take no seat for the future that it blocks on until what is returned is dropped.
+pub(super) fn set_no_guest() -> impl Drop + use<> {
+    put(|thread| &thread.guest, ptr::null())
 }
 
 /// Lets the thread that blocks on a future of `shared` take a seat.
@@ -383,13 +396,23 @@ pub(crate) fn running_id() -> Option<Id> {
 
 // --- blocking ---
 
-/// Lets the future that this thread blocks on be polled again, when it is dropped: a future that was blocked on
-/// within it has taken all wake-ups of the thread.
-pub(crate) struct PollAgain;
+/// Says that this thread blocks on a future until it is dropped. If that is within another such future, the
+/// signal that was taken here may have been for that: it is given again.
+pub(super) struct Blocking<'a> {
+    signal: &'a Signal,
+    put: Put<bool>,
+}
 
-impl Drop for PollAgain {
+pub(super) fn set_blocking(signal: &Signal) -> Blocking<'_> {
+    let put = put(|thread| &thread.blocks, true);
+    Blocking { signal, put }
+}
+
+impl Drop for Blocking<'_> {
     fn drop(&mut self) {
-        Signal::with_current(|signal, _| signal.notify());
+        if self.put.before {
+            self.signal.notify();
+        }
     }
 }
 
@@ -410,6 +433,7 @@ pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
 /// As [`block_outside`], for whoever knows that this thread may block.
 pub(super) fn block_in_any_case<F: Future>(future: F) -> F::Output {
     Signal::with_current(|signal, waker| {
+        let _blocking = set_blocking(signal);
         let mut cx = Context::from_waker(waker);
         let mut future = pin!(future);
         loop {

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
+use crate::loom::Parker;
 use crate::loom::sync::atomic::AtomicBool;
-use crate::loom::thread::{self, Thread};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 pub(crate) struct Signal {
-    thread: Thread,
+    parker: Parker,
     /// The future was woken.
     is_notified: AtomicBool,
     /// The scheduler has taken the thread from those that sleep.
@@ -30,7 +30,7 @@ pub(crate) struct Signal {
 impl Signal {
     fn new() -> Self {
         Self {
-            thread: thread::current(),
+            parker: Parker::current(),
             is_notified: AtomicBool::new(false),
             is_called: AtomicBool::new(false),
         }
@@ -99,7 +99,7 @@ impl Signal {
         // ORDERING: Release pairs with the acquire in `take_notified`. An exchange, so that the unpark that was
         // done before stands for this one.
         if !self.is_notified.swap(true, AcqRel) {
-            self.thread.unpark();
+            self.parker.unpark();
         }
     }
 
@@ -107,7 +107,7 @@ impl Signal {
     pub(crate) fn call(&self) {
         // ORDERING: Release pairs with the acquire in `take_called`.
         self.is_called.store(true, Release);
-        self.thread.unpark();
+        self.parker.unpark();
     }
 
     pub(crate) fn take_called(&self) -> bool {
@@ -121,18 +121,12 @@ impl Signal {
 
     /// Lets the thread look again.
     pub(crate) fn unpark(&self) {
-        self.thread.unpark();
+        self.parker.unpark();
     }
 
     /// Waits for a wake-up, at most so long. Returns without one now and then. Only for this thread.
     pub(crate) fn park(&self, timeout: Option<Duration>) {
-        match timeout {
-            None => thread::park(),
-            #[cfg(not(loom))]
-            Some(timeout) => thread::park_timeout(timeout),
-            #[cfg(loom)]
-            Some(_) => thread::yield_now(),
-        }
+        self.parker.park(timeout);
     }
 }
 

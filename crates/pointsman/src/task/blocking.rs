@@ -98,10 +98,7 @@ where
         Work::None => function(),
         Work::Runs => panic!("can call blocking only when running on the multi-threaded runtime"),
         Work::RunsAndMayBlock => {
-            let run = || {
-                let _again = context::PollAgain;
-                context::with_work(Work::None, || coop::without_budget(function))
-            };
+            let run = || context::with_work(Work::None, || coop::without_budget(function));
             match Handle::try_current() {
                 Ok(handle) => handle.step_aside(run),
                 Err(_) => run(),

@@ -51,6 +51,9 @@ const LARGEST_CHUNK: usize = 256 << 10;
 /// Ids that a home takes at once.
 const IDS: u64 = 256;
 
+/// So often a home that only allocates by itself looks at what others have returned.
+const COLLECT_INTERVAL: usize = if cfg!(loom) { 2 } else { 64 };
+
 /// The places of models are allocated one by one, so that they are seen to be used as they should.
 const SMALL_IS_LARGE: bool = cfg!(loom);
 
@@ -145,7 +148,7 @@ impl<S: Schedule> Home<S> {
             local.taken += 1;
             let class = (layout.size() - 1) / STEP;
             if class >= CLASSES || layout.align() > ALIGNMENT || SMALL_IS_LARGE {
-                if local.large.len() % 64 == 63 {
+                if local.large.len() % COLLECT_INTERVAL == COLLECT_INTERVAL - 1 {
                     self.collect(local);
                 }
                 return (Self::allocate_large(local, layout), LARGE);
@@ -264,13 +267,15 @@ impl<S: Schedule> Home<S> {
                 .with_mut(|local| Self::take_back(unsafe { &mut *local }, header));
             return;
         }
-        let mut top = this.returned.load(Relaxed);
+        // ORDERING: Acquire, here and below, pairs with the release in `close`: who sees the home closed sees
+        // how many places are out.
+        let mut top = this.returned.load(Acquire);
         while top != CLOSED {
             place.next.set(top);
             // ORDERING: Release pairs with the acquire of the owner.
             match this
                 .returned
-                .compare_exchange_weak(top, header.as_ptr(), AcqRel, Relaxed)
+                .compare_exchange_weak(top, header.as_ptr(), AcqRel, Acquire)
             {
                 Ok(_) => return,
                 Err(seen) => top = seen,

@@ -258,7 +258,8 @@ impl<T: 'static> JoinSet<T> {
 
     /// The result of the task at this place, if it is complete.
     fn take(&mut self, place: usize) -> Option<Result<(Id, T), JoinError>> {
-        let member = self.members[place].as_mut()?;
+        // One that was let go of may have completed later: its place need not be there any more.
+        let member = self.members.get_mut(place)?.as_mut()?;
         let id = member.handle.id();
         let mut cx = Context::from_waker(&member.waker);
         match Pin::new(&mut member.handle).poll(&mut cx) {

@@ -12,10 +12,16 @@ mod id;
 mod join;
 pub mod join_set;
 mod local;
+#[cfg(all(test, loom))]
+mod models;
 mod raw;
 mod spawn;
 mod state;
 mod task_local;
+#[cfg(all(test, not(loom)))]
+mod tests;
+#[cfg(test)]
+pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;

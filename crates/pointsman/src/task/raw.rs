@@ -452,8 +452,11 @@ unsafe fn store_output<F: Future>(
     let dropped = catch_unwind(AssertUnwindSafe(|| *stage = Stage::Empty));
     *stage = Stage::Output(match dropped {
         Ok(()) => output,
-        // What the future's drop throws is not lost.
-        Err(panic) => Err(JoinError::panic(id, panic)),
+        // What the future's drop throws is not lost; what the output's throws is.
+        Err(panic) => {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(output)));
+            Err(JoinError::panic(id, panic))
+        }
     });
 }
 
@@ -477,8 +480,10 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 /// Says that the output is there. `held` references go.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
-    // SAFETY: a task keeps its home.
-    unsafe { scheduler_of::<S>(header) }.completed();
+    if !task.header().is_job {
+        // SAFETY: a task keeps its home.
+        unsafe { scheduler_of::<S>(header) }.completed();
+    }
     let state = task.state();
     let mut seen: Snapshot = state.load();
     let is_last = loop {
@@ -505,7 +510,7 @@ unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize)
     }
     if !state.waker_done().has_join_interest() {
         // SAFETY: the handle has left its waker behind.
-        unsafe { task.set_join_waker(None) };
+        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { task.set_join_waker(None) }));
     }
     // SAFETY: the caller's.
     unsafe { task.drop_references(held) };

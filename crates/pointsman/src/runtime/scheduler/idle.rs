@@ -180,7 +180,10 @@ impl Idle {
 
     /// Sees that there is a keeper, and that it ticks and knows the next timer.
     fn tick(&self) {
-        let sleepers = lock(&self.sleepers);
+        self.tick_with(&lock(&self.sleepers));
+    }
+
+    fn tick_with(&self, sleepers: &[Sleeper]) {
         let keeper = self.keeper.load(Relaxed);
         let Some(sleeper) = sleepers
             .iter()
@@ -206,8 +209,8 @@ impl Idle {
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 
-    /// Whether a worker sleeps, who would notice that a thread blocks. Whoever blocks on a future may leave.
-    pub(super) fn has_sleeping_worker(&self) -> bool {
+    /// Whether a worker sleeps that can do the work of a thread that blocks. Others may leave at any moment.
+    pub(super) fn has_worker(&self) -> bool {
         lock(&self.sleepers).iter().any(|sleeper| sleeper.is_worker)
     }
 
@@ -253,8 +256,16 @@ impl Idle {
         });
         let searching = if is_searching { SEARCHING } else { 0 };
         // ORDERING: SeqCst pairs with those who bring work: they see the sleeper, or it sees the work.
-        self.counts
-            .fetch_add(SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching), SeqCst);
+        let before = Counts(
+            self.counts
+                .fetch_add(SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching), SeqCst),
+        );
+        // Others may have queued something in this moment, and have seen nobody who sleeps; or this thread may
+        // not take what it sees.
+        if before.awake() > 1 && !before.ticking() {
+            self.tick_with(&sleepers);
+        }
+        drop(sleepers);
         fence(SeqCst);
     }
 

@@ -97,9 +97,11 @@ impl Inject {
         let mut turned: *const Header = ptr::null();
         let mut next: *const Header = top;
         let mut count = 0;
-        // SAFETY: a task in the chain is held by its entry, and the chain is the caller's.
-        while let Some(header) = unsafe { next.as_ref() } {
-            next = header.next.replace(turned);
+        while !next.is_null() {
+            // A pointer and no reference: behind the header is the task.
+            let header = next;
+            // SAFETY: a task in the chain is held by its entry, and the chain is the caller's.
+            next = unsafe { (*header).next.replace(turned) };
             turned = header;
             count += 1;
         }

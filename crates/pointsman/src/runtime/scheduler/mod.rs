@@ -13,6 +13,8 @@
 
 mod idle;
 mod inject;
+#[cfg(all(test, loom))]
+mod models;
 mod queue;
 mod worker;
 
@@ -125,7 +127,10 @@ impl Shared {
                 counters: Counters::default(),
             })
             .collect();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = match cfg!(loom) {
+            true => 2,
+            false => std::thread::available_parallelism().map_or(1, usize::from),
+        };
         let shared = Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             id,
@@ -219,11 +224,12 @@ impl Shared {
         }
     }
 
-    /// Tells one of those that stand of a free seat.
+    /// Wakes one that stands, if there is a seat for it.
     fn offer_seat(&self) {
-        // ORDERING: SeqCst, as in `leave_seat`.
+        // ORDERING: SeqCst: see `leave_seat`.
         fence(SeqCst);
         if self.standing_count.load(Relaxed) > 0
+            && self.free.load(Relaxed) != 0
             && let Some(next) = lock(&self.standing).pop_front()
         {
             self.standing_count.fetch_sub(1, Relaxed);
@@ -356,6 +362,9 @@ impl Shared {
     /// Ends the tasks of a seat that this thread holds, and gives the seat up for good.
     fn close_seat(&self, seat: &Seat, signal: &Signal) {
         let home = seat.home();
+        // What is dropped here may spawn where this thread blocks on a future: not from a seat that would be
+        // taken within this one, and left after it.
+        let _standing = context::set_no_guest();
         let sitting = context::sit_down(seat, signal);
         // SAFETY: this thread holds the seat.
         unsafe { Home::shut_down(home) };
@@ -369,6 +378,8 @@ impl Shared {
 
     /// Ends the tasks of all seats that nobody uses, and of those outside.
     pub(super) fn finish_shutdown(&self) {
+        // ORDERING: SeqCst pairs with `leave_seat`: who leaves sees the end, or the seat is seen here.
+        fence(SeqCst);
         for seat in &self.seats[..self.config.worker_threads] {
             let is_aside = lock(&seat.is_aside);
             if *is_aside {

@@ -165,7 +165,8 @@ impl Queue {
             // SAFETY: just made.
             unsafe { larger.as_ref() }.slot(index).store(entry, Relaxed);
         }
-        owner.old.push(NonNull::from(buffer));
+        // The pointer as it was made: what is borrowed could not be freed.
+        owner.old.extend(NonNull::new(self.buffer.load(Relaxed)));
         // ORDERING: Release: see `buffer`.
         self.buffer.store(larger.as_ptr(), Release);
         // SAFETY: buffers stay until the queue goes.
@@ -266,5 +267,77 @@ impl Drop for Queue {
                 drop(unsafe { Box::from_raw(buffer.as_ptr()) });
             }
         });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+    use crate::task::workbench::Workbench;
+
+    #[test]
+    fn a_queue_grows_and_keeps_its_order() {
+        let bench = Workbench::new();
+        let queue = Queue::new();
+        let entries = bench.entries(3 * CAPACITY);
+        let ids: Vec<_> = entries.iter().map(|entry| entry.task.id()).collect();
+        let mut seen = Vec::new();
+        for entry in entries {
+            // SAFETY: the queue is this thread's.
+            unsafe { queue.push(entry) };
+            if queue.len().is_multiple_of(5) {
+                // SAFETY: as above, and nobody else takes.
+                let entry = unsafe { queue.pop_alone() }.unwrap();
+                seen.push(entry.task.id());
+                entry.give_up();
+            }
+        }
+        while let Some(entry) = queue.pop() {
+            seen.push(entry.task.id());
+            entry.give_up();
+        }
+        assert_eq!(seen, ids);
+        bench.close().check();
+    }
+
+    #[test]
+    fn others_steal_half_of_it_while_it_grows() {
+        let bench = Workbench::new();
+        let queue = Arc::new(Queue::new());
+        let count = if cfg!(miri) { 150 } else { 10_000 };
+        let thieves: Vec<_> = (0..2)
+            .map(|_| {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || {
+                    let own = Queue::new();
+                    let mut stolen = 0;
+                    for _ in 0..count {
+                        // SAFETY: the queue is this thread's.
+                        let first = unsafe { queue.steal(&own) };
+                        for entry in first.into_iter().chain(std::iter::from_fn(|| own.pop())) {
+                            stolen += 1;
+                            entry.give_up();
+                        }
+                        thread::yield_now();
+                    }
+                    stolen
+                })
+            })
+            .collect();
+        let mut taken = 0;
+        for entry in bench.entries(count) {
+            // SAFETY: only this thread puts in.
+            unsafe { queue.push(entry) };
+        }
+        while let Some(entry) = queue.pop() {
+            taken += 1;
+            entry.give_up();
+        }
+        let stolen: usize = thieves.into_iter().map(|thief| thief.join().unwrap()).sum();
+        assert_eq!(taken + stolen, count);
+        bench.close().check();
     }
 }

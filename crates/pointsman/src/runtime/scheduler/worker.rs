@@ -53,6 +53,8 @@ pub(in crate::runtime) struct Worker<'a> {
     /// When it was last woken.
     awake_since: Instant,
     quiet_ticks: u32,
+    /// Blocking work went on when the clock was to be moved on.
+    awaits_jobs: bool,
     /// How many tasks each seat had given away at the last tick.
     taken: Vec<usize>,
     batches: u32,
@@ -73,6 +75,7 @@ impl<'a> Worker<'a> {
             turn: 0,
             awake_since: Instant::now(),
             quiet_ticks: 0,
+            awaits_jobs: false,
             taken: Vec::new(),
             batches: 0,
             relieves_at: Instant::now() + TICK,
@@ -88,9 +91,11 @@ impl<'a> Worker<'a> {
                 return None;
             }
             let mut waiting = Waiting::default();
+            let mut has_looked = false;
             for _ in 0..self.shared.config.event_interval {
                 let Some(entry) = self.next() else {
                     self.idle();
+                    has_looked = true;
                     break;
                 };
                 self.run(entry);
@@ -100,10 +105,13 @@ impl<'a> Worker<'a> {
             }
             self.fire_timers();
             self.relieve();
-            if self.signal.take_notified()
-                && let Some(result) = poll()
-            {
-                return Some(result);
+            if self.signal.take_notified() {
+                if has_looked && !self.is_alone {
+                    self.pass_on();
+                }
+                if let Some(result) = poll() {
+                    return Some(result);
+                }
             }
         }
     }
@@ -212,11 +220,28 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// A thread that was idle and is woken for its future may block there, or leave. Whoever has brought work
+    /// meanwhile has relied on it.
+    fn pass_on(&self) {
+        // ORDERING: SeqCst pairs with that of `brought`: the search is seen to be over there, or the work here.
+        fence(SeqCst);
+        let shared = self.shared;
+        let is_left = |seat: &Seat| {
+            seat.index >= shared.config.worker_threads
+                && seat.index != self.seat.index
+                && !seat.queue.is_empty()
+        };
+        if !shared.inject.is_empty() || shared.used_seats().iter().any(is_left) {
+            shared.idle.brought();
+        }
+    }
+
     /// With a clock that stands still nothing happens until it is moved on.
-    fn advance_clock(&self, is_searching: bool) -> bool {
+    fn advance_clock(&mut self, is_searching: bool) -> bool {
         let Some(driver) = &self.shared.driver else {
             return false;
         };
+        self.awaits_jobs = !self.shared.blocking.is_idle();
         let moved = self.clock_may_advance() && driver.auto_advance();
         if moved && is_searching {
             self.shared.idle.found();
@@ -285,8 +310,9 @@ impl<'a> Worker<'a> {
         idle.sleep(self.seat.index, self.signal, self.is_worker, is_searching);
         self.seat.counters.parked.add(1);
         let woken = loop {
-            if self.sees_work() {
-                if self.may_take() {
+            let is_done = self.awaits_jobs && self.clock_may_advance();
+            if is_done || self.sees_work() {
+                if is_done || self.may_take() {
                     break idle.wake(self.seat.index, self.signal, self.has_timers());
                 }
                 // Whoever has brought it may have seen nobody asleep, and go on to block.
@@ -391,18 +417,6 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Lets one of those that stand take a free seat, when it is dropped.
-struct NextMaySit<'a>(&'a Shared);
-
-impl Drop for NextMaySit<'_> {
-    fn drop(&mut self) {
-        // ORDERING: SeqCst pairs with whoever stands and looks for a seat once more, as in `leave_seat`.
-        if self.0.free.load(SeqCst) != 0 {
-            self.0.offer_seat();
-        }
-    }
-}
-
 /// How long a future that is blocked on has been waiting to be polled.
 #[derive(Default)]
 struct Waiting {
@@ -492,6 +506,7 @@ impl Shared {
     /// Blocks this thread on a future, and lets it be a worker meanwhile.
     pub(in crate::runtime) fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         Signal::with_current(|signal, waker| {
+            let _blocking = context::set_blocking(signal);
             let mut cx = Context::from_waker(waker);
             let mut future = pin!(future);
             let mut poll = || match coop::budget(|| future.as_mut().poll(&mut cx)) {
@@ -525,13 +540,14 @@ impl Shared {
 
     /// Waits for the future or a seat.
     fn stand<R>(&self, signal: &Arc<Signal>, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
-        // It may have been told of a free seat, and go without taking it.
-        let _next = NextMaySit(self);
         loop {
-            if signal.take_notified()
-                && let Some(result) = poll()
-            {
-                return Some(result);
+            if signal.take_notified() {
+                // Whoever was offered a seat and leaves, also by a panic, offers it to the next.
+                let offer = Offer(self);
+                match poll() {
+                    Some(result) => return Some(result),
+                    None => mem::forget(offer),
+                }
             }
             if self.own_seat().is_some() {
                 return None;
@@ -571,11 +587,20 @@ impl Shared {
         self.idle.left();
         // What is dropped first comes last.
         let _back = Back { shared: self, seat };
-        let substitute = (!self.idle.has_sleeping_worker()).then(|| Substitute::start(self));
+        let substitute = (!self.idle.has_worker()).then(|| Substitute::start(self));
         if substitute.is_none() && !seat.queue.is_empty() {
             self.idle.brought();
         }
         run()
+    }
+}
+
+/// Offers a seat when it is dropped.
+struct Offer<'a>(&'a Shared);
+
+impl Drop for Offer<'_> {
+    fn drop(&mut self) {
+        self.0.offer_seat();
     }
 }
 

@@ -1,0 +1,342 @@
+//! Models of a task: every order in which those who run, wake, end and join it can meet.
+
+use std::future::{pending, poll_fn};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use loom::future::block_on;
+use loom::sync::Mutex;
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+
+use super::workbench::{Called, Drops, Workbench, poll};
+use super::yield_now;
+
+/// A future that is ready when `flags` has come to `ready`, and leaves its waker in `waker` each time.
+async fn wait_for(flags: Arc<AtomicUsize>, ready: usize, waker: Arc<Mutex<Option<Waker>>>) {
+    poll_fn(|cx| {
+        *waker.lock().unwrap() = Some(cx.waker().clone());
+        match flags.load(Relaxed) {
+            value if value == ready => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    })
+    .await;
+}
+
+#[test]
+fn what_was_done_before_a_wake_up_is_seen_by_the_next_poll() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let flags = Arc::new(AtomicUsize::new(0));
+        let place = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags.clone(), 2, place.clone()));
+        let runner = bench.runner();
+        runner.run_queued();
+        let waker = place.lock().unwrap().take().unwrap();
+        let other = waker.clone();
+        let (flags_1, flags_2) = (flags.clone(), flags);
+        let by_reference = thread::spawn(move || {
+            flags_1.fetch_add(1, Relaxed);
+            waker.wake_by_ref();
+        });
+        let by_value = thread::spawn(move || {
+            flags_2.fetch_add(1, Relaxed);
+            other.wake();
+        });
+        runner.run_queued();
+        by_reference.join().unwrap();
+        by_value.join().unwrap();
+        runner.run_queued();
+        assert!(handle.is_finished(), "a wake-up was lost");
+        drop((handle, runner));
+        drop(place.lock().unwrap().take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_that_yields_is_woken_by_others_too() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let flags = Arc::new(AtomicUsize::new(0));
+        let place = Arc::new(Mutex::new(None));
+        let waits = wait_for(flags.clone(), 1, place.clone());
+        let handle = bench.spawn(async {
+            waits.await;
+            yield_now().await;
+        });
+        let runner = bench.runner();
+        runner.run_queued();
+        let waker = place.lock().unwrap().take().unwrap();
+        let thread = thread::spawn(move || {
+            flags.fetch_add(1, Relaxed);
+            waker.wake_by_ref();
+            waker.wake();
+        });
+        runner.run_queued();
+        thread.join().unwrap();
+        runner.run_queued();
+        assert!(handle.is_finished(), "a wake-up was lost");
+        drop((handle, runner));
+        drop(place.lock().unwrap().take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn the_output_comes_to_whoever_waits_for_it() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, handle) = bench.make(async move { witness });
+        let runner = bench.runner();
+        let thread = thread::spawn(move || runner.run(entry));
+        let output = block_on(handle).unwrap();
+        assert_eq!(drops.count(), 0);
+        drop(output);
+        thread.join().unwrap();
+        assert_eq!((drops.count(), bench.completed()), (1, 1));
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_waker_that_is_replaced_while_the_task_completes_is_woken_or_not_needed() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let (entry, mut handle) = bench.make(async { 7 });
+        let (called, first) = Called::new();
+        let runner = bench.runner();
+        assert!(poll(&mut handle, &first).is_pending());
+        let thread = thread::spawn(move || runner.run(entry));
+        assert_eq!(block_on(handle).unwrap(), 7);
+        thread.join().unwrap();
+        drop(first);
+        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_handle_that_goes_while_the_task_completes_leaves_nothing() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, mut handle) = bench.make(async move { witness });
+        let (called, waker) = Called::new();
+        assert!(poll(&mut handle, &waker).is_pending());
+        drop(waker);
+        let runner = bench.runner();
+        let thread = thread::spawn(move || runner.run(entry));
+        drop(handle);
+        thread.join().unwrap();
+        assert_eq!(drops.count(), 1);
+        assert!(called.count() <= 1);
+        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        bench.close().check();
+    });
+}
+
+#[test]
+fn an_output_that_is_there_is_taken_or_dropped_once() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, mut handle) = bench.make(async move { witness });
+        let (called, waker) = Called::new();
+        let runner = bench.runner();
+        let thread = thread::spawn(move || runner.run(entry));
+        let first = poll(&mut handle, &waker);
+        let second = match first {
+            Poll::Ready(_) => Poll::Pending,
+            Poll::Pending => poll(&mut handle, &waker),
+        };
+        drop((first, second, handle, waker));
+        thread.join().unwrap();
+        assert_eq!(drops.count(), 1);
+        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_that_is_aborted_ends_once() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, handle) = bench.make(async move {
+            yield_now().await;
+            drop(witness);
+        });
+        let abort = handle.abort_handle();
+        let runner = bench.runner();
+        let aborting = thread::spawn(move || abort.abort());
+        let running = runner.clone();
+        let thread = thread::spawn(move || {
+            running.run(entry);
+            running.run_queued();
+        });
+        aborting.join().unwrap();
+        thread.join().unwrap();
+        runner.run_queued();
+        assert!(handle.is_finished());
+        let result = block_on(handle);
+        assert!(result.is_ok() || result.is_err_and(|error| error.is_cancelled()));
+        assert_eq!((drops.count(), bench.completed()), (1, 1));
+        drop(runner);
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_that_waits_is_aborted_or_woken() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let flags = Arc::new(AtomicUsize::new(0));
+        let place = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags.clone(), 1, place.clone()));
+        let runner = bench.runner();
+        runner.run_queued();
+        let waker = place.lock().unwrap().take().unwrap();
+        let abort = handle.abort_handle();
+        let aborting = thread::spawn(move || {
+            abort.abort();
+            abort.abort();
+        });
+        let waking = thread::spawn(move || {
+            flags.store(1, Relaxed);
+            waker.wake();
+        });
+        runner.run_queued();
+        aborting.join().unwrap();
+        waking.join().unwrap();
+        runner.run_queued();
+        assert!(handle.is_finished(), "an abort was lost");
+        drop((handle, runner));
+        drop(place.lock().unwrap().take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_is_ended_while_it_is_run() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, handle) = bench.make(async move {
+            let _witness = witness;
+            pending::<()>().await;
+        });
+        let runner = bench.runner();
+        let thread = thread::spawn(move || {
+            runner.run(entry);
+            runner.run_queued();
+        });
+        bench.shut_down();
+        assert!(block_on(handle).unwrap_err().is_cancelled());
+        thread.join().unwrap();
+        assert_eq!((drops.count(), bench.completed()), (1, 1));
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_is_ended_while_it_wakes_itself() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let drops = Drops::default();
+        let witness = drops.witness();
+        let (entry, handle) = bench.make(async move {
+            yield_now().await;
+            yield_now().await;
+            witness
+        });
+        let runner = bench.runner();
+        let thread = thread::spawn(move || {
+            // What is queued again is given up, as by a thread that ends.
+            if let Some(again) = entry.run()
+                && let Some(again) = again.run()
+            {
+                again.give_up();
+            }
+            drop(runner);
+        });
+        bench.shut_down();
+        thread.join().unwrap();
+        assert!(block_on(handle).unwrap_err().is_cancelled());
+        assert_eq!((drops.count(), bench.completed()), (1, 1));
+        bench.close().check();
+    });
+}
+
+#[test]
+fn a_task_is_ended_while_it_is_woken() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let flags = Arc::new(AtomicUsize::new(0));
+        let place = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags, 1, place.clone()));
+        let runner = bench.runner();
+        runner.run_queued();
+        let waker = place.lock().unwrap().take().unwrap();
+        let waking = thread::spawn(move || {
+            waker.wake();
+            runner.run_queued();
+        });
+        bench.shut_down();
+        waking.join().unwrap();
+        assert!(handle.is_finished());
+        drop(handle);
+        drop(place.lock().unwrap().take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn the_last_of_those_who_hold_a_task_frees_it() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let place = Arc::new(Mutex::new(None));
+        let (entry, handle) = bench.make(wait_for(Arc::new(AtomicUsize::new(1)), 1, place.clone()));
+        let runner = bench.runner();
+        runner.run(entry);
+        let waker = place.lock().unwrap().take().unwrap();
+        let abort = handle.abort_handle();
+        let with_waker = thread::spawn(move || waker.wake());
+        let with_abort = thread::spawn(move || drop(abort));
+        drop((handle, runner));
+        with_waker.join().unwrap();
+        with_abort.join().unwrap();
+        bench.close().check();
+    });
+}
+
+#[test]
+fn memory_comes_back_while_the_home_hands_out_and_closes() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let runner = bench.runner();
+        let (handles, others): (Vec<_>, Vec<_>) = (0..2)
+            .map(|_| (bench.spawn(async {}), bench.spawn(async {})))
+            .unzip();
+        runner.run_queued();
+        let threads: Vec<_> = handles
+            .into_iter()
+            .map(|handle| thread::spawn(move || drop(handle)))
+            .collect();
+        let (entry, handle) = bench.make(async {});
+        runner.run(entry);
+        drop((handle, others, runner));
+        let gone = bench.close();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        gone.check();
+    });
+}
