@@ -425,10 +425,11 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Asked after each task. The clock is read less and less often, as short tasks cost less than that.
+    /// Asked after each task. The clock, which costs as much as a short task, is not read for the first, and
+    /// then less and less often.
     fn is_too_long(&mut self) -> bool {
         self.tasks += 1;
-        if !self.tasks.is_power_of_two() {
+        if !matches!(self.tasks, 2 | 3 | 8) && !self.tasks.is_multiple_of(32) {
             return false;
         }
         let now = Instant::now();
