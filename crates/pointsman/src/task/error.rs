@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use super::Id;
-use super::raw::Payload;
+use super::body::Payload;
 
 /// A task was aborted or has panicked.
 ///

@@ -5,6 +5,7 @@
 
 mod abort;
 mod blocking;
+mod body;
 pub mod coop;
 mod error;
 mod home;
@@ -20,6 +21,7 @@ mod state;
 mod task_local;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod waker;
 #[cfg(test)]
 pub(crate) mod workbench;
 mod yield_now;

@@ -11,6 +11,8 @@
 //! Invariant: what belongs to a seat's owner is touched by the thread that holds the seat, and by nobody
 //! else: a worker thread, or whoever has taken the seat's bit out of `free`.
 
+mod aside;
+mod guest;
 mod idle;
 mod inject;
 #[cfg(all(test, loom))]
@@ -24,7 +26,8 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-pub(super) use worker::{Guest, run_worker};
+pub(super) use guest::Guest;
+pub(super) use worker::run_worker;
 
 use self::idle::Idle;
 use self::inject::Inject;

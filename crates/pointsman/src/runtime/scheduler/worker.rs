@@ -6,12 +6,8 @@
 //! Measured (two busy cores): a task that is spawned, run and joined in one thread takes 50 ns, one that
 //! yields 10 ns more. The floor of a wake-up between two cores is a thousand times that.
 
-use std::cell::Cell;
-use std::future::Future;
 use std::mem;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::super::context;
@@ -20,12 +16,10 @@ use super::super::signal::Signal;
 use super::idle::{TICK, Woken};
 use super::{Seat, Shared};
 use crate::loom::hint;
-use crate::loom::lock;
 use crate::loom::sync::atomic::fence;
-use crate::sync::Notify;
-use crate::task::{Entry, coop};
+use crate::task::Entry;
 use crate::time;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Tasks after which a thread looks at what comes from outside.
 const INJECT_INTERVAL: u32 = 31;
@@ -41,7 +35,7 @@ const BATCHES_PER_LOOK: u32 = 8;
 const MOST_WAITING: Duration = Duration::from_micros(100);
 
 /// See the module.
-pub(in crate::runtime) struct Worker<'a> {
+pub(super) struct Worker<'a> {
     shared: &'a Arc<Shared>,
     seat: &'a Seat,
     signal: &'a Arc<Signal>,
@@ -65,7 +59,7 @@ pub(in crate::runtime) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(shared: &'a Arc<Shared>, seat: &'a Seat, signal: &'a Arc<Signal>) -> Self {
+    pub(super) fn new(shared: &'a Arc<Shared>, seat: &'a Seat, signal: &'a Arc<Signal>) -> Self {
         Self {
             shared,
             seat,
@@ -85,7 +79,7 @@ impl<'a> Worker<'a> {
 
     /// Works until `poll` gives something, or the runtime ends. `poll` is called when the signal was notified,
     /// after what is queued had its turn.
-    fn work<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
+    pub(super) fn work<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         loop {
             if self.shared.is_shut_down() {
                 return None;
@@ -451,196 +445,6 @@ pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
     drop(sitting);
     shared.idle.left();
     shared.close_seat(seat, &signal);
-}
-
-/// A thread that blocks on a future. It takes a seat when the future spawns or wakes something, or has to
-/// wait.
-pub(in crate::runtime) struct Guest<'a> {
-    shared: &'a Arc<Shared>,
-    signal: &'a Arc<Signal>,
-    seat: Cell<Option<(&'a Seat, context::Sitting)>>,
-}
-
-impl<'a> Guest<'a> {
-    /// Whether it is one of this runtime.
-    pub(in crate::runtime) fn is_of(&self, shared: &Shared) -> bool {
-        std::ptr::eq(Arc::as_ptr(self.shared), shared)
-    }
-
-    /// The seat, if there is one for this thread.
-    pub(super) fn sit(&self) -> Option<&'a Seat> {
-        if self.shared.is_shut_down() {
-            return None;
-        }
-        let seat = self.shared.take_seat()?;
-        self.shared.idle.came();
-        let sitting = context::sit_down(seat, self.signal);
-        self.seat.set(Some((seat, sitting)));
-        Some(seat)
-    }
-
-    fn leave(&self) {
-        let Some((seat, sitting)) = self.seat.take() else {
-            return;
-        };
-        drop(sitting);
-        self.shared.idle.left();
-        if self.shared.is_shut_down() {
-            self.shared.close_seat(seat, self.signal);
-            return;
-        }
-        let is_left_something = !seat.queue.is_empty();
-        self.shared.leave_seat(seat);
-        if is_left_something {
-            self.shared.idle.brought();
-        }
-    }
-}
-
-impl Drop for Guest<'_> {
-    fn drop(&mut self) {
-        self.leave();
-    }
-}
-
-impl Shared {
-    /// Blocks this thread on a future, and lets it be a worker meanwhile.
-    pub(in crate::runtime) fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
-        Signal::with_current(|signal, waker| {
-            let _blocking = context::set_blocking(signal);
-            let mut cx = Context::from_waker(waker);
-            let mut future = pin!(future);
-            let mut poll = || match coop::budget(|| future.as_mut().poll(&mut cx)) {
-                Poll::Ready(output) => Some(output),
-                Poll::Pending => None,
-            };
-            let guest = Guest {
-                shared: self,
-                signal,
-                seat: Cell::new(None),
-            };
-            let _guest = context::set_guest(&guest);
-            if let Some(output) = poll() {
-                return output;
-            }
-            loop {
-                let result = match self.own_seat() {
-                    Some(seat) => {
-                        let result = Worker::new(self, seat, signal).work(&mut poll);
-                        guest.leave();
-                        result
-                    }
-                    None => self.stand(signal, &mut poll),
-                };
-                if let Some(output) = result {
-                    return output;
-                }
-            }
-        })
-    }
-
-    /// Waits for the future or a seat.
-    fn stand<R>(&self, signal: &Arc<Signal>, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
-        loop {
-            if signal.take_notified() {
-                // Whoever was offered a seat and leaves, also by a panic, offers it to the next.
-                let offer = Offer(self);
-                match poll() {
-                    Some(result) => return Some(result),
-                    None => mem::forget(offer),
-                }
-            }
-            if self.own_seat().is_some() {
-                return None;
-            }
-            if !self.is_shut_down() {
-                lock(&self.standing).push_back(Arc::clone(signal));
-                self.standing_count.fetch_add(1, Relaxed);
-                // ORDERING: SeqCst pairs with that of `leave_seat`.
-                fence(SeqCst);
-                if self.free.load(SeqCst) != 0 {
-                    self.stop_standing(signal);
-                    return None;
-                }
-            }
-            if !signal.is_notified() {
-                signal.park(None);
-            }
-            self.stop_standing(signal);
-        }
-    }
-
-    fn stop_standing(&self, signal: &Arc<Signal>) {
-        let mut standing = lock(&self.standing);
-        let before = standing.len();
-        standing.retain(|standing| !Arc::ptr_eq(standing, signal));
-        self.standing_count
-            .fetch_sub(before - standing.len(), Relaxed);
-    }
-
-    /// Runs what blocks, while others do this thread's work: it has no seat meanwhile.
-    pub(in crate::runtime) fn step_aside<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
-        let Some(seat) = self.own_seat() else {
-            return run();
-        };
-        let _standing = context::stand_up();
-        *lock(&seat.is_aside) = true;
-        self.idle.left();
-        // What is dropped first comes last.
-        let _back = Back { shared: self, seat };
-        let substitute = (!self.idle.has_worker()).then(|| Substitute::start(self));
-        if substitute.is_none() && !seat.queue.is_empty() {
-            self.idle.brought();
-        }
-        run()
-    }
-}
-
-/// Offers a seat when it is dropped.
-struct Offer<'a>(&'a Shared);
-
-impl Drop for Offer<'_> {
-    fn drop(&mut self) {
-        self.0.offer_seat();
-    }
-}
-
-/// Says that a thread works again.
-struct Back<'a> {
-    shared: &'a Shared,
-    seat: &'a Seat,
-}
-
-impl Drop for Back<'_> {
-    fn drop(&mut self) {
-        *lock(&self.seat.is_aside) = false;
-        self.shared.idle.came();
-    }
-}
-
-/// Another thread that works as long as this lives.
-struct Substitute(Arc<Notify>);
-
-impl Substitute {
-    fn start(shared: &Arc<Shared>) -> Self {
-        let end = Arc::new(Notify::new());
-        let substitute = Self(Arc::clone(&end));
-        let handle = Handle {
-            shared: Arc::clone(shared),
-        };
-        handle.run_blocking(move |handle| {
-            context::with_work(context::Work::RunsAndMayBlock, || {
-                handle.shared.block_on(end.notified());
-            });
-        });
-        substitute
-    }
-}
-
-impl Drop for Substitute {
-    fn drop(&mut self) {
-        self.0.notify_one();
-    }
 }
 
 impl Drop for Worker<'_> {

@@ -1,0 +1,323 @@
+//! The memory of a task: the header, and behind it the future or its output.
+//!
+//! Invariant: `stage` belongs to whoever the word of the task says (see [`state`](super::state)).
+//!
+//! Cost: one place of the home's memory, no lock and no reference count of the runtime.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::future::Future;
+use std::mem::{self, ManuallyDrop};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::ptr::{self, NonNull};
+use std::task::{Context, Poll, Waker};
+
+use super::home::{Home, Schedule};
+use super::raw::{Entry, Header, Ran, RawTask, Vtable};
+use super::state::{Pended, Snapshot, Start, State};
+use super::waker::raw_waker;
+use super::{Id, JoinError, coop};
+use crate::loom::cell::UnsafeCell;
+use crate::runtime::context;
+
+/// What a panic has thrown.
+pub(super) type Payload = Box<dyn Any + Send + 'static>;
+
+#[repr(C)]
+struct Body<F: Future> {
+    header: Header,
+    join_waker: UnsafeCell<Option<Waker>>,
+    stage: UnsafeCell<Stage<F>>,
+}
+
+enum Stage<F: Future> {
+    Future(F),
+    Output(Result<F::Output, JoinError>),
+    Empty,
+}
+
+impl RawTask {
+    /// Makes a task in memory of `home`. It has three references: the runtime's, that of a queue entry,
+    /// and the join handle's.
+    ///
+    /// # Safety
+    /// The caller owns `home`, as [`Home::allocate`] demands.
+    pub(super) unsafe fn new<F: Future, S: Schedule>(
+        home: NonNull<Home<S>>,
+        future: F,
+        is_job: bool,
+    ) -> Self {
+        // SAFETY: the caller owns the home.
+        let id = unsafe { home.as_ref().next_id() };
+        // SAFETY: the caller owns the home.
+        let (memory, class) =
+            unsafe { home.as_ref().allocate(std::alloc::Layout::new::<Body<F>>()) };
+        let body = memory.cast::<Body<F>>().as_ptr();
+        // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
+        // may look whether there is a task.
+        unsafe {
+            (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
+            (&raw mut (*body).header.vtable).write(vtable::<F, S>());
+            (&raw mut (*body).header.home).write(home.as_ptr().cast_const().cast());
+            (&raw mut (*body).header.id).write(id);
+            (&raw mut (*body).header.class).write(class);
+            (&raw mut (*body).header.is_job).write(is_job);
+            (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
+            (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
+            (&raw mut (*body).header.state).write(State::new());
+        }
+        RawTask(memory.cast())
+    }
+}
+
+#[inline]
+fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
+    &const {
+        Vtable {
+            run: run::<F, S>,
+            schedule: schedule::<S>,
+            cancel: cancel::<F, S>,
+            take_output: take_output::<F>,
+            drop_output: drop_output::<F>,
+            set_join_waker: set_join_waker::<F>,
+            join_waker: join_waker::<F>,
+            free: free::<F, S>,
+        }
+    }
+}
+
+unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
+    // SAFETY: a task keeps its home, and the caller its task.
+    unsafe { &*header.as_ref().home.cast::<Home<S>>() }.scheduler()
+}
+
+unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
+    // SAFETY: as the caller promises. The entry's reference keeps the home while this goes on.
+    unsafe { scheduler_of::<S>(header).schedule(Entry::woken(RawTask(header))) };
+}
+
+#[inline]
+unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool) -> Ran {
+    let task = RawTask(header);
+    let state = task.state();
+    let start = match is_running {
+        true if state.is_cancelled() => Start::Cancel,
+        true => Start::Run,
+        false => state.start(),
+    };
+    match start {
+        Start::Run => {}
+        Start::Cancel => {
+            // SAFETY: RUNNING is this caller's.
+            unsafe { cancel::<F, S>(header, 2) };
+            return Ran::Done;
+        }
+        Start::Gone => {
+            // SAFETY: the queue entry's.
+            unsafe { task.drop_references(1) };
+            return Ran::Done;
+        }
+    }
+    let body = header.cast::<Body<F>>();
+    // The waker has no reference of its own; clones have.
+    // SAFETY: it is dropped before the queue entry's reference goes, and never runs its drop.
+    let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(header)) });
+    let mut cx = Context::from_waker(&waker);
+    let running = context::Running::enter(task);
+    // SAFETY: RUNNING gives the stage to this caller.
+    let polled = unsafe { body.as_ref() }.stage.with_mut(|stage| {
+        let poll = AssertUnwindSafe(|| {
+            // SAFETY: as above, and a future stays where it is until it is dropped.
+            let Stage::Future(future) = (unsafe { &mut *stage }) else {
+                unreachable!("a task that is complete was run");
+            };
+            // SAFETY: as above.
+            let future = unsafe { Pin::new_unchecked(future) };
+            let dropped_by_panic = DropFuture(stage);
+            let polled = coop::budget(|| future.poll(&mut cx));
+            mem::forget(dropped_by_panic);
+            polled
+        });
+        match catch_unwind(poll) {
+            Ok(Poll::Pending) => false,
+            Ok(Poll::Ready(output)) => {
+                // SAFETY: as above.
+                unsafe { store_output::<F>(stage, Ok(output), task.id()) };
+                true
+            }
+            Err(panic) => {
+                // SAFETY: as above.
+                unsafe {
+                    store_output::<F>(stage, Err(JoinError::panic(task.id(), panic)), task.id())
+                };
+                true
+            }
+        }
+    });
+    let has_woken_itself = running.leave();
+    if polled {
+        // SAFETY: the output is in its place, and the entry and the runtime hold the task.
+        unsafe { complete::<F, S>(header, 2) };
+        return Ran::Done;
+    }
+    if has_woken_itself {
+        return Ran::Yielded;
+    }
+    match state.pend() {
+        Pended::Idle => Ran::Done,
+        Pended::Again => Ran::Again,
+        Pended::Cancel => {
+            // SAFETY: RUNNING is this caller's still.
+            unsafe { cancel::<F, S>(header, 2) };
+            Ran::Done
+        }
+    }
+}
+
+/// Drops the future while a panic goes through it.
+struct DropFuture<F: Future>(*mut Stage<F>);
+
+impl<F: Future> Drop for DropFuture<F> {
+    fn drop(&mut self) {
+        // SAFETY: whoever polls the future has the stage.
+        unsafe { *self.0 = Stage::Empty };
+    }
+}
+
+/// Drops the future and puts the output in its place.
+unsafe fn store_output<F: Future>(
+    stage: *mut Stage<F>,
+    output: Result<F::Output, JoinError>,
+    id: Id,
+) {
+    // SAFETY: the stage is the caller's.
+    let stage = unsafe { &mut *stage };
+    let dropped = catch_unwind(AssertUnwindSafe(|| *stage = Stage::Empty));
+    *stage = Stage::Output(match dropped {
+        Ok(()) => output,
+        // What the future's drop throws is not lost; what the output's throws is.
+        Err(panic) => {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(output)));
+            Err(JoinError::panic(id, panic))
+        }
+    });
+}
+
+/// Drops the future of a task that is not to go on.
+unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
+    let task = RawTask(header);
+    let id = task.id();
+    let running = context::Running::enter(task);
+    // SAFETY: RUNNING gives the stage to the caller.
+    unsafe { header.cast::<Body<F>>().as_ref() }
+        .stage
+        .with_mut(|stage| {
+            // SAFETY: as above.
+            unsafe { store_output::<F>(stage, Err(JoinError::cancelled(id)), id) };
+        });
+    running.leave();
+    // SAFETY: the output is in its place.
+    unsafe { complete::<F, S>(header, held) };
+}
+
+/// Says that the output is there. `held` references go.
+unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
+    let task = RawTask(header);
+    if !task.header().is_job {
+        // SAFETY: a task keeps its home.
+        unsafe { scheduler_of::<S>(header) }.completed();
+    }
+    let state = task.state();
+    let mut seen: Snapshot = state.load();
+    let is_last = loop {
+        if !seen.has_join_interest() {
+            // SAFETY: without a join handle the output is still the runner's.
+            unsafe { drop_output::<F>(header) };
+        }
+        match state.complete(seen, held) {
+            Ok(is_last) => break is_last,
+            Err(changed) => seen = changed,
+        }
+    };
+    if !seen.has_join_waker() {
+        if is_last {
+            // SAFETY: nobody else has it.
+            unsafe { task.free() };
+        }
+        return;
+    }
+    // SAFETY: JOIN_WAKER is set, so nobody writes there.
+    if let Some(waker) = unsafe { task.join_waker() } {
+        // A waker of the user's own may panic, which is nobody's fault here.
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref()));
+    }
+    if !state.waker_done().has_join_interest() {
+        // SAFETY: the handle has left its waker behind.
+        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { task.set_join_waker(None) }));
+    }
+    // SAFETY: the caller's.
+    unsafe { task.drop_references(held) };
+}
+
+#[inline]
+unsafe fn take_output<F: Future>(header: NonNull<Header>, output: *mut ()) {
+    // SAFETY: a join handle of a complete task has the stage.
+    unsafe { header.cast::<Body<F>>().as_ref() }
+        .stage
+        .with_mut(|stage| {
+            // SAFETY: as above.
+            let taken = mem::replace(unsafe { &mut *stage }, Stage::Empty);
+            let Stage::Output(taken) = taken else {
+                panic!("JoinHandle polled after completion");
+            };
+            // SAFETY: the caller names the type of the output.
+            unsafe { *output.cast::<Option<Result<F::Output, JoinError>>>() = Some(taken) };
+        });
+}
+
+#[inline]
+unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
+    // SAFETY: whoever drops the output has the stage.
+    let stage = &unsafe { header.cast::<Body<F>>().as_ref() }.stage;
+    // SAFETY: as above.
+    if stage.with(|stage| matches!(unsafe { &*stage }, Stage::Empty)) {
+        return;
+    }
+    let running = context::Running::enter(RawTask(header));
+    stage.with_mut(|stage| {
+        // What it throws has nobody to go to.
+        // SAFETY: as above.
+        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { *stage = Stage::Empty }));
+    });
+    running.leave();
+}
+
+unsafe fn set_join_waker<F: Future>(header: NonNull<Header>, waker: Option<Waker>) {
+    // SAFETY: the place is the caller's.
+    unsafe { header.cast::<Body<F>>().as_ref() }
+        .join_waker
+        // SAFETY: as above.
+        .with_mut(|place| unsafe { *place = waker });
+}
+
+#[inline]
+unsafe fn join_waker<F: Future>(header: NonNull<Header>) -> *const Option<Waker> {
+    // SAFETY: nobody writes.
+    unsafe { header.cast::<Body<F>>().as_ref() }
+        .join_waker
+        .with(|place| place)
+}
+
+#[inline]
+unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
+    let body = header.cast::<Body<F>>().as_ptr();
+    // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
+    // before the runtime lets go of it, and then the output was taken or dropped.
+    unsafe {
+        let home = NonNull::new_unchecked((*body).header.home.cast::<Home<S>>().cast_mut());
+        ptr::drop_in_place(&raw mut (*body).join_waker);
+        ptr::drop_in_place(&raw mut (*body).stage);
+        Home::give_back(home, header);
+    }
+}
