@@ -130,6 +130,6 @@ format: setup ## format, and mend what can be mended
 	cargo fmt --all
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
+	rm -rf node_modules target crates/conformance/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

@@ -28,7 +28,7 @@ fn two_receivers_wait_and_both_get_it() {
         let (tx, mut rx) = channel(1);
         let mut other = tx.subscribe();
         let sender = thread::spawn(move || tx.send(1).unwrap());
-        let both = futures::future::join(rx.recv(), other.recv());
+        let both = async { crate::join!(rx.recv(), other.recv()) };
         assert_eq!(block_on(both), (Ok(1), Ok(1)));
         sender.join().unwrap();
     });
