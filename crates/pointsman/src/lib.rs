@@ -13,6 +13,7 @@ pub mod runtime;
 pub mod sync;
 pub mod task;
 pub mod time;
+mod wake_batch;
 
 pub use pointsman_macros::{main, test};
 #[doc(inline)]

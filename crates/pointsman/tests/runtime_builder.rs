@@ -49,6 +49,39 @@ fn numbers_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_thread_whose_preparation_panics_is_there() {
+    must_end(|| {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .on_thread_start(|| panic!("no preparation"))
+            .build()
+            .unwrap();
+        let task = runtime.spawn(async { 1 });
+        let job = runtime.spawn_blocking(|| 2);
+        let sum = async { task.await.unwrap() + job.await.unwrap() };
+        assert_eq!(runtime.block_on(sum), 3);
+    });
+}
+
+#[test]
+fn a_name_that_panics_keeps_no_later_job_waiting() {
+    must_end(|| {
+        let names = AtomicUsize::new(0);
+        let runtime = Builder::new_current_thread()
+            .thread_name_fn(move || match names.fetch_add(1, SeqCst) {
+                0 => panic!("no name"),
+                _ => "named".into(),
+            })
+            .build()
+            .unwrap();
+        let start = std::panic::AssertUnwindSafe(|| runtime.spawn_blocking(|| 1));
+        assert_eq!(text_of(start), "no name");
+        let job = runtime.spawn_blocking(|| 2);
+        assert_eq!(runtime.block_on(job).unwrap(), 2);
+    });
+}
+
+#[test]
 fn threads_have_the_name_that_was_given() {
     must_end(|| {
         let name = || thread::current().name().map(str::to_owned);

@@ -407,3 +407,9 @@ fn handles_can_be_kept_in_thread_locals() {
         runtime.block_on(async { task::yield_now().await });
     });
 }
+
+#[test]
+fn a_guard_may_be_looked_at_by_other_threads() {
+    fn is_shared<T: Sync>() {}
+    is_shared::<pointsman::runtime::EnterGuard<'static>>();
+}

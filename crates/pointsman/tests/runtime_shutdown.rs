@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::must_end;
 use futures::executor;
-use pointsman::runtime::{Builder, Handle, Runtime};
+use pointsman::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use pointsman::sync::oneshot;
 use pointsman::task::{self, JoinHandle, LocalSet};
 use pointsman::time;
@@ -548,15 +548,37 @@ fn a_panic_while_the_tasks_are_dropped_harms_no_other() {
     });
 }
 
+struct Asks(Handle, Arc<AtomicBool>);
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        let current = Handle::try_current().map(|handle| handle.id());
+        self.1.store(current.ok() == Some(self.0.id()), SeqCst);
+    }
+}
+
+#[test]
+fn a_local_task_is_dropped_where_its_runtime_is_the_current_one() {
+    must_end(|| {
+        let ends: [fn(LocalRuntime); 3] = [drop, LocalRuntime::shutdown_background, |runtime| {
+            runtime.shutdown_timeout(Duration::from_secs(1))
+        }];
+        for end in ends {
+            let runtime = LocalRuntime::new().unwrap();
+            let is_current = Arc::new(AtomicBool::new(false));
+            let asks = Asks(runtime.handle().clone(), Arc::clone(&is_current));
+            runtime.spawn_local(async move {
+                let _asks = asks;
+                pending::<()>().await;
+            });
+            end(runtime);
+            assert!(is_current.load(SeqCst));
+        }
+    });
+}
+
 #[test]
 fn a_task_is_dropped_where_the_runtime_is_the_current_one() {
-    struct Asks(Handle, Arc<AtomicBool>);
-    impl Drop for Asks {
-        fn drop(&mut self) {
-            let current = Handle::try_current().map(|handle| handle.id());
-            self.1.store(current.ok() == Some(self.0.id()), SeqCst);
-        }
-    }
     each(|runtime| {
         let runtime = runtime();
         let is_current = Arc::new(AtomicBool::new(false));

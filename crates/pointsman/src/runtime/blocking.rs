@@ -12,6 +12,7 @@
 //! Cost: a lock to put a job in, an exchange to take it out, a wake-up only if nobody looks for work.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -154,6 +155,7 @@ impl Pool {
         // The latest first: its memory is warm, and the others may end.
         if let Some(sleeper) = state.sleepers.pop_back() {
             self.idle.fetch_sub(1, Relaxed);
+            // ORDERING: SeqCst, as all changes of these counts: see `submit`.
             count.fetch_add(1, SeqCst);
             let order = match order {
                 Order::Search => SEARCH_ORDER,
@@ -168,21 +170,19 @@ impl Pool {
             return None;
         }
         let index = state.next_thread;
-        count.fetch_add(1, SeqCst);
+        let expected = Expected::new(count);
         match super::start_thread(handle, move |handle| {
             handle.shared.blocking.run(handle, index, order)
         }) {
             Ok(thread) => {
+                mem::forget(expected);
                 state.next_thread += 1;
                 state.threads += 1;
                 state.handles.push((index, thread));
                 self.threads.fetch_add(1, Relaxed);
                 None
             }
-            Err(error) => {
-                count.fetch_sub(1, SeqCst);
-                (state.threads == 0).then_some(error)
-            }
+            Err(error) => (state.threads == 0).then_some(error),
         }
     }
 
@@ -226,7 +226,10 @@ impl Pool {
                 self.searching.fetch_add(1, SeqCst);
                 continue;
             };
+            // ORDERING: SeqCst, with the fence, pairs with `submit`: who has seen this thread search has put in
+            // what is seen from here on, and somebody watches it.
             self.searching.fetch_sub(1, SeqCst);
+            fence(SeqCst);
             self.run_all(handle, entry);
             // ORDERING: SeqCst pairs with `submit`: whoever sees nobody running sees somebody searching.
             self.searching.fetch_add(1, SeqCst);
@@ -256,6 +259,7 @@ impl Pool {
 
     fn see_that_somebody_watches(&self, handle: &Handle) {
         let mut state = lock(&self.state);
+        // ORDERING: SeqCst pairs with the end of `watch`.
         if self.watching.load(SeqCst) == 0 && !state.is_shut_down {
             self.send(&mut state, handle, Order::Watch);
         }
@@ -266,6 +270,7 @@ impl Pool {
         for _ in 0..LOOKS {
             if !self.queue.is_empty() {
                 // Before the job is taken, so that it is seen in one place or the other.
+                // ORDERING: SeqCst pairs with `submit`.
                 self.running.fetch_add(1, SeqCst);
                 if let Some(entry) = self.queue.pop() {
                     return Some(entry);
@@ -318,6 +323,7 @@ impl Pool {
             if state.sleepers.is_empty() && state.threads >= self.most_threads {
                 // There is no other: this one has to do it.
                 drop(state);
+                // ORDERING: SeqCst, in this order, pairs with `submit`: it sees one or the other.
                 self.searching.fetch_add(1, SeqCst);
                 self.watching.fetch_sub(1, SeqCst);
                 self.search(handle);
@@ -339,6 +345,7 @@ impl Pool {
         }
         if !self.queue.is_empty() {
             // It came after the last look, and there was neither a sleeper nor room for one more thread.
+            // ORDERING: SeqCst, as all changes of these counts: see `submit`.
             self.searching.fetch_add(1, SeqCst);
             return Some(Order::Search);
         }
@@ -383,6 +390,7 @@ impl Pool {
             sleeper.thread.unpark();
         }
         drop(state);
+        // ORDERING: SeqCst, as all changes of this count: see `submit`.
         while self.queue.len() > self.searching.load(SeqCst)
             && let Some(entry) = self.queue.pop()
         {
@@ -409,7 +417,7 @@ impl Pool {
                 }
             };
         }
-        let handles = std::mem::take(&mut state.handles);
+        let handles = mem::take(&mut state.handles);
         drop(state);
         for (_, handle) in handles {
             // A thread that ends the runtime it works for cannot wait for itself.
@@ -417,6 +425,25 @@ impl Pool {
                 let _ = handle.join();
             }
         }
+    }
+}
+
+/// One more thread in a count, unless this is dropped: the thread could not be started, or what gives it its
+/// name has panicked.
+struct Expected<'a>(&'a AtomicUsize);
+
+impl<'a> Expected<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        // ORDERING: SeqCst, as all changes of these counts: see `submit`.
+        count.fetch_add(1, SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        // ORDERING: as above.
+        self.0.fetch_sub(1, SeqCst);
     }
 }
 

@@ -186,7 +186,7 @@ impl Builder {
         self
     }
 
-    /// Called by each thread when it starts.
+    /// Called by each thread when it starts. The thread goes on if this panics.
     pub fn on_thread_start<F>(&mut self, call: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,

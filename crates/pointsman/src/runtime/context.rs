@@ -131,7 +131,7 @@ pub(crate) fn current_shared<'a>() -> Option<&'a Shared> {
     unsafe { shared.as_ref() }
 }
 
-/// Why there is no current runtime: the thread is ending, or none was entered.
+/// Whether there is no current runtime because the thread is ending, and not because none was entered.
 pub(crate) fn is_thread_ending() -> bool {
     HANDLE.try_with(|_| ()).is_err()
 }
@@ -191,11 +191,6 @@ impl Drop for Current {
         let before = self.before.take();
         THREAD.with(|thread| {
             thread.depth.set(depth - 1);
-            thread.shared.set(
-                before
-                    .as_ref()
-                    .map_or(ptr::null(), |handle| Arc::as_ptr(&handle.shared)),
-            );
             thread
                 .runtime
                 .set(before.as_ref().map_or(0, |handle| handle.shared.id));

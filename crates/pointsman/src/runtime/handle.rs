@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use super::context::{self, Work};
 use super::metrics::RuntimeMetrics;
@@ -32,8 +32,8 @@ pub struct Handle {
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct EnterGuard<'a> {
     _current: context::Current,
-    /// It belongs to the thread.
-    _handle: PhantomData<(&'a Handle, *const ())>,
+    /// It belongs to the thread, as a guard of a lock does. Others may look at it.
+    _handle: PhantomData<(&'a Handle, MutexGuard<'static, ()>)>,
 }
 
 impl fmt::Debug for EnterGuard<'_> {

@@ -4,9 +4,11 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
+use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
+use super::context;
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 use crate::task::{JoinHandle, LocalEnterGuard, LocalSet};
 
@@ -33,9 +35,23 @@ pub struct LocalOptions {
 /// # Ok::<_, std::io::Error>(())
 /// ```
 pub struct LocalRuntime {
-    // Its tasks go first.
-    local: LocalSet,
+    // They go first.
+    tasks: Tasks,
     runtime: Runtime,
+}
+
+/// Drops its tasks where their runtime is the current one.
+struct Tasks {
+    local: LocalSet,
+    handle: Handle,
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        // Not where a thread ends, and the runtime with it.
+        let _current = context::try_set_current(&self.handle);
+        drop(mem::take(&mut self.local));
+    }
 }
 
 impl LocalRuntime {
@@ -50,10 +66,11 @@ impl LocalRuntime {
     }
 
     pub(super) fn new_on(runtime: Runtime) -> Self {
-        Self {
+        let tasks = Tasks {
             local: LocalSet::new(),
-            runtime,
-        }
+            handle: runtime.handle().clone(),
+        };
+        Self { tasks, runtime }
     }
 
     /// A reference to the runtime. What other threads spawn with it has to be `Send`.
@@ -69,7 +86,7 @@ impl LocalRuntime {
         F::Output: 'static,
     {
         let _entered = self.runtime.enter();
-        self.local.spawn_local(future)
+        self.tasks.local.spawn_local(future)
     }
 
     /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
@@ -88,14 +105,15 @@ impl LocalRuntime {
     /// In a task or in another `block_on`, and if the future panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        let _local = self.local.enter();
-        self.runtime.block_on(self.local.run_until(future))
+        let local = &self.tasks.local;
+        let _local = local.enter();
+        self.runtime.block_on(local.run_until(future))
     }
 
     /// Makes the runtime the current one of this thread, also for [`spawn_local`](crate::task::spawn_local).
     pub fn enter(&self) -> LocalRuntimeGuard<'_> {
         LocalRuntimeGuard {
-            _local: self.local.enter(),
+            _local: self.tasks.local.enter(),
             _runtime: self.runtime.enter(),
         }
     }
@@ -103,10 +121,8 @@ impl LocalRuntime {
     /// Ends the runtime, and waits at most so long for blocking work.
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
-        let Self { local, runtime } = self;
-        let entered = runtime.enter();
-        drop(local);
-        drop(entered);
+        let Self { tasks, runtime } = self;
+        drop(tasks);
         runtime.shutdown_timeout(duration);
     }
 

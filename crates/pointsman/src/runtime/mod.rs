@@ -24,6 +24,7 @@ mod signal;
 
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 pub use builder::Builder;
@@ -125,7 +126,8 @@ fn start_thread(
         let config = &handle.shared.config;
         let current = context::set_current(&handle);
         if let Some(start) = &config.on_thread_start {
-            start();
+            // It is counted on already: jobs wait for it, and so does the end of the runtime.
+            let _ = catch_unwind(AssertUnwindSafe(|| start()));
         }
         run(&handle);
         if let Some(stop) = &config.on_thread_stop {

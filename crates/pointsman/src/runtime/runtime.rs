@@ -137,15 +137,17 @@ impl Runtime {
 
     #[track_caller]
     fn shut_down(&mut self, until: Option<Instant>) {
-        if context::work() != Work::None && !thread::panicking() {
-            // Its tasks end still.
-            self.end(Some(Instant::now()));
+        if context::work() == Work::None {
+            return self.end(until);
+        }
+        // Its tasks end still.
+        self.end(Some(Instant::now()));
+        if !thread::panicking() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens when a runtime \
                  is dropped from within an asynchronous context."
             );
         }
-        self.end(until);
     }
 
     /// `until`: when to wait no longer.

@@ -25,7 +25,6 @@ mod rwlock;
 mod semaphore;
 mod set_once;
 mod wait_set;
-mod wake_batch;
 pub mod watch;
 
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -17,10 +17,11 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use crate::list::{Links, List, Node};
+use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use crate::sync::wake_batch::{WakeBatch, lock};
+use crate::wake_batch::WakeBatch;
 
 #[derive(Debug)]
 struct Waiter {

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -61,19 +62,31 @@ pub fn has_budget_remaining() -> bool {
 /// [`made_progress`](Self::made_progress) was called.
 #[derive(Debug)]
 #[must_use]
-pub struct RestoreOnPending(Cell<Budget>);
+pub struct RestoreOnPending {
+    before: Cell<Budget>,
+    /// The budget is that of the thread.
+    _of_this_thread: PhantomData<*mut ()>,
+}
 
 impl RestoreOnPending {
+    #[inline]
+    fn new(before: Budget) -> Self {
+        Self {
+            before: Cell::new(before),
+            _of_this_thread: PhantomData,
+        }
+    }
+
     /// The operation is done: what it has taken is spent.
     #[inline]
     pub fn made_progress(&self) {
-        self.0.set(Budget(None));
+        self.before.set(Budget(None));
     }
 }
 
 impl Drop for RestoreOnPending {
     fn drop(&mut self) {
-        let budget = self.0.get();
+        let budget = self.before.get();
         if budget.0.is_some() {
             let _ = CURRENT.try_with(|current| current.set(budget));
         }
@@ -89,18 +102,18 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
         .try_with(|current| {
             let budget = current.get();
             match budget.0 {
-                None => Poll::Ready(RestoreOnPending(Cell::new(budget))),
+                None => Poll::Ready(RestoreOnPending::new(budget)),
                 Some(0) => {
                     cx.waker().wake_by_ref();
                     Poll::Pending
                 }
                 Some(left) => {
                     current.set(Budget(Some(left - 1)));
-                    Poll::Ready(RestoreOnPending(Cell::new(budget)))
+                    Poll::Ready(RestoreOnPending::new(budget))
                 }
             }
         })
-        .unwrap_or(Poll::Ready(RestoreOnPending(Cell::new(Budget(None)))))
+        .unwrap_or(Poll::Ready(RestoreOnPending::new(Budget(None))))
 }
 
 /// Takes one unit of the budget, and returns to the runtime if none is left.

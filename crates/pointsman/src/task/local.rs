@@ -189,7 +189,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let home = shared.own.home.get().unwrap_or_else(|| {
+    let home_of_set = shared.own.home.get();
+    let home = home_of_set.unwrap_or_else(|| {
         // The set has gone: the task goes with a home of its own.
         Home::new(Arc::clone(shared))
     });
@@ -202,7 +203,8 @@ where
     let is_over = unsafe { home.as_ref().is_shut_down() } || !shared.own.is_open.get();
     // SAFETY: the task was just made.
     unsafe { task.begin(is_over) };
-    if shared.own.home.get().is_none() {
+    // As it was then: what is woken or dropped meanwhile may have dropped the set.
+    if home_of_set.is_none() {
         // SAFETY: made above, for this task alone.
         unsafe { Home::close(home) };
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::runtime::context;
 
@@ -100,11 +101,11 @@ impl Clock {
         if !self.can_pause || all_are_real() {
             return Instant::from_std(std::time::Instant::now());
         }
-        Instant::from_std(self.face.lock().unwrap().now())
+        Instant::from_std(lock(&self.face).now())
     }
 
     pub(super) fn is_paused(&self) -> bool {
-        self.can_pause && !all_are_real() && self.face.lock().unwrap().running_since.is_none()
+        self.can_pause && !all_are_real() && lock(&self.face).running_since.is_none()
     }
 
     fn pause(&self) -> Result<(), &'static str> {
@@ -112,7 +113,7 @@ impl Clock {
             return Err(CANNOT_PAUSE);
         }
         ANY_CLOCK_WAS_PAUSED.store(true, Ordering::Relaxed);
-        let mut face = self.face.lock().unwrap();
+        let mut face = lock(&self.face);
         if face.running_since.is_none() {
             return Err(IS_PAUSED);
         }
@@ -122,7 +123,7 @@ impl Clock {
     }
 
     fn resume(&self) -> Result<(), &'static str> {
-        let mut face = self.face.lock().unwrap();
+        let mut face = lock(&self.face);
         if face.running_since.is_some() {
             return Err(IS_RUNNING);
         }
@@ -132,7 +133,7 @@ impl Clock {
 
     /// Moves a paused clock forward.
     pub(super) fn advance(&self, duration: Duration) -> Result<(), &'static str> {
-        let mut face = self.face.lock().unwrap();
+        let mut face = lock(&self.face);
         if face.running_since.is_some() {
             return Err(IS_RUNNING);
         }

@@ -159,6 +159,7 @@ impl Idle {
         let keeper = self.keeper.load(Relaxed);
         let rank = |sleeper: &Sleeper| (sleeper.seat != keeper, sleeper.is_worker);
         let Some(index) = (0..sleepers.len()).max_by_key(|&index| rank(&sleepers[index])) else {
+            // ORDERING: SeqCst, as all changes of this word.
             self.counts.fetch_sub(SEARCHING, SeqCst);
             return;
         };
@@ -201,11 +202,12 @@ impl Idle {
     // --- those who work ---
 
     pub(super) fn came(&self) {
-        // ORDERING: SeqCst: see `rests`.
+        // ORDERING: SeqCst: see `ticked`.
         self.counts.fetch_add(AWAKE, SeqCst);
     }
 
     pub(super) fn left(&self) {
+        // ORDERING: SeqCst, as all changes of this word.
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 
@@ -266,6 +268,8 @@ impl Idle {
             self.tick_with(&sleepers);
         }
         drop(sleepers);
+        // ORDERING: SeqCst pairs with that of `brought`: whoever brings what is not seen from here on sees the
+        // sleeper.
         fence(SeqCst);
     }
 

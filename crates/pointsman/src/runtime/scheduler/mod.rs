@@ -181,6 +181,12 @@ impl Shared {
         &self.seats[..self.used.load(Relaxed)]
     }
 
+    /// How many tasks each of these seats has given away so far: where that does not grow, a queue stands still.
+    fn taken(&self) -> Vec<usize> {
+        let seats = self.used_seats().iter();
+        seats.map(|seat| seat.queue.taken()).collect()
+    }
+
     // --- seats ---
 
     /// Takes a free seat.

@@ -164,10 +164,10 @@ impl<'a> Worker<'a> {
             return;
         }
         self.relieves_at = now + TICK;
+        let taken = self.shared.taken();
         let seats = self.shared.used_seats();
-        let taken: Vec<usize> = seats.iter().map(|seat| seat.queue.taken()).collect();
-        for ((seat, now), before) in seats.iter().zip(&taken).zip(&self.taken) {
-            if now == before && seat.index != self.seat.index {
+        for ((seat, after), before) in seats.iter().zip(&taken).zip(&self.taken) {
+            if after == before && seat.index != self.seat.index {
                 // SAFETY: this thread holds its seat.
                 let stolen = unsafe { seat.queue.steal(&self.seat.queue) };
                 if let Some(entry) = stolen {
@@ -391,12 +391,7 @@ impl<'a> Worker<'a> {
         if idle.has_core() {
             return true;
         }
-        let taken: Vec<usize> = self
-            .shared
-            .used_seats()
-            .iter()
-            .map(|seat| seat.queue.taken())
-            .collect();
+        let taken = self.shared.taken();
         let stands_still = self
             .shared
             .used_seats()

@@ -12,10 +12,11 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use crate::list::{Links, List, Node};
+use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::atomic::{AtomicBool, AtomicUsize};
-use crate::sync::wake_batch::{WakeBatch, lock};
+use crate::wake_batch::WakeBatch;
 
 /// The receiver takes no new messages.
 const CLOSED: usize = 1;

@@ -23,11 +23,11 @@ use std::task::Waker;
 use super::block::{Block, SLOTS};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::hint;
+use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64};
 use crate::loom::thread;
-use crate::sync::wake_batch::lock;
 
 /// The receiver sleeps, and its waker is there.
 const ASLEEP: u64 = 1;

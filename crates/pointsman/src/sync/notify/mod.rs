@@ -19,11 +19,12 @@ use std::task::Waker;
 pub use notified::{Notified, OwnedNotified};
 
 use self::waiter::{End, Notice, Waiter};
-use super::wake_batch::{WakeBatch, lock};
 use crate::list::List;
+use crate::loom::lock;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::{Mutex, MutexGuard};
+use crate::wake_batch::WakeBatch;
 
 /// A permit is stored.
 const PERMIT: usize = 1;

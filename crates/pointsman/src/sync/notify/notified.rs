@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use super::waiter::{Notice, Waiter};
 use super::{Notify, PERMIT, WAITED_FOR, calls};
+use crate::loom::lock;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use crate::sync::wake_batch::lock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

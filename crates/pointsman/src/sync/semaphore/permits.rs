@@ -14,10 +14,11 @@ use std::task::{Context, Poll, Waker};
 use super::acquire::{Acquire, Waiter};
 use super::error::{AcquireError, TryAcquireError};
 use crate::list::List;
+use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release};
-use crate::sync::wake_batch::{WakeBatch, lock};
+use crate::wake_batch::WakeBatch;
 
 /// No more permits are given out.
 const CLOSED: usize = 1;

@@ -13,13 +13,14 @@ use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::loom::lock;
 use crate::loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::loom::sync::{Mutex, MutexGuard};
+use crate::wake_batch::WakeBatch;
 
 use super::Instant;
 use super::clock::{self, Clock};
 
-mod batch;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]
@@ -27,7 +28,6 @@ mod tests;
 mod timer;
 mod wheel;
 
-use batch::Batch;
 use timer::End;
 pub(crate) use timer::{State, Timer};
 use wheel::{LAST_TICK, Wheel};
@@ -88,7 +88,7 @@ impl Driver {
     }
 
     fn lock(&self) -> MutexGuard<'_, Wheel> {
-        self.wheel.lock().unwrap()
+        lock(&self.wheel)
     }
 
     /// To be called before the lock is given back if timers came or went.
@@ -129,7 +129,7 @@ impl Driver {
     }
 
     fn fire_until(&self, tick: u64) {
-        let mut batch = Batch::new();
+        let mut batch = WakeBatch::new();
         loop {
             let mut wheel = self.lock();
             while batch.has_room() {
@@ -147,9 +147,9 @@ impl Driver {
             self.update_next(&wheel);
             drop(wheel);
             if batch.has_room() {
-                break batch.wake();
+                break batch.finish();
             }
-            batch.wake();
+            batch.wake_all();
         }
     }
 
@@ -181,7 +181,7 @@ impl Driver {
 
     /// Wakes all that wait. Whoever is polled after that sees [`State::Closed`].
     pub(crate) fn shutdown(&self) {
-        let mut batch = Batch::new();
+        let mut batch = WakeBatch::new();
         loop {
             let mut wheel = self.lock();
             self.is_closed.store(true, Ordering::Relaxed);
@@ -194,9 +194,9 @@ impl Driver {
             self.update_next(&wheel);
             drop(wheel);
             if batch.has_room() {
-                break batch.wake();
+                break batch.finish();
             }
-            batch.wake();
+            batch.wake_all();
         }
     }
 

@@ -153,6 +153,24 @@ fn more_than_a_batch_fires_at_once() {
 }
 
 #[test]
+fn a_waker_that_panics_keeps_no_other_waiting() {
+    struct Fails;
+    impl Wake for Fails {
+        fn wake(self: Arc<Self>) {
+            panic!("this waker fails");
+        }
+    }
+    let driver = Driver::unpausable();
+    let fails = Box::pin(Timer::new());
+    driver.register_tick(fails.as_ref(), 5, 0, Arc::new(Fails).into());
+    let mut bench = bench_of(&driver, [5, 5]);
+    let fire = std::panic::AssertUnwindSafe(|| bench.run(&driver, Step::Advance(10)));
+    std::panic::catch_unwind(fire).unwrap_err();
+    assert_eq!(bench.log.lock().unwrap().len(), 2);
+    bench.entries.clear();
+}
+
+#[test]
 fn shutdown_wakes_all_and_what_comes_later_is_closed() {
     let driver = Driver::unpausable();
     let mut bench = bench_of(&driver, (1..100).map(|number| number * number * number));

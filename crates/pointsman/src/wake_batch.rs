@@ -6,21 +6,13 @@
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::PoisonError;
 use std::task::Waker;
-
-use crate::loom::sync::{Mutex, MutexGuard};
 
 /// As many as are woken for each time that a lock is taken. In models one, so that they see the lock given up
 /// between two.
 const CAPACITY: usize = if cfg!(loom) { 1 } else { 32 };
 
-/// Locks. Nothing that can panic runs under the locks of this module, so poison has no meaning.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) struct WakeBatch {
+pub(crate) struct WakeBatch {
     /// The first `length` are set.
     wakers: [MaybeUninit<Waker>; CAPACITY],
     length: usize,
@@ -28,7 +20,7 @@ pub(super) struct WakeBatch {
 }
 
 impl WakeBatch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             wakers: [const { MaybeUninit::uninit() }; CAPACITY],
             length: 0,
@@ -36,19 +28,19 @@ impl WakeBatch {
         }
     }
 
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.length < CAPACITY
     }
 
     /// # Panics
     /// If there is no room.
-    pub(super) fn push(&mut self, waker: Waker) {
+    pub(crate) fn push(&mut self, waker: Waker) {
         self.wakers[self.length].write(waker);
         self.length += 1;
     }
 
     /// Wakes all, and has room again.
-    pub(super) fn wake_all(&mut self) {
+    pub(crate) fn wake_all(&mut self) {
         let length = std::mem::take(&mut self.length);
         for waker in &self.wakers[..length] {
             // SAFETY: the first `length` were set, and are read once since the length is zero now.
@@ -60,7 +52,7 @@ impl WakeBatch {
     }
 
     /// Wakes all, and lets the first panic go on.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.wake_all();
         if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
