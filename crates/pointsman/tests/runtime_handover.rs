@@ -290,3 +290,31 @@ fn a_clock_that_stands_still_moves_on_when_blocking_work_is_done() {
         });
     });
 }
+
+#[test]
+fn one_that_blocks_in_place_and_one_that_just_blocks_keep_no_other_waiting() {
+    in_time(|| {
+        let runtime = multi_thread(2);
+        let blocks = |begin: mpsc::Sender<mpsc::Sender<()>>| {
+            let (go_on, may_go_on) = mpsc::channel();
+            begin.send(go_on).unwrap();
+            may_go_on.recv().unwrap();
+        };
+        for _ in 0..20 {
+            let (begin, has_begun) = mpsc::channel();
+            let in_place = begin.clone();
+            let first = runtime.spawn(async move { block_in_place(|| blocks(in_place)) });
+            let first_goes_on = has_begun.recv().unwrap();
+            let second = runtime.spawn(async move { blocks(begin) });
+            let second_goes_on = has_begun.recv().unwrap();
+            let (ran, has_run) = mpsc::channel();
+            runtime.spawn(async move { ran.send(()) });
+            has_run.recv().unwrap();
+            first_goes_on.send(()).unwrap();
+            second_goes_on.send(()).unwrap();
+            runtime
+                .block_on(async { pointsman::try_join!(first, second) })
+                .unwrap();
+        }
+    });
+}

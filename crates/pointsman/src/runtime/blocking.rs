@@ -119,14 +119,13 @@ impl Pool {
         self.running.load(Relaxed) == 0
     }
 
-    /// Puts a job in. Panics if no thread at all can be had.
-    #[track_caller]
-    pub(super) fn submit(&self, handle: &Handle, entry: Entry) {
+    /// Puts a job in. An error if no thread at all can be had.
+    pub(super) fn submit(&self, handle: &Handle, entry: Entry) -> Option<std::io::Error> {
         let mut state = lock(&self.state);
         if state.is_shut_down {
             drop(state);
             cancel(entry);
-            return;
+            return None;
         }
         // SAFETY: the lock makes this thread the owner.
         unsafe { self.queue.push(entry) };
@@ -134,16 +133,12 @@ impl Pool {
         // seen here.
         fence(SeqCst);
         if self.searching.load(SeqCst) > 0 {
-            return;
+            return None;
         }
         if self.watching.load(SeqCst) > 0 && self.running.load(SeqCst) > 0 {
-            return;
+            return None;
         }
-        let failed = self.send(&mut state, handle, Order::Search);
-        drop(state);
-        if let Some(error) = failed {
-            panic!("OS can't spawn worker thread: {error}");
-        }
+        self.send(&mut state, handle, Order::Search)
     }
 
     /// Wakes or starts a thread. An error only if there is no thread at all.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, MutexGuard};
@@ -100,10 +101,10 @@ impl Handle {
         task::spawn_blocking_on(self, function)
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself.
+    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself: later if no thread can be had now.
     pub(super) fn run_blocking(&self, run: impl FnOnce(Handle) + Send + 'static) {
         let handle = self.clone();
-        drop(self.spawn_blocking(move || run(handle)));
+        drop(task::try_spawn_blocking_on(self, move || run(handle)));
     }
 
     /// Blocks this thread until the future is ready.
@@ -179,10 +180,9 @@ impl Handle {
         }
     }
 
-    /// Puts a job in the queue of those that block.
-    #[track_caller]
-    pub(crate) fn submit(&self, job: Entry) {
-        self.shared.blocking.submit(self, job);
+    /// Puts a job in the queue of those that block. An error if no thread at all can be had.
+    pub(crate) fn submit(&self, job: Entry) -> Option<io::Error> {
+        self.shared.blocking.submit(self, job)
     }
 
     /// Lets another thread work while this one runs what blocks.

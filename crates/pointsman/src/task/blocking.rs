@@ -1,6 +1,7 @@
 //! Work that blocks its thread.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -58,6 +59,22 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    let (joined, failed) = try_spawn_blocking_on(handle, function);
+    if let Some(error) = failed {
+        panic!("OS can't spawn worker thread: {error}");
+    }
+    joined
+}
+
+/// Also says why no thread at all could be had. Then the job waits for one.
+pub(crate) fn try_spawn_blocking_on<F, R>(
+    handle: &Handle,
+    function: F,
+) -> (JoinHandle<R>, Option<io::Error>)
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
     let shared = handle.shared();
     let job = Job(Some(function));
     // SAFETY: the home is this thread's while the task is made.
@@ -67,11 +84,11 @@ where
     if is_over {
         // SAFETY: the task was just made.
         unsafe { task.begin(true) };
-    } else {
-        // SAFETY: as above.
-        handle.submit(unsafe { Entry::woken(task) });
+        return (joined, None);
     }
-    joined
+    // SAFETY: as above.
+    let failed = handle.submit(unsafe { Entry::woken(task) });
+    (joined, failed)
 }
 
 /// Runs a function that blocks in this thread, and lets another do the thread's work meanwhile.

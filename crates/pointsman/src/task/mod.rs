@@ -27,8 +27,8 @@ pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;
-pub(crate) use blocking::spawn_blocking_on;
 pub use blocking::{block_in_place, spawn_blocking};
+pub(crate) use blocking::{spawn_blocking_on, try_spawn_blocking_on};
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub(crate) use home::{Home, Schedule};

@@ -29,6 +29,7 @@ use std::time::Duration;
 pub(super) use guest::Guest;
 pub(super) use worker::run_worker;
 
+use self::aside::Aside;
 use self::idle::Idle;
 use self::inject::Inject;
 pub(super) use self::queue::Queue;
@@ -102,6 +103,7 @@ pub(crate) struct Shared {
     standing_count: AtomicUsize,
     inject: Inject,
     idle: Idle,
+    aside: Aside,
     /// The home of tasks that threads without a seat make.
     outside: Mutex<Outside>,
     pub(super) outside_counters: Counters,
@@ -146,6 +148,7 @@ impl Shared {
             standing_count: AtomicUsize::new(0),
             inject: Inject::new(),
             idle: Idle::new(cores),
+            aside: Aside::new(),
             outside: Mutex::new(Outside(None)),
             outside_counters: Counters::default(),
             driver,

@@ -330,6 +330,7 @@ impl<'a> Worker<'a> {
             after();
         }
         self.awake_since = Instant::now();
+        shared.see_to_substitutes();
         woken
     }
 
