@@ -216,6 +216,8 @@ impl<'a> Worker<'a> {
 
     /// A thread that was idle and is woken for its future may block there, or leave. Whoever has brought work
     /// meanwhile has relied on it.
+    /// The look after a search does not stand in for this one: a thread may also come here without having searched,
+    /// and what another guest has left in its queue is seen only here. A model shows the task that is stranded.
     fn pass_on(&self) {
         // ORDERING: SeqCst pairs with that of `brought`: the search is seen to be over there, or the work here.
         fence(SeqCst);
