@@ -3,9 +3,14 @@
 //! Invariant: the word says whether a permit is stored or someone waits, never both, and how often all were
 //! notified. While someone waits it changes under the lock only. Who waits is in `waiting`; those that a call
 //! for all has met, and that are not yet woken, are in `leaving`: a waiter's own count of such calls says in
-//! which of the two it is. Cost with nobody waiting: one RMW to notify one or all, one to take the permit, no
-//! lock: 12 ns to notify one and receive it, 6 ns to notify all. Who joins those who wait and is notified costs
-//! 42 ns, and takes the lock twice.
+//! which of the two it is.
+//!
+//! Cost with nobody waiting: one RMW to notify one or all, one to take the permit, no lock: 12 ns to notify one
+//! and receive it, 6 ns to notify all. Who joins those who wait and is notified costs 48 ns, and takes the lock
+//! twice. Between two threads it is the cache line of the word that counts, which goes to and fro once for each
+//! RMW, and once more for a load before it. So the word is last, where it shares a line with what lies behind
+//! the notify and is told of by it: notifying all is 1.9 times as fast. And who comes to wait expects a permit:
+//! 6 of the 48 ns, and a fifth off where one thread notifies as fast as it can.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -96,9 +101,10 @@ struct Waiters {
 /// # futures::executor::block_on(async { futures::join!(door.wait_until_open(), async { door.open() }) });
 /// ```
 #[derive(Debug)]
+#[repr(C)]
 pub struct Notify {
-    word: AtomicUsize,
     waiters: Mutex<Waiters>,
+    word: AtomicUsize,
 }
 
 impl UnwindSafe for Notify {}
@@ -114,11 +120,11 @@ impl Notify {
     const_unless_loom! {
         const fn create() -> Self {
             Self {
-                word: AtomicUsize::new(0),
                 waiters: Mutex::new(Waiters {
                     waiting: List::new(),
                     leaving: List::new(),
                 }),
+                word: AtomicUsize::new(0),
             }
         }
     }

@@ -49,7 +49,7 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
     unsafe fn poll(&mut self, cx: Option<&mut Context<'_>>) -> Poll<()> {
         let received = match self.state {
             // SAFETY: as above.
-            State::Fresh => self.take() || unsafe { self.join(cx) },
+            State::Fresh => self.take_at_first() || unsafe { self.join(cx) },
             State::Waits => self.waiter.notice().is_some() || self.wait_on(cx),
             State::Done => true,
         };
@@ -61,11 +61,24 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
         Poll::Ready(())
     }
 
-    /// Receives what was there before this was polled.
+    /// Receives what was there before this was polled. Expects a permit, without a look: see the module.
     #[inline]
-    fn take(&self) -> bool {
-        // ORDERING: pairs with the Release of who notifies all.
-        let mut word = self.notify.word.load(Acquire);
+    fn take_at_first(&self) -> bool {
+        // ORDERING: as in `take`.
+        match self.notify.word.compare_exchange_weak(
+            self.calls | PERMIT,
+            self.calls,
+            Acquire,
+            Acquire,
+        ) {
+            Ok(_) => true,
+            Err(word) => self.take(word),
+        }
+    }
+
+    /// Receives what is there, if it is in this word or what the word has become.
+    #[inline]
+    fn take(&self, mut word: usize) -> bool {
         loop {
             // First, so that a permit is left for who was not notified with all.
             if calls(word) != self.calls {
@@ -97,7 +110,8 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
         let waker = cx.map(|cx| cx.waker().clone());
         let mut waiters = lock(&self.notify.waiters);
         loop {
-            if self.take() {
+            // ORDERING: pairs with the Release of who notifies all.
+            if self.take(self.notify.word.load(Acquire)) {
                 drop(waiters);
                 return true;
             }
