@@ -516,8 +516,7 @@ fn a_busy_thread_takes_what_waits_behind_one_that_blocks() {
 }
 
 #[test]
-#[ignore = "a thread that blocks on a future runs tasks too, also one that blocks it"]
-fn a_future_that_is_blocked_on_waits_for_no_task_that_blocks() {
+fn a_future_that_is_blocked_on_waits_for_no_task_of_others_that_blocks() {
     must_end(|| {
         let runtime = threads(2);
         for _ in 0..100 {
@@ -531,6 +530,62 @@ fn a_future_that_is_blocked_on_waits_for_no_task_that_blocks() {
             });
             gate.open();
             wait(blocking);
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_blocks_on_a_future_runs_only_what_it_has_queued_itself() {
+    must_end(|| {
+        let runtime = threads(1);
+        let main = thread::current().id();
+        for _ in 0..100 {
+            let (tx, rx) = oneshot::channel();
+            let others: Vec<_> = (0..8)
+                .map(|_| {
+                    runtime.spawn(async {
+                        task::yield_now().await;
+                        thread::current().id()
+                    })
+                })
+                .collect();
+            runtime.spawn(async move { tx.send(()).unwrap() });
+            runtime.block_on(rx).unwrap();
+            for other in others {
+                assert_ne!(wait(other), main);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_blocks_on_a_future_fires_timers_and_leaves_the_tasks_to_workers() {
+    must_end(|| {
+        let runtime = threads(1);
+        let main = thread::current().id();
+        for _ in 0..20 {
+            let (has_begun, begun) = oneshot::channel();
+            let task = runtime.spawn(async move {
+                has_begun.send(()).unwrap();
+                time::sleep(Duration::from_millis(1)).await;
+                thread::current().id()
+            });
+            futures::executor::block_on(begun).unwrap();
+            // Nobody but this thread can fire the timer.
+            let gate = Gate::new();
+            let blocked = gate.clone();
+            let (has_begun, begun) = oneshot::channel();
+            let blocking = runtime.spawn(async move {
+                has_begun.send(()).unwrap();
+                blocked.block();
+            });
+            runtime.block_on(async move {
+                begun.await.unwrap();
+                time::sleep(Duration::from_millis(2)).await;
+            });
+            gate.open();
+            wait(blocking);
+            assert_ne!(wait(task), main);
         }
     });
 }

@@ -77,7 +77,7 @@ impl Shared {
             };
             handle.run_blocking(move |handle| {
                 context::with_work(context::Work::RunsAndMayBlock, || {
-                    handle.shared.block_on(end.notified());
+                    handle.shared.stand_in(end.notified());
                 });
             });
         }

@@ -1,4 +1,7 @@
-//! A thread that blocks on a future, and works for the runtime meanwhile.
+//! A thread that blocks on a future, and runs meanwhile what this queues and what follows from that.
+//!
+//! It takes nothing from others. So who runs what other threads have spawned are the workers, whatever is
+//! blocked on; and the future waits for no task but those that it has had to do with.
 //!
 //! Invariant: a guest that leaves its seat lets others know of what it leaves there, and of the seat. One that
 //! is offered a seat and does not take it offers it to the next.
@@ -12,7 +15,7 @@ use std::task::{Context, Poll};
 
 use super::super::context;
 use super::super::signal::Signal;
-use super::worker::Worker;
+use super::worker::{Role, Worker};
 use super::{Seat, Shared};
 use crate::loom::lock;
 use crate::loom::sync::atomic::fence;
@@ -70,8 +73,21 @@ impl Drop for Guest<'_> {
 }
 
 impl Shared {
-    /// Blocks this thread on a future, and lets it be a worker meanwhile.
+    /// Blocks this thread on a future, and lets it run tasks meanwhile.
     pub(in crate::runtime) fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let role = match self.is_current_thread() {
+            true => Role::Worker,
+            false => Role::Guest,
+        };
+        self.block_on_as(role, future)
+    }
+
+    /// Blocks this thread on a future, and lets it do what a worker does meanwhile.
+    pub(super) fn stand_in<F: Future>(self: &Arc<Self>, until: F) -> F::Output {
+        self.block_on_as(Role::Substitute, until)
+    }
+
+    fn block_on_as<F: Future>(self: &Arc<Self>, role: Role, future: F) -> F::Output {
         Signal::with_current(|signal, waker| {
             let _blocking = context::set_blocking(signal);
             let mut cx = Context::from_waker(waker);
@@ -92,7 +108,7 @@ impl Shared {
             loop {
                 let result = match self.own_seat() {
                     Some(seat) => {
-                        let result = Worker::new(self, seat, signal).work(&mut poll);
+                        let result = Worker::new(self, seat, signal, role).work(&mut poll);
                         guest.leave();
                         result
                     }

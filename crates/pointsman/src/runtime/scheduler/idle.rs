@@ -6,7 +6,7 @@
 //! wakes up for the next timer, so a task that blocks its thread keeps neither tasks nor timers waiting.
 //!
 //! Invariants:
-//! - At most one thread looks for work; whoever brings some wakes nobody but a keeper while there is one. It
+//! - At most one thread looks for work, and no guest does; whoever brings some wakes nobody but a keeper while there is one. It
 //!   looks at what comes from outside once more when it has found something, as that may keep it busy.
 //! - Not more threads are awake than there are cores, unless a queue gets nowhere.
 //! - A thread that goes to sleep looks once more after it has said so. Whoever brings work from outside looks
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::signal::Signal;
+use super::worker::Role;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
@@ -33,6 +34,8 @@ const SEARCHING: u64 = 1;
 const AWAKE: u64 = 1 << 16;
 const SLEEPING: u64 = 1 << 32;
 const TICKING: u64 = 1 << 48;
+/// Of those who sleep, those who look for no work.
+const GUEST: u64 = 1 << 49;
 
 #[derive(Clone, Copy)]
 struct Counts(u64);
@@ -46,8 +49,13 @@ impl Counts {
         (self.0 >> 16) & 0xffff
     }
 
+    /// Whether somebody sleeps who can be called.
     fn sleeping(self) -> bool {
         (self.0 >> 32) & 0xffff != 0
+    }
+
+    fn can_tick(self) -> bool {
+        self.sleeping() || self.0 >= GUEST
     }
 
     fn ticking(self) -> bool {
@@ -66,8 +74,15 @@ pub(super) struct Idle {
 struct Sleeper {
     seat: usize,
     signal: Arc<Signal>,
-    /// Whether it is a thread of the runtime, not one that blocks on a future.
-    is_worker: bool,
+    role: Role,
+}
+
+/// As which a thread of this role counts while it sleeps.
+fn sleeping_as(role: Role) -> u64 {
+    match role {
+        Role::Guest => GUEST,
+        Role::Substitute | Role::Worker => SLEEPING,
+    }
 }
 
 const NOBODY: usize = usize::MAX;
@@ -132,7 +147,7 @@ impl Idle {
         // ORDERING: SeqCst pairs with that of `sleep`, as for tasks.
         fence(SeqCst);
         let counts = Counts(self.counts.load(SeqCst));
-        if counts.sleeping() && (is_soon || !counts.ticking()) {
+        if counts.can_tick() && (is_soon || !counts.ticking()) {
             self.tick();
         }
     }
@@ -154,11 +169,14 @@ impl Idle {
             return;
         }
         let mut sleepers = lock(&self.sleepers);
-        // The keeper last, as another would have to be made one; workers before others, who may have to
+        // The keeper last, as another would have to be made one; workers before substitutes, who may have to
         // leave at any moment.
         let keeper = self.keeper.load(Relaxed);
-        let rank = |sleeper: &Sleeper| (sleeper.seat != keeper, sleeper.is_worker);
-        let Some(index) = (0..sleepers.len()).max_by_key(|&index| rank(&sleepers[index])) else {
+        let rank = |sleeper: &Sleeper| (sleeper.seat != keeper, sleeper.role);
+        let Some(index) = (0..sleepers.len())
+            .filter(|&index| sleepers[index].role != Role::Guest)
+            .max_by_key(|&index| rank(&sleepers[index]))
+        else {
             // ORDERING: SeqCst, as all changes of this word.
             self.counts.fetch_sub(SEARCHING, SeqCst);
             return;
@@ -172,7 +190,8 @@ impl Idle {
     /// One that is awake: the counts, and the keeper's place if it had it.
     fn removed(&self, sleeper: &Sleeper) {
         // ORDERING: SeqCst, as all changes of this word: see `sleep`.
-        self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
+        let change = AWAKE.wrapping_sub(sleeping_as(sleeper.role));
+        self.counts.fetch_add(change, SeqCst);
         if self.keeper.load(Relaxed) == sleeper.seat {
             self.keeper.store(NOBODY, Relaxed);
             self.counts.fetch_and(!TICKING, SeqCst);
@@ -189,7 +208,7 @@ impl Idle {
         let Some(sleeper) = sleepers
             .iter()
             .find(|sleeper| sleeper.seat == keeper)
-            .or_else(|| sleepers.iter().max_by_key(|sleeper| sleeper.is_worker))
+            .or_else(|| sleepers.iter().max_by_key(|sleeper| sleeper.role))
         else {
             return;
         };
@@ -213,7 +232,8 @@ impl Idle {
 
     /// Whether a worker sleeps that can do the work of a thread that blocks. Others may leave at any moment.
     pub(super) fn has_worker(&self) -> bool {
-        lock(&self.sleepers).iter().any(|sleeper| sleeper.is_worker)
+        let sleepers = lock(&self.sleepers);
+        sleepers.iter().any(|sleeper| sleeper.role == Role::Worker)
     }
 
     /// Whether this thread may be the one that looks for work. `is_needed`: a queue gets nowhere, so those that
@@ -221,7 +241,7 @@ impl Idle {
     pub(super) fn try_search(&self, is_needed: bool) -> bool {
         let counts = self.counts();
         !counts.searching()
-            && (is_needed || counts.awake() <= self.cores)
+            && (is_needed || self.is_within_cores())
             // ORDERING: SeqCst, as all changes of this word.
             && self
                 .counts
@@ -236,32 +256,25 @@ impl Idle {
     }
 
     /// Says that this thread sleeps. It has to look once more before it does.
-    pub(super) fn sleep(
-        &self,
-        seat: usize,
-        signal: &Arc<Signal>,
-        is_worker: bool,
-        is_searching: bool,
-    ) {
+    pub(super) fn sleep(&self, seat: usize, signal: &Arc<Signal>, role: Role, is_searching: bool) {
         let mut sleepers = lock(&self.sleepers);
         let keeper = self.keeper.load(Relaxed);
-        let has_worker = sleepers
-            .iter()
-            .any(|sleeper| sleeper.seat == keeper && sleeper.is_worker);
-        if keeper == NOBODY || (is_worker && !has_worker) {
+        // A keeper should be able to take what gets nowhere.
+        let keeps = sleepers.iter().find(|sleeper| sleeper.seat == keeper);
+        if keeps.map(|sleeper| sleeper.role) < Some(role) {
             self.keeper.store(seat, Relaxed);
         }
         sleepers.push(Sleeper {
             seat,
             signal: Arc::clone(signal),
-            is_worker,
+            role,
         });
         let searching = if is_searching { SEARCHING } else { 0 };
+        let change = sleeping_as(role)
+            .wrapping_sub(AWAKE)
+            .wrapping_sub(searching);
         // ORDERING: SeqCst pairs with those who bring work: they see the sleeper, or it sees the work.
-        let before = Counts(
-            self.counts
-                .fetch_add(SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching), SeqCst),
-        );
+        let before = Counts(self.counts.fetch_add(change, SeqCst));
         // Others may have queued something in this moment, and have seen nobody who sleeps; or this thread may
         // not take what it sees.
         if before.awake() > 1 && !before.ticking() {
@@ -300,6 +313,11 @@ impl Idle {
 
     pub(super) fn is_ticking(&self) -> bool {
         self.counts().ticking()
+    }
+
+    /// Whether all that are awake have a core.
+    pub(super) fn is_within_cores(&self) -> bool {
+        self.counts().awake() <= self.cores
     }
 
     /// Whether one more may be awake, as far as cores go.

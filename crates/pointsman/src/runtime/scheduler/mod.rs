@@ -1,9 +1,9 @@
 //! The scheduler: which thread runs which task.
 //!
 //! A runtime has seats. Each worker thread holds one for life; a thread that blocks on a future takes a free
-//! one for as long as it has tasks to run or to wait for, and is a worker meanwhile. So what the future
-//! spawns and wakes stays in one thread, and nobody has to be woken. A runtime of one thread is the same with
-//! a single seat, for whoever blocks on a future.
+//! one for as long as it has tasks to run or to wait for, and runs what it has queued itself. So what the
+//! future spawns and wakes stays in one thread, and nobody has to be woken. A runtime of one thread has a single
+//! seat, for whoever blocks on a future, who is the worker.
 //!
 //! A seat has a queue, from which everyone may take ([`queue`]), and a home for tasks. Tasks from other
 //! threads come over [`inject`]. Who sleeps and who is woken: [`idle`].

@@ -10,6 +10,7 @@ use loom::thread;
 use super::super::builder::Config;
 use super::super::handle::Handle;
 use super::inject::Inject;
+use super::worker::Role;
 use super::*;
 use crate::task::workbench::{Drops, Workbench};
 use crate::task::{Id, JoinHandle, yield_now};
@@ -433,7 +434,7 @@ fn what_a_thread_has_queued_and_another_does_not_take_is_ticked_for() {
         let (its_idle, its_queue) = (Arc::clone(&idle), Arc::clone(&queue));
         let sleeper = thread::spawn(move || {
             let signal = Signal::current();
-            its_idle.sleep(1, &signal, true, false);
+            its_idle.sleep(1, &signal, Role::Worker, false);
             !its_queue.is_empty()
         });
         // SAFETY: only this thread puts in.
@@ -457,7 +458,7 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
         let its_work = Arc::clone(&work);
         let sleeper = thread::spawn(move || {
             let signal = Signal::current();
-            its_idle.sleep(0, &signal, true, false);
+            its_idle.sleep(0, &signal, Role::Worker, false);
             let woken = match its_work.load(Relaxed) {
                 0 => loop {
                     signal.park(None);

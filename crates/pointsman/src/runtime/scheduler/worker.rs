@@ -22,7 +22,7 @@ use crate::time;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// Tasks after which a thread looks at what comes from outside.
-const INJECT_INTERVAL: u32 = 31;
+const INJECT_INTERVAL: u32 = 7;
 /// How often one looks for work before it sleeps: about as long as it would take to wake it, 30 µs. Counted,
 /// because by the clock it would be over whenever another thread had the core for a while, which may have
 /// brought work. The core is not yielded: whoever does is made to wait when it is woken the next time.
@@ -34,6 +34,17 @@ const BATCHES_PER_LOOK: u32 = 8;
 /// How long tasks may keep the future waiting that the thread blocks on, once it was woken.
 const MOST_WAITING: Duration = Duration::from_micros(100);
 
+/// What a thread does for the runtime, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// It blocks on a future, and runs what it has queued itself meanwhile.
+    Guest,
+    /// It works in the place of a worker, and leaves when that is back.
+    Substitute,
+    /// It is a thread of the runtime, or the only one.
+    Worker,
+}
+
 /// See the module.
 pub(super) struct Worker<'a> {
     shared: &'a Arc<Shared>,
@@ -41,8 +52,7 @@ pub(super) struct Worker<'a> {
     signal: &'a Arc<Signal>,
     /// Whether nobody else takes from its queue.
     is_alone: bool,
-    /// Whether it counts as a thread of the runtime, as one that only blocks on a future does not.
-    is_worker: bool,
+    role: Role,
     turn: u32,
     /// When it was last woken.
     awake_since: Instant,
@@ -59,13 +69,18 @@ pub(super) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Arc<Shared>, seat: &'a Seat, signal: &'a Arc<Signal>) -> Self {
+    pub(super) fn new(
+        shared: &'a Arc<Shared>,
+        seat: &'a Seat,
+        signal: &'a Arc<Signal>,
+        role: Role,
+    ) -> Self {
         Self {
             shared,
             seat,
             signal,
             is_alone: shared.is_current_thread(),
-            is_worker: seat.index < shared.config.worker_threads.max(1),
+            role,
             turn: 0,
             awake_since: Instant::now(),
             quiet_ticks: 0,
@@ -100,7 +115,7 @@ impl<'a> Worker<'a> {
             self.fire_timers();
             self.relieve();
             if self.signal.take_notified() {
-                if has_looked && !self.is_alone {
+                if has_looked && self.role == Role::Substitute {
                     self.pass_on();
                 }
                 if let Some(result) = poll() {
@@ -114,11 +129,16 @@ impl<'a> Worker<'a> {
         if let Some(driver) = &self.shared.driver
             && driver.next_is_due()
         {
+            // Whose timers these are has nothing to do with the future of a guest.
+            let _standing = (self.role == Role::Guest).then(context::stand_up);
             driver.fire();
         }
     }
 
     fn next(&mut self) -> Option<Entry> {
+        if self.role == Role::Guest {
+            return self.pop();
+        }
         self.turn = self.turn.wrapping_add(1);
         if self.turn.is_multiple_of(INJECT_INTERVAL) {
             self.fetch();
@@ -156,7 +176,8 @@ impl<'a> Worker<'a> {
     fn relieve(&mut self) {
         self.batches = self.batches.wrapping_add(1);
         // The clock costs as much as a short task.
-        if self.is_alone || cfg!(loom) || !self.batches.is_multiple_of(BATCHES_PER_LOOK) {
+        let may_take = !self.is_alone && self.role != Role::Guest;
+        if !may_take || cfg!(loom) || !self.batches.is_multiple_of(BATCHES_PER_LOOK) {
             return;
         }
         let now = Instant::now();
@@ -190,6 +211,12 @@ impl<'a> Worker<'a> {
         if self.signal.is_notified() {
             return;
         }
+        if self.role == Role::Guest {
+            if !self.is_woken_soon() {
+                self.sleep(false);
+            }
+            return;
+        }
         let is_needed = mem::take(&mut self.is_needed);
         let mut is_searching = self.shared.idle.try_search(is_needed);
         loop {
@@ -214,10 +241,23 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A thread that was idle and is woken for its future may block there, or leave. Whoever has brought work
-    /// meanwhile has relied on it.
+    /// Whether the future of this thread, which has nothing else to do, is woken before it would be asleep.
+    fn is_woken_soon(&self) -> bool {
+        let is_over = || self.signal.is_notified() || self.shared.is_shut_down();
+        let mut looks = match self.shared.idle.is_within_cores() {
+            true => LOOKS,
+            false => 0,
+        };
+        while looks > 0 && !is_over() {
+            hint::spin_loop();
+            looks -= 1;
+        }
+        looks > 0
+    }
+
+    /// A substitute that was idle and is to end leaves. Whoever has brought work meanwhile has relied on it.
     /// The look after a search does not stand in for this one: a thread may also come here without having searched,
-    /// and what another guest has left in its queue is seen only here. A model shows the task that is stranded.
+    /// and what a guest has left in its queue is seen only here.
     fn pass_on(&self) {
         // ORDERING: SeqCst pairs with that of `brought`: the search is seen to be over there, or the work here.
         fence(SeqCst);
@@ -284,26 +324,24 @@ impl<'a> Worker<'a> {
 
     /// Whether anything waits for anyone.
     fn sees_work(&self) -> bool {
+        let seats = self.shared.used_seats();
         self.signal.is_notified()
             || self.shared.is_shut_down()
-            || !self.shared.inject.is_empty()
-            || self
-                .shared
-                .used_seats()
-                .iter()
-                .any(|seat| !seat.queue.is_empty())
+            || self.role != Role::Guest
+                && (!self.shared.inject.is_empty()
+                    || seats.iter().any(|seat| !seat.queue.is_empty()))
     }
 
     fn sleep(&mut self, is_searching: bool) -> Woken {
         let shared = self.shared;
         let idle = &shared.idle;
         self.count_busy();
-        if self.is_worker
+        if self.role == Role::Worker
             && let Some(before) = &shared.config.on_thread_park
         {
             before();
         }
-        idle.sleep(self.seat.index, self.signal, self.is_worker, is_searching);
+        idle.sleep(self.seat.index, self.signal, self.role, is_searching);
         self.seat.counters.parked.add(1);
         let woken = loop {
             let is_done = self.awaits_jobs && self.clock_may_advance();
@@ -326,7 +364,7 @@ impl<'a> Worker<'a> {
             }
         };
         self.seat.counters.unparked.add(1);
-        if self.is_worker
+        if self.role == Role::Worker
             && let Some(after) = &shared.config.on_thread_unpark
         {
             after();
@@ -438,7 +476,7 @@ pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
     shared.idle.came();
     let sitting = context::sit_down(seat, &signal);
     context::with_work(context::Work::RunsAndMayBlock, || {
-        Worker::new(shared, seat, &signal).work(|| None::<()>);
+        Worker::new(shared, seat, &signal, Role::Worker).work(|| None::<()>);
     });
     drop(sitting);
     shared.idle.left();
