@@ -32,6 +32,15 @@ pub struct Barrier {
 
 impl Barrier {
     /// A barrier for `n` tasks. Zero is as one: nobody waits.
+    ///
+    /// ```
+    /// # use pointsman::sync::Barrier;
+    /// # futures::executor::block_on(async {
+    /// // Nobody else has to come.
+    /// assert!(Barrier::new(1).wait().await.is_leader());
+    /// assert!(Barrier::new(0).wait().await.is_leader());
+    /// # });
+    /// ```
     pub fn new(n: usize) -> Self {
         Self {
             arrived: AtomicU64::new(0),
@@ -42,10 +51,26 @@ impl Barrier {
 
     /// Arrives, and waits until all of this round have.
     ///
-    /// The last to arrive is the leader of the round.
+    /// The last to arrive is the leader of the round. What each has done before it arrived is seen by all who
+    /// go on.
     ///
     /// # Cancel safety
     /// This is not cancel safe: whoever drops the future after its first poll counts as arrived.
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// # use pointsman::sync::Barrier;
+    /// # futures::executor::block_on(async {
+    /// let (barrier, ready) = (Barrier::new(2), AtomicU32::new(0));
+    /// let work = async || {
+    ///     ready.fetch_add(1, Relaxed);
+    ///     barrier.wait().await;
+    ///     ready.load(Relaxed)
+    /// };
+    /// // Whoever goes on finds that both were ready.
+    /// assert_eq!(futures::join!(work(), work()), (2, 2));
+    /// # });
+    /// ```
     pub async fn wait(&self) -> BarrierWaitResult {
         // ORDERING: Release passes what was done before to all of the round, Acquire gets it from them.
         let place = self.arrived.fetch_add(1, AcqRel);
@@ -70,11 +95,29 @@ impl Barrier {
 }
 
 /// Whether someone was the last to arrive at a [`Barrier`]. Of [`Barrier::wait`].
+///
+/// ```
+/// # use pointsman::sync::{Barrier, BarrierWaitResult};
+/// # futures::executor::block_on(async {
+/// let result: BarrierWaitResult = Barrier::new(1).wait().await;
+/// assert!(result.is_leader());
+/// # });
+/// ```
 #[derive(Debug, Clone)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
     /// Whether this task is the leader. Each round has exactly one.
+    ///
+    /// ```
+    /// # use futures::future::join_all;
+    /// # use pointsman::sync::Barrier;
+    /// # futures::executor::block_on(async {
+    /// let barrier = Barrier::new(3);
+    /// let results = join_all((0..3).map(|_| barrier.wait())).await;
+    /// assert_eq!(results.iter().filter(|result| result.is_leader()).count(), 1);
+    /// # });
+    /// ```
     pub fn is_leader(&self) -> bool {
         self.0
     }

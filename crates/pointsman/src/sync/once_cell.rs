@@ -56,11 +56,27 @@ impl<T> OnceCell<T> {
     }
 
     /// An empty cell.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// let cell = OnceCell::new();
+    /// assert_eq!(cell.get(), None);
+    /// cell.set(1).unwrap();
+    /// assert_eq!(cell.get(), Some(&1));
+    /// ```
     pub fn new() -> Self {
         Self::empty()
     }
 
     /// As [`new`](Self::new), for a `static`.
+    ///
+    /// ```
+    /// use pointsman::sync::OnceCell;
+    ///
+    /// static NAME: OnceCell<String> = OnceCell::const_new();
+    /// NAME.set(String::from("a")).unwrap();
+    /// assert_eq!(NAME.get().unwrap(), "a");
+    /// ```
     #[cfg(not(loom))]
     pub const fn const_new() -> Self {
         Self::empty()
@@ -78,18 +94,48 @@ impl<T> OnceCell<T> {
     }
 
     /// A cell with this value, for a `static`.
+    ///
+    /// ```
+    /// use pointsman::sync::OnceCell;
+    ///
+    /// static LEVEL: OnceCell<u32> = OnceCell::const_new_with(3);
+    /// assert_eq!(LEVEL.get(), Some(&3));
+    /// assert!(LEVEL.set(4).is_err());
+    /// ```
     #[cfg(not(loom))]
     pub const fn const_new_with(value: T) -> Self {
         Self::written(value)
     }
 
     /// Whether the cell has a value.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// let cell = OnceCell::new();
+    /// assert!(!cell.initialized());
+    /// cell.set(1).unwrap();
+    /// assert!(cell.initialized());
+    /// ```
     #[inline]
     pub fn initialized(&self) -> bool {
         self.permits.is_closed()
     }
 
     /// The value, if there is one.
+    /// Never waits, also while someone makes the value.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// # futures::executor::block_on(async {
+    /// let cell = OnceCell::new();
+    /// cell.get_or_init(|| async {
+    ///     assert_eq!(cell.get(), None);
+    ///     1
+    /// })
+    /// .await;
+    /// assert_eq!(cell.get(), Some(&1));
+    /// # });
+    /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
         // SAFETY: the cell was written.
@@ -97,6 +143,15 @@ impl<T> OnceCell<T> {
     }
 
     /// The value, if there is one, to change it.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// let mut cell = OnceCell::new();
+    /// assert_eq!(cell.get_mut(), None);
+    /// cell.set(1).unwrap();
+    /// *cell.get_mut().unwrap() += 1;
+    /// assert_eq!(cell.get(), Some(&2));
+    /// ```
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.permits.is_closed_mut().then(|| {
             self.value.with_mut(|value| {
@@ -132,12 +187,23 @@ impl<T> OnceCell<T> {
 
     /// The value. If there is none, it is made with `f`.
     ///
-    /// If someone is making it this waits, and makes it itself if the other gives up or panics.
+    /// If someone is making it this waits, and makes it itself if the other gives up or panics. Those who wait
+    /// have their turn in the order in which they came.
     ///
     /// # Cancel safety
     /// Whoever drops the future drops that of `f` too, and leaves the cell empty for the next.
     ///
     /// A cell that is used in its own `f` waits for itself, for ever.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// # futures::executor::block_on(async {
+    /// let cell = OnceCell::new();
+    /// let first = cell.get_or_init(async || 1);
+    /// let second = cell.get_or_init(async || 2);
+    /// assert_eq!(futures::join!(first, second), (&1, &1));
+    /// # });
+    /// ```
     pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
     where
         F: FnOnce() -> Fut,
@@ -191,6 +257,14 @@ impl<T> OnceCell<T> {
     }
 
     /// The value, without the cell.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// let cell = OnceCell::new();
+    /// cell.set(String::from("a")).unwrap();
+    /// assert_eq!(cell.into_inner(), Some(String::from("a")));
+    /// assert_eq!(OnceCell::<String>::new().into_inner(), None);
+    /// ```
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
@@ -280,6 +354,14 @@ impl<T> From<T> for OnceCell<T> {
 }
 
 /// Why [`OnceCell::set`] wrote nothing, with the value that it was given.
+///
+/// ```
+/// # use pointsman::sync::{OnceCell, SetError};
+/// let cell = OnceCell::from(1);
+/// let error = cell.set(2).unwrap_err();
+/// assert_eq!(error.to_string(), "AlreadyInitializedError");
+/// assert_eq!(error, SetError::AlreadyInitializedError(2));
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
     /// The cell has a value.
@@ -290,11 +372,28 @@ pub enum SetError<T> {
 
 impl<T> SetError<T> {
     /// Whether the cell has a value.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// let cell = OnceCell::new();
+    /// cell.set(1).unwrap();
+    /// let error = cell.set(2).unwrap_err();
+    /// assert!(error.is_already_init_err() && !error.is_initializing_err());
+    /// ```
     pub fn is_already_init_err(&self) -> bool {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
     /// Whether the value is being made.
+    ///
+    /// ```
+    /// # use pointsman::sync::OnceCell;
+    /// # futures::executor::block_on(async {
+    /// let cell = OnceCell::new();
+    /// let is_initializing = cell.get_or_init(async || cell.set(false).unwrap_err().is_initializing_err());
+    /// assert_eq!(is_initializing.await, &true);
+    /// # });
+    /// ```
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))
     }

@@ -39,6 +39,14 @@ unsafe impl<T: Send> Send for SetOnce<T> {}
 
 impl<T> SetOnce<T> {
     /// An empty cell.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// let cell = SetOnce::new();
+    /// assert_eq!(cell.get(), None);
+    /// cell.set(1).unwrap();
+    /// assert_eq!(cell.get(), Some(&1));
+    /// ```
     pub fn new() -> Self {
         Self {
             is_set: AtomicBool::new(false),
@@ -48,6 +56,14 @@ impl<T> SetOnce<T> {
     }
 
     /// As [`new`](Self::new), for a `static`.
+    ///
+    /// ```
+    /// use pointsman::sync::SetOnce;
+    ///
+    /// static NAME: SetOnce<String> = SetOnce::const_new();
+    /// NAME.set(String::from("a")).unwrap();
+    /// assert_eq!(NAME.get().unwrap(), "a");
+    /// ```
     #[cfg(not(loom))]
     pub const fn const_new() -> Self {
         Self {
@@ -58,11 +74,25 @@ impl<T> SetOnce<T> {
     }
 
     /// A cell with this value, or an empty one.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// assert_eq!(SetOnce::new_with(Some(1)).get(), Some(&1));
+    /// assert_eq!(SetOnce::<u32>::new_with(None).get(), None);
+    /// ```
     pub fn new_with(value: Option<T>) -> Self {
         value.map_or_else(Self::new, Self::from)
     }
 
     /// A cell with this value, for a `static`.
+    ///
+    /// ```
+    /// use pointsman::sync::SetOnce;
+    ///
+    /// static LEVEL: SetOnce<u32> = SetOnce::const_new_with(3);
+    /// assert_eq!(LEVEL.get(), Some(&3));
+    /// assert!(LEVEL.set(4).is_err());
+    /// ```
     #[cfg(not(loom))]
     pub const fn const_new_with(value: T) -> Self {
         Self {
@@ -73,6 +103,14 @@ impl<T> SetOnce<T> {
     }
 
     /// Whether the cell has a value.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// let cell = SetOnce::new();
+    /// assert!(!cell.initialized());
+    /// cell.set(1).unwrap();
+    /// assert!(cell.initialized());
+    /// ```
     #[inline]
     pub fn initialized(&self) -> bool {
         // ORDERING: pairs with the Release of `set`: who sees the flag sees the value.
@@ -80,6 +118,15 @@ impl<T> SetOnce<T> {
     }
 
     /// The value, if there is one.
+    /// Never waits.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// let cell = SetOnce::new();
+    /// assert_eq!(cell.get(), None);
+    /// cell.set("a").unwrap();
+    /// assert_eq!(cell.get(), Some(&"a"));
+    /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
         self.initialized().then(|| {
@@ -128,6 +175,14 @@ impl<T> SetOnce<T> {
     }
 
     /// The value, without the cell.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// let cell = SetOnce::new();
+    /// cell.set(String::from("a")).unwrap();
+    /// assert_eq!(cell.into_inner(), Some(String::from("a")));
+    /// assert_eq!(SetOnce::<String>::new().into_inner(), None);
+    /// ```
     pub fn into_inner(mut self) -> Option<T> {
         self.take()
     }
@@ -136,6 +191,17 @@ impl<T> SetOnce<T> {
     ///
     /// # Cancel safety
     /// Nothing is lost if the future is dropped.
+    ///
+    /// ```
+    /// # use pointsman::sync::SetOnce;
+    /// # futures::executor::block_on(async {
+    /// let cell = SetOnce::new();
+    /// let (value, set) = futures::join!(cell.wait(), async { cell.set(1) });
+    /// assert_eq!((value, set), (&1, Ok(())));
+    /// // From here on nobody waits.
+    /// assert_eq!(cell.wait().await, &1);
+    /// # });
+    /// ```
     pub async fn wait(&self) -> &T {
         loop {
             let set = self.set.notified();
@@ -205,6 +271,14 @@ impl<T> From<T> for SetOnce<T> {
 }
 
 /// The [`SetOnce`] had a value. Gives back the other that was to be set.
+///
+/// ```
+/// # use pointsman::sync::SetOnce;
+/// let cell = SetOnce::from(1);
+/// let error = cell.set(2).unwrap_err();
+/// assert_eq!(error.to_string(), "SetOnceError");
+/// assert_eq!(error.0, 2);
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct SetOnceError<T>(pub T);
 

@@ -4,6 +4,13 @@ use std::error::Error;
 use std::fmt;
 
 /// There is no receiver. The message comes back.
+///
+/// ```
+/// let tx = pointsman::sync::broadcast::Sender::new(1);
+/// let error = tx.send("a").unwrap_err();
+/// assert_eq!(error.to_string(), "channel closed");
+/// assert_eq!(error.0, "a");
+/// ```
 #[derive(Debug)]
 pub struct SendError<T>(pub T);
 
@@ -16,6 +23,18 @@ impl<T> fmt::Display for SendError<T> {
 impl<T: fmt::Debug> Error for SendError<T> {}
 
 /// Why [`recv`](super::Receiver::recv) has no message.
+///
+/// ```
+/// use pointsman::sync::broadcast::{channel, error::RecvError};
+///
+/// let (tx, mut rx) = channel(1);
+/// tx.send(1).unwrap();
+/// tx.send(2).unwrap();
+/// drop(tx);
+/// assert_eq!(rx.blocking_recv(), Err(RecvError::Lagged(1)));
+/// assert_eq!(rx.blocking_recv(), Ok(2));
+/// assert_eq!(rx.blocking_recv(), Err(RecvError::Closed));
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum RecvError {
     /// All senders are dropped, and all messages received.
@@ -37,6 +56,19 @@ impl fmt::Display for RecvError {
 impl Error for RecvError {}
 
 /// Why [`try_recv`](super::Receiver::try_recv) has no message.
+///
+/// ```
+/// use pointsman::sync::broadcast::{channel, error::TryRecvError};
+///
+/// let (tx, mut rx) = channel(1);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+/// tx.send(1).unwrap();
+/// tx.send(2).unwrap();
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Lagged(1)));
+/// assert_eq!(rx.try_recv(), Ok(2));
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+/// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum TryRecvError {
     /// None has come yet.

@@ -123,6 +123,14 @@ impl<T> Sender<T> {
     }
 
     /// A sender that does not keep the channel open.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let weak = tx.downgrade();
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use = "the sender itself stays as it is"]
     pub fn downgrade(&self) -> WeakSender<T> {
         self.ring.weak_senders.fetch_add(1, Relaxed);
@@ -146,18 +154,41 @@ impl<T> Sender<T> {
     }
 
     /// Whether all receivers have received everything.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::broadcast::channel(4);
+    /// tx.send(1).unwrap();
+    /// assert!(!tx.is_empty());
+    /// rx.try_recv().unwrap();
+    /// assert!(tx.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
     /// How many receivers there are.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let other = tx.subscribe();
+    /// assert_eq!(tx.receiver_count(), 2);
+    /// drop((rx, other));
+    /// assert_eq!(tx.receiver_count(), 0);
+    /// ```
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.ring.receivers()
     }
 
     /// Whether both send to the same receivers.
+    ///
+    /// ```
+    /// # use pointsman::sync::broadcast::Sender;
+    /// let (tx, other) = (Sender::<u32>::new(4), Sender::new(4));
+    /// assert!(tx.same_channel(&tx.clone()));
+    /// assert!(!tx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.ring, &other.ring)
@@ -166,10 +197,13 @@ impl<T> Sender<T> {
     /// Waits until there is no receiver. Cancel safe. There may be one again later.
     ///
     /// ```
+    /// # use std::pin::pin;
     /// # futures::executor::block_on(async {
     /// let (tx, rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let mut closed = pin!(tx.closed());
+    /// assert!(futures::poll!(closed.as_mut()).is_pending());
     /// drop(rx);
-    /// tx.closed().await;
+    /// closed.await;
     /// # });
     /// ```
     pub async fn closed(&self) {
@@ -179,12 +213,28 @@ impl<T> Sender<T> {
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let other = tx.clone();
+    /// assert_eq!(tx.strong_count(), 2);
+    /// drop(other);
+    /// assert_eq!(tx.strong_count(), 1);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         strong_count(&self.ring)
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let weak = tx.downgrade();
+    /// assert_eq!((tx.strong_count(), tx.weak_count()), (1, 1));
+    /// drop(weak);
+    /// assert_eq!(tx.weak_count(), 0);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.ring.weak_senders.load(Relaxed)
@@ -236,6 +286,15 @@ pub struct WeakSender<T> {
 
 impl<T> WeakSender<T> {
     /// A sender, if there still is one.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::broadcast::channel(4);
+    /// let weak = tx.downgrade();
+    /// weak.upgrade().unwrap().send(1).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         // ORDERING: as a sender that was there all the time.
@@ -249,12 +308,29 @@ impl<T> WeakSender<T> {
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let weak = tx.downgrade();
+    /// assert_eq!(weak.strong_count(), 1);
+    /// drop(tx);
+    /// assert_eq!(weak.strong_count(), 0);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         strong_count(&self.ring)
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let weak = tx.downgrade();
+    /// let other = weak.clone();
+    /// assert_eq!(weak.weak_count(), 2);
+    /// drop(other);
+    /// assert_eq!(weak.weak_count(), 1);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.ring.weak_senders.load(Relaxed)
@@ -329,30 +405,71 @@ impl<T> Receiver<T> {
     }
 
     /// Whether it has received everything.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::broadcast::channel(4);
+    /// tx.send(1).unwrap();
+    /// assert!(!rx.is_empty());
+    /// rx.try_recv().unwrap();
+    /// assert!(rx.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether both receive from the same senders.
+    ///
+    /// ```
+    /// # use pointsman::sync::broadcast;
+    /// let (tx, rx) = broadcast::channel::<u32>(4);
+    /// let (_tx, other) = broadcast::channel(4);
+    /// assert!(rx.same_channel(&tx.subscribe()));
+    /// assert!(!rx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.ring, &other.ring)
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let other = tx.clone();
+    /// assert_eq!(rx.sender_strong_count(), 2);
+    /// drop((tx, other));
+    /// assert_eq!(rx.sender_strong_count(), 0);
+    /// ```
     #[must_use]
     pub fn sender_strong_count(&self) -> usize {
         strong_count(&self.ring)
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::broadcast::channel::<u32>(4);
+    /// let weak = tx.downgrade();
+    /// assert_eq!(rx.sender_weak_count(), 1);
+    /// drop(weak);
+    /// assert_eq!(rx.sender_weak_count(), 0);
+    /// ```
     #[must_use]
     pub fn sender_weak_count(&self) -> usize {
         self.ring.weak_senders.load(Relaxed)
     }
 
     /// Whether all senders are dropped. Messages may still be there.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::broadcast::channel(4);
+    /// tx.send(1).unwrap();
+    /// assert!(!rx.is_closed());
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.sender_strong_count() == 0

@@ -93,10 +93,13 @@ impl<T> Sender<T> {
     /// Waits until the receiver is dropped or closed. Cancel safe.
     ///
     /// ```
+    /// # use std::pin::pin;
     /// # futures::executor::block_on(async {
     /// let (tx, mut rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let mut closed = pin!(tx.closed());
+    /// assert!(futures::poll!(closed.as_mut()).is_pending());
     /// rx.close();
-    /// tx.closed().await;
+    /// closed.await;
     /// # });
     /// ```
     pub async fn closed(&self) {
@@ -129,7 +132,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends as [`send`](Self::send), and gives up after `timeout`.
+    /// Sends as [`send`](Self::send), and gives up after `timeout`. Cancel safe as `send`.
     ///
     /// # Errors
     /// Gives the message back if there was no room in time, or the receiver was dropped or closed.
@@ -185,6 +188,13 @@ impl<T> Sender<T> {
     }
 
     /// Whether the receiver was dropped or closed.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// assert!(!tx.is_closed());
+    /// rx.close();
+    /// assert!(tx.is_closed());
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.limit().is_closed()
@@ -308,36 +318,86 @@ impl<T> Sender<T> {
     }
 
     /// Whether both send to the same receiver.
+    ///
+    /// ```
+    /// # use pointsman::sync::mpsc;
+    /// let (tx, _rx) = mpsc::channel::<u32>(1);
+    /// let (other, _other_rx) = mpsc::channel(1);
+    /// assert!(tx.same_channel(&tx.clone()));
+    /// assert!(!tx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         self.0.is_same(&other.0)
     }
 
     /// For how many messages there is room now.
+    /// A message takes room until it is received, and a permit until it is dropped.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel(2);
+    /// tx.try_send(1).unwrap();
+    /// let permit = tx.try_reserve().unwrap();
+    /// assert_eq!(tx.capacity(), 0);
+    /// drop(permit);
+    /// assert_eq!(tx.capacity(), 1);
+    /// rx.try_recv().unwrap();
+    /// assert_eq!(tx.capacity(), 2);
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.limit().free()
     }
 
     /// For how many messages there is room when the channel is empty.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::channel(2);
+    /// tx.try_send(1).unwrap();
+    /// assert_eq!((tx.capacity(), tx.max_capacity()), (1, 2));
+    /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
         self.limit().bound()
     }
 
     /// A sender that does not keep the channel open.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let weak = tx.downgrade();
+    /// drop(tx);
+    /// assert_eq!(rx.blocking_recv(), None);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use = "the sender itself stays as it is"]
     pub fn downgrade(&self) -> WeakSender<T> {
         WeakSender(self.0.downgrade())
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let other = tx.clone();
+    /// assert_eq!(tx.strong_count(), 2);
+    /// drop(other);
+    /// assert_eq!(tx.strong_count(), 1);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.channel().strong_count()
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let weak = tx.downgrade();
+    /// assert_eq!((tx.strong_count(), tx.weak_count()), (1, 1));
+    /// drop(weak);
+    /// assert_eq!(tx.weak_count(), 0);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.channel().weak_count()
@@ -370,18 +430,44 @@ pub struct WeakSender<T>(WeakProducer<T, Permits>);
 
 impl<T> WeakSender<T> {
     /// A sender, if there still is one.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel(1);
+    /// let weak = tx.downgrade();
+    /// weak.upgrade().unwrap().try_send(1).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         self.0.upgrade().map(Sender)
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let weak = tx.downgrade();
+    /// assert_eq!(weak.strong_count(), 1);
+    /// drop(tx);
+    /// assert_eq!(weak.strong_count(), 0);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.channel().strong_count()
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::channel::<u32>(1);
+    /// let weak = tx.downgrade();
+    /// let other = weak.clone();
+    /// assert_eq!(weak.weak_count(), 2);
+    /// drop(other);
+    /// assert_eq!(weak.weak_count(), 1);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.channel().weak_count()
@@ -424,12 +510,27 @@ impl<T> Receiver<T> {
     );
 
     /// For how many messages there is room now.
+    /// A message takes room until it is received, and a permit until it is dropped.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel(2);
+    /// tx.try_send(1).unwrap();
+    /// assert_eq!(rx.capacity(), 1);
+    /// rx.try_recv().unwrap();
+    /// assert_eq!(rx.capacity(), 2);
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.0.channel().limit.free()
     }
 
     /// For how many messages there is room when the channel is empty.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::mpsc::channel(2);
+    /// tx.try_send(1).unwrap();
+    /// assert_eq!((rx.capacity(), rx.max_capacity()), (1, 2));
+    /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
         self.0.channel().limit.bound()

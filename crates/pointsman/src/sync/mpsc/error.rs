@@ -4,6 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 /// The receiver was dropped or closed. The message comes back.
+///
+/// ```
+/// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel();
+/// drop(rx);
+/// let error = tx.send("a").unwrap_err();
+/// assert_eq!(error.to_string(), "channel closed");
+/// assert_eq!(error.0, "a");
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
@@ -22,6 +30,16 @@ impl<T> fmt::Display for SendError<T> {
 impl<T> Error for SendError<T> {}
 
 /// Why a message could not be sent at once. It comes back.
+///
+/// ```
+/// use pointsman::sync::mpsc::{channel, error::TrySendError};
+///
+/// let (tx, rx) = channel(1);
+/// tx.try_send(1).unwrap();
+/// assert_eq!(tx.try_send(2), Err(TrySendError::Full(2)));
+/// drop(rx);
+/// assert_eq!(tx.try_send(2), Err(TrySendError::Closed(2)));
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
     /// There is no room now.
@@ -32,6 +50,14 @@ pub enum TrySendError<T> {
 
 impl<T> TrySendError<T> {
     /// The message.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::mpsc::channel(1);
+    /// tx.try_send("a").unwrap();
+    /// assert_eq!(tx.try_send("b").unwrap_err().into_inner(), "b");
+    /// drop(rx);
+    /// assert_eq!(tx.try_send("c").unwrap_err().into_inner(), "c");
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
         match self {
@@ -70,6 +96,15 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 }
 
 /// Why there is no message.
+///
+/// ```
+/// use pointsman::sync::mpsc::{error::TryRecvError, unbounded_channel};
+///
+/// let (tx, mut rx) = unbounded_channel::<u32>();
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
     /// None has come yet.
@@ -90,6 +125,21 @@ impl fmt::Display for TryRecvError {
 impl Error for TryRecvError {}
 
 /// Why a message could not be sent in time. It comes back.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// # use std::time::Duration;
+/// use pointsman::sync::mpsc::{channel, error::SendTimeoutError};
+///
+/// let (tx, rx) = channel(1);
+/// tx.send(1).await.unwrap();
+/// let late = tx.send_timeout(2, Duration::from_millis(1)).await;
+/// assert_eq!(late, Err(SendTimeoutError::Timeout(2)));
+/// drop(rx);
+/// let closed = tx.send_timeout(2, Duration::from_secs(1)).await;
+/// assert_eq!(closed, Err(SendTimeoutError::Closed(2)));
+/// # }
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
     /// There was no room in time.
@@ -100,6 +150,16 @@ pub enum SendTimeoutError<T> {
 
 impl<T> SendTimeoutError<T> {
     /// The message.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// # use std::time::Duration;
+    /// let (tx, rx) = pointsman::sync::mpsc::channel(1);
+    /// drop(rx);
+    /// let error = tx.send_timeout("a", Duration::from_secs(1)).await.unwrap_err();
+    /// assert_eq!(error.into_inner(), "a");
+    /// # }
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
         match self {

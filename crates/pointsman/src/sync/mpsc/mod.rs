@@ -91,10 +91,19 @@ macro_rules! receive_methods {
             block_outside(self.recv())
         }
 
-        /// Receives as [`recv_many`](Self::recv_many), and blocks this thread until then.
+        /// Receives as [`recv_many`](Self::recv_many), and blocks this thread until then. Returns how many
+        /// came: 0 when none will come any more, or if `limit` is 0.
         ///
         /// # Panics
         /// Within a runtime, where it would keep tasks from running.
+        ///
+        /// ```
+        #[doc = $make]
+        #[doc = $send]
+        /// let mut messages = Vec::new();
+        /// assert_eq!(rx.blocking_recv_many(&mut messages, 10), 1);
+        /// assert_eq!(messages, [1]);
+        /// ```
         #[track_caller]
         pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
             block_outside(self.recv_many(buffer, limit))
@@ -119,30 +128,75 @@ macro_rules! receive_methods {
 
         /// Whether no new message can be sent: it was closed, or all senders are dropped. Messages may still
         /// be there.
+        ///
+        /// ```
+        #[doc = $make]
+        #[doc = $send]
+        /// assert!(!rx.is_closed());
+        /// drop(tx);
+        /// assert!(rx.is_closed());
+        /// assert_eq!(rx.try_recv(), Ok(1));
+        /// ```
         #[must_use]
         pub fn is_closed(&self) -> bool {
             self.0.is_closed()
         }
 
         /// Whether no message is there.
+        ///
+        /// ```
+        #[doc = $make]
+        /// assert!(rx.is_empty());
+        #[doc = $send]
+        /// assert!(!rx.is_empty());
+        /// ```
         #[must_use]
         pub fn is_empty(&self) -> bool {
             self.0.len() == 0
         }
 
         /// How many messages are there.
+        ///
+        /// ```
+        #[doc = $make]
+        #[doc = $send]
+        /// assert_eq!(rx.len(), 1);
+        /// rx.try_recv().unwrap();
+        /// assert_eq!(rx.len(), 0);
+        /// ```
         #[must_use]
         pub fn len(&self) -> usize {
             self.0.len()
         }
 
         /// Polls for what [`recv`](Self::recv) waits for. The task of the last call is woken.
+        ///
+        /// ```
+        /// use std::task::{Context, Poll, Waker};
+        ///
+        #[doc = $make]
+        /// let mut cx = Context::from_waker(Waker::noop());
+        /// assert!(rx.poll_recv(&mut cx).is_pending());
+        #[doc = $send]
+        /// assert_eq!(rx.poll_recv(&mut cx), Poll::Ready(Some(1)));
+        /// ```
         #[inline]
         pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
             self.0.poll_recv(cx)
         }
 
         /// Polls for what [`recv_many`](Self::recv_many) waits for. The task of the last call is woken.
+        ///
+        /// ```
+        /// use std::task::{Context, Poll, Waker};
+        ///
+        #[doc = $make]
+        /// let (mut cx, mut messages) = (Context::from_waker(Waker::noop()), Vec::new());
+        /// assert!(rx.poll_recv_many(&mut cx, &mut messages, 10).is_pending());
+        #[doc = $send]
+        /// assert_eq!(rx.poll_recv_many(&mut cx, &mut messages, 10), Poll::Ready(1));
+        /// assert_eq!(messages, [1]);
+        /// ```
         pub fn poll_recv_many(
             &mut self,
             cx: &mut Context<'_>,
@@ -153,12 +207,32 @@ macro_rules! receive_methods {
         }
 
         /// How many senders there are.
+        ///
+        /// ```
+        #[doc = $make]
+        #[doc = $send]
+        /// let other = tx.clone();
+        /// assert_eq!(rx.sender_strong_count(), 2);
+        /// drop((tx, other));
+        /// assert_eq!(rx.sender_strong_count(), 0);
+        /// # assert_eq!(rx.try_recv(), Ok(1));
+        /// ```
         #[must_use]
         pub fn sender_strong_count(&self) -> usize {
             self.0.channel().strong_count()
         }
 
         /// How many weak senders there are.
+        ///
+        /// ```
+        #[doc = $make]
+        #[doc = $send]
+        /// let weak = tx.downgrade();
+        /// assert_eq!(rx.sender_weak_count(), 1);
+        /// drop(weak);
+        /// assert_eq!(rx.sender_weak_count(), 0);
+        /// # assert_eq!(rx.try_recv(), Ok(1));
+        /// ```
         #[must_use]
         pub fn sender_weak_count(&self) -> usize {
             self.0.channel().weak_count()

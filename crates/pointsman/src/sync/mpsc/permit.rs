@@ -34,6 +34,14 @@ pub struct Permit<'a, T> {
 impl<T> Permit<'_, T> {
     /// Sends. Works also if the receiver was closed after the permit was given; a receiver that was dropped
     /// gets nothing.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel(1);
+    /// let permit = tx.try_reserve().unwrap();
+    /// rx.close();
+    /// permit.send(1);
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// ```
     pub fn send(self, value: T) {
         let channel = self.channel.channel();
         mem::forget(self);
@@ -143,6 +151,13 @@ impl<T> OwnedPermit<T> {
 
     /// Sends, and gives the sender back. Works also if the receiver was closed after the permit was given; a
     /// receiver that was dropped gets nothing.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::channel(1);
+    /// let tx = tx.try_reserve_owned().unwrap().send(1);
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// assert!(tx.try_send(2).is_ok());
+    /// ```
     pub fn send(self, value: T) -> Sender<T> {
         let sender = self.into_sender();
         send(sender.0.channel(), value);
@@ -165,6 +180,15 @@ impl<T> OwnedPermit<T> {
     }
 
     /// Whether both are for the same receiver.
+    ///
+    /// ```
+    /// # use pointsman::sync::mpsc;
+    /// let (tx, _rx) = mpsc::channel::<u32>(2);
+    /// let (other, _other_rx) = mpsc::channel(1);
+    /// let permit = tx.clone().try_reserve_owned().unwrap();
+    /// assert!(permit.same_channel(&tx.try_reserve_owned().unwrap()));
+    /// assert!(!permit.same_channel(&other.try_reserve_owned().unwrap()));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         self.producer
@@ -174,6 +198,15 @@ impl<T> OwnedPermit<T> {
     }
 
     /// Whether it is for the receiver of this sender.
+    ///
+    /// ```
+    /// # use pointsman::sync::mpsc;
+    /// let (tx, _rx) = mpsc::channel::<u32>(1);
+    /// let (other, _other_rx) = mpsc::channel(1);
+    /// let permit = tx.clone().try_reserve_owned().unwrap();
+    /// assert!(permit.same_channel_as_sender(&tx));
+    /// assert!(!permit.same_channel_as_sender(&other));
+    /// ```
     #[must_use]
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.producer

@@ -54,10 +54,13 @@ impl<T> UnboundedSender<T> {
     /// Waits until the receiver is dropped or closed. Cancel safe.
     ///
     /// ```
+    /// # use std::pin::pin;
     /// # futures::executor::block_on(async {
     /// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel::<()>();
+    /// let mut closed = pin!(tx.closed());
+    /// assert!(futures::poll!(closed.as_mut()).is_pending());
     /// drop(rx);
-    /// tx.closed().await;
+    /// closed.await;
     /// # });
     /// ```
     pub async fn closed(&self) {
@@ -65,30 +68,69 @@ impl<T> UnboundedSender<T> {
     }
 
     /// Whether the receiver was dropped or closed.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// assert!(!tx.is_closed());
+    /// rx.close();
+    /// assert!(tx.is_closed());
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.channel().queue.is_closed()
     }
 
     /// Whether both send to the same receiver.
+    ///
+    /// ```
+    /// # use pointsman::sync::mpsc;
+    /// let (tx, _rx) = mpsc::unbounded_channel::<u32>();
+    /// let (other, _other_rx) = mpsc::unbounded_channel();
+    /// assert!(tx.same_channel(&tx.clone()));
+    /// assert!(!tx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         self.0.is_same(&other.0)
     }
 
     /// A sender that does not keep the channel open.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// let weak = tx.downgrade();
+    /// drop(tx);
+    /// assert_eq!(rx.blocking_recv(), None);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use = "the sender itself stays as it is"]
     pub fn downgrade(&self) -> WeakUnboundedSender<T> {
         WeakUnboundedSender(self.0.downgrade())
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// let other = tx.clone();
+    /// assert_eq!(tx.strong_count(), 2);
+    /// drop(other);
+    /// assert_eq!(tx.strong_count(), 1);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.channel().strong_count()
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// let weak = tx.downgrade();
+    /// assert_eq!((tx.strong_count(), tx.weak_count()), (1, 1));
+    /// drop(weak);
+    /// assert_eq!(tx.weak_count(), 0);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.channel().weak_count()
@@ -124,18 +166,44 @@ pub struct WeakUnboundedSender<T>(WeakProducer<T, Unlimited>);
 
 impl<T> WeakUnboundedSender<T> {
     /// A sender, if there still is one.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
+    /// let weak = tx.downgrade();
+    /// weak.upgrade().unwrap().send(1).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
     #[must_use]
     pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
         self.0.upgrade().map(UnboundedSender)
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// let weak = tx.downgrade();
+    /// assert_eq!(weak.strong_count(), 1);
+    /// drop(tx);
+    /// assert_eq!(weak.strong_count(), 0);
+    /// ```
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.0.channel().strong_count()
     }
 
     /// How many weak senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
+    /// let weak = tx.downgrade();
+    /// let other = weak.clone();
+    /// assert_eq!(weak.weak_count(), 2);
+    /// drop(other);
+    /// assert_eq!(weak.weak_count(), 1);
+    /// ```
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.0.channel().weak_count()

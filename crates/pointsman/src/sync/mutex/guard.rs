@@ -11,6 +11,18 @@ use crate::sync::semaphore::Permits;
 /// The right to use the value of a locked [`Mutex`]. Dropping it unlocks.
 ///
 /// Of [`Mutex::lock`]. It may be held over an `.await`.
+///
+/// ```
+/// # use pointsman::sync::Mutex;
+/// # futures::executor::block_on(async {
+/// let names = Mutex::new(vec!["a"]);
+/// let mut guard = names.lock().await;
+/// guard.push("b");
+/// assert!(names.try_lock().is_err());
+/// drop(guard);
+/// assert_eq!(*names.try_lock().unwrap(), ["a", "b"]);
+/// # });
+/// ```
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MutexGuard<'a, T: ?Sized> {
@@ -20,7 +32,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Narrows the guard to a part of the value.
+    /// Narrows the guard to a part of the value. If `f` panics, the mutex is unlocked.
     ///
     /// This is a function, not a method, so that it does not hide one of the value's.
     ///
@@ -68,6 +80,19 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 
     /// The mutex that this has locked.
+    ///
+    /// ```
+    /// # use pointsman::sync::{Mutex, MutexGuard};
+    /// # futures::executor::block_on(async {
+    /// let count = Mutex::new(1);
+    /// let guard = count.lock().await;
+    /// let mutex = MutexGuard::mutex(&guard);
+    /// // Others may come in between.
+    /// drop(guard);
+    /// *mutex.lock().await += 1;
+    /// assert_eq!(count.into_inner(), 2);
+    /// # });
+    /// ```
     pub fn mutex(this: &Self) -> &'a Mutex<T> {
         this.held.0
     }
@@ -110,6 +135,20 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 show_guard!([T: ?Sized] MutexGuard<'_, T> => T);
 
 /// A [`MutexGuard`] for a part of the value, of [`MutexGuard::map`].
+///
+/// ```
+/// use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
+///
+/// async fn second(pair: &Mutex<(u32, u32)>) -> MappedMutexGuard<'_, u32> {
+///     MutexGuard::map(pair.lock().await, |pair| &mut pair.1)
+/// }
+///
+/// # futures::executor::block_on(async {
+/// let pair = Mutex::new((1, 2));
+/// *second(&pair).await = 3;
+/// assert_eq!(pair.into_inner(), (1, 3));
+/// # });
+/// ```
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
@@ -120,6 +159,16 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// As [`MutexGuard::map`].
+    ///
+    /// ```
+    /// # use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
+    /// # futures::executor::block_on(async {
+    /// let nested = Mutex::new(((1, 2), 3));
+    /// let pair = MutexGuard::map(nested.lock().await, |nested| &mut nested.0);
+    /// *MappedMutexGuard::map(pair, |pair| &mut pair.1) = 5;
+    /// assert_eq!(*nested.lock().await, ((1, 5), 3));
+    /// # });
+    /// ```
     pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
     where
         F: FnOnce(&mut T) -> &mut U,
@@ -135,6 +184,17 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
+    /// # futures::executor::block_on(async {
+    /// let lists = Mutex::new((vec![1], vec![2]));
+    /// let second = MutexGuard::map(lists.lock().await, |lists| &mut lists.1);
+    /// let second = MappedMutexGuard::try_map(second, |list| list.get_mut(1)).unwrap_err();
+    /// *MappedMutexGuard::try_map(second, |list| list.get_mut(0)).unwrap() = 3;
+    /// assert_eq!(lists.lock().await.1, [3]);
+    /// # });
+    /// ```
     pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where
         F: FnOnce(&mut T) -> Option<&mut U>,

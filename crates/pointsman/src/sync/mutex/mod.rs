@@ -22,6 +22,15 @@ use super::semaphore::Permits;
 use crate::runtime::block_outside;
 
 /// The lock is taken: for [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read) and their kin.
+///
+/// ```
+/// # use pointsman::sync::Mutex;
+/// let mutex = Mutex::new(1);
+/// let guard = mutex.try_lock().unwrap();
+/// let error = mutex.try_lock().unwrap_err();
+/// assert_eq!(error.to_string(), "operation would block");
+/// # drop(guard);
+/// ```
 #[derive(Debug)]
 pub struct TryLockError(pub(super) ());
 
@@ -68,6 +77,12 @@ impl<T: ?Sized> Guarded for Mutex<T> {
 
 impl<T> Mutex<T> {
     /// An unlocked mutex with this value.
+    ///
+    /// ```
+    /// # use pointsman::sync::Mutex;
+    /// let mutex = Mutex::new(1);
+    /// assert_eq!(*mutex.try_lock().unwrap(), 1);
+    /// ```
     pub fn new(value: T) -> Self {
         Self {
             permits: Permits::new(1),
@@ -92,13 +107,20 @@ impl<T> Mutex<T> {
     }
 
     /// The value, without the mutex.
+    ///
+    /// ```
+    /// # use pointsman::sync::Mutex;
+    /// let names = Mutex::new(vec!["a"]);
+    /// names.try_lock().unwrap().push("b");
+    /// assert_eq!(names.into_inner(), ["a", "b"]);
+    /// ```
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks, and waits until it is unlocked.
+    /// Locks, and waits until it is unlocked. Who locks while it has the guard waits for itself, for ever.
     ///
     /// # Cancel safety
     /// Whoever drops the future loses its place in the queue and nothing else.
@@ -137,6 +159,15 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Mutex;
+    /// let count = Arc::new(Mutex::new(1));
+    /// let mut guard = count.clone().blocking_lock_owned();
+    /// std::thread::spawn(move || *guard += 1).join().unwrap();
+    /// assert_eq!(*count.blocking_lock(), 2);
+    /// ```
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         block_outside(self.lock_owned())
@@ -186,6 +217,16 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     /// As [`try_lock`](Self::try_lock).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Mutex;
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().try_lock_owned().unwrap();
+    /// assert!(mutex.clone().try_lock_owned().is_err());
+    /// drop(guard);
+    /// assert!(mutex.try_lock_owned().is_ok());
+    /// ```
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         match self.permits.try_acquire(1) {
             Ok(()) => Ok(self.owned_guard()),

@@ -68,7 +68,7 @@ struct Waiters {
 ///     move || notify.notify_one()
 /// });
 /// notify.notified().await;
-/// # thread.join().unwrap();
+/// assert!(thread.join().is_ok());
 /// # });
 /// ```
 ///
@@ -130,6 +130,15 @@ impl Notify {
     }
 
     /// A notify without a permit.
+    ///
+    /// ```
+    /// # use futures::FutureExt;
+    /// # use pointsman::sync::Notify;
+    /// let notify = Notify::new();
+    /// assert!(notify.notified().now_or_never().is_none());
+    /// notify.notify_one();
+    /// assert!(notify.notified().now_or_never().is_some());
+    /// ```
     pub fn new() -> Self {
         Self::create()
     }
@@ -137,10 +146,12 @@ impl Notify {
     /// As [`new`](Self::new), for a `static`.
     ///
     /// ```
+    /// # use futures::FutureExt;
     /// use pointsman::sync::Notify;
     ///
     /// static CHANGED: Notify = Notify::const_new();
-    /// CHANGED.notify_waiters();
+    /// CHANGED.notify_one();
+    /// assert!(CHANGED.notified().now_or_never().is_some());
     /// ```
     #[cfg(not(loom))]
     pub const fn const_new() -> Self {
@@ -156,12 +167,30 @@ impl Notify {
     /// # Cancel safety
     /// Whoever drops the future loses its place in the queue. A notification of one that it has received and
     /// not returned goes to the next, or is stored.
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    /// # use futures::executor::block_on;
+    /// # use pointsman::sync::Notify;
+    /// let (notify, done) = (Notify::new(), AtomicBool::new(false));
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         done.store(true, Relaxed);
+    ///         notify.notify_one();
+    ///     });
+    ///     block_on(notify.notified());
+    ///     assert!(done.load(Relaxed));
+    /// });
+    /// ```
     #[inline]
     pub fn notified(&self) -> Notified<'_> {
         Notified::new(self, self.calls())
     }
 
     /// As [`notified`](Self::notified), with a future that keeps the notify alive.
+    ///
+    /// # Cancel safety
+    /// As [`notified`](Self::notified).
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -170,7 +199,7 @@ impl Notify {
     /// let notified = notify.clone().notified_owned();
     /// let thread = std::thread::spawn(move || futures::executor::block_on(notified));
     /// notify.notify_one();
-    /// thread.join().unwrap();
+    /// assert!(thread.join().is_ok());
     /// ```
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
         let calls = self.calls();
@@ -182,12 +211,14 @@ impl Notify {
     /// At most one such permit is stored, however often this is called.
     ///
     /// ```
+    /// # use futures::FutureExt;
     /// # use pointsman::sync::Notify;
-    /// # futures::executor::block_on(async {
     /// let notify = Notify::new();
     /// notify.notify_one();
-    /// notify.notified().await;
-    /// # });
+    /// notify.notify_one();
+    /// // One permit is stored, not two.
+    /// assert!(notify.notified().now_or_never().is_some());
+    /// assert!(notify.notified().now_or_never().is_none());
     /// ```
     #[inline]
     pub fn notify_one(&self) {
@@ -222,15 +253,13 @@ impl Notify {
     /// If a waker panics, the others are woken before the panic goes on.
     ///
     /// ```
+    /// # use futures::FutureExt;
     /// # use pointsman::sync::Notify;
-    /// # futures::executor::block_on(async {
     /// let notify = Notify::new();
-    /// let first = notify.notified();
-    /// let second = notify.notified();
+    /// let (first, second) = (notify.notified(), notify.notified());
     /// notify.notify_waiters();
-    /// first.await;
-    /// second.await;
-    /// # });
+    /// assert!(first.now_or_never().is_some() && second.now_or_never().is_some());
+    /// assert!(notify.notified().now_or_never().is_none());
     /// ```
     pub fn notify_waiters(&self) {
         // ORDERING: for the CAS below: what it replaces was seen.

@@ -254,6 +254,20 @@ macro_rules! future {
 /// It is ready when a notification has come, and stays so. It takes part in [`Notify::notify_waiters`] from
 /// when it is made, and in [`Notify::notify_one`] from when it is first polled or
 /// [enabled](Self::enable).
+///
+/// ```
+/// # use std::pin::pin;
+/// # use pointsman::sync::Notify;
+/// # futures::executor::block_on(async {
+/// let notify = Notify::new();
+/// let mut notified = pin!(notify.notified());
+/// assert!(futures::poll!(notified.as_mut()).is_pending());
+/// notify.notify_one();
+/// assert!(futures::poll!(notified.as_mut()).is_ready());
+/// // It stays ready.
+/// notified.await;
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Notified<'a> {
@@ -272,6 +286,17 @@ impl<'a> Notified<'a> {
 future!(['a] Notified<'a>);
 
 /// Future of [`Notify::notified_owned`]: a [`Notified`] that keeps the notify alive.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use futures::FutureExt;
+/// # use pointsman::sync::{Notify, futures::OwnedNotified};
+/// let notify = Arc::new(Notify::new());
+/// let notified: OwnedNotified = notify.clone().notified_owned();
+/// notify.notify_waiters();
+/// drop(notify);
+/// assert!(notified.now_or_never().is_some());
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct OwnedNotified {

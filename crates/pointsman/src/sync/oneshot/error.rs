@@ -4,6 +4,12 @@ use std::error::Error;
 use std::fmt;
 
 /// The sender was dropped without a value, or the receiver was closed before one was sent.
+///
+/// ```
+/// let (tx, rx) = pointsman::sync::oneshot::channel::<u32>();
+/// drop(tx);
+/// assert_eq!(rx.blocking_recv().unwrap_err().to_string(), "channel closed");
+/// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub struct RecvError(pub(super) ());
 
@@ -16,6 +22,15 @@ impl fmt::Display for RecvError {
 impl Error for RecvError {}
 
 /// Why [`try_recv`](super::Receiver::try_recv) has no value.
+///
+/// ```
+/// use pointsman::sync::oneshot::{channel, error::TryRecvError};
+///
+/// let (tx, mut rx) = channel::<u32>();
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+/// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub enum TryRecvError {
     /// Nothing has been sent yet.

@@ -85,11 +85,13 @@ impl<T> Sender<T> {
     /// Cancel safe: it may be given up and called again.
     ///
     /// ```
+    /// # use std::pin::pin;
     /// # futures::executor::block_on(async {
     /// let (mut tx, rx) = pointsman::sync::oneshot::channel::<u32>();
+    /// let mut closed = pin!(tx.closed());
+    /// assert!(futures::poll!(closed.as_mut()).is_pending());
     /// drop(rx);
-    /// tx.closed().await;
-    /// assert!(tx.is_closed());
+    /// closed.await;
     /// # });
     /// ```
     pub async fn closed(&mut self) {
@@ -97,12 +99,29 @@ impl<T> Sender<T> {
     }
 
     /// Whether the receiver was dropped or closed.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::oneshot::channel::<u32>();
+    /// assert!(!tx.is_closed());
+    /// drop(rx);
+    /// assert!(tx.is_closed());
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.hold.is_closed()
     }
 
     /// Polls for what [`closed`](Self::closed) waits for. The task of the last call is woken.
+    ///
+    /// ```
+    /// use std::task::{Context, Waker};
+    ///
+    /// let (mut tx, rx) = pointsman::sync::oneshot::channel::<u32>();
+    /// let mut cx = Context::from_waker(Waker::noop());
+    /// assert!(tx.poll_closed(&mut cx).is_pending());
+    /// drop(rx);
+    /// assert!(tx.poll_closed(&mut cx).is_ready());
+    /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let proceed = ready!(poll_proceed(cx));
         ready!(self.hold.poll_closed(cx));
@@ -163,12 +182,29 @@ impl<T> Receiver<T> {
     }
 
     /// Whether the receiver has been ready, and must not be polled again.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::oneshot::channel();
+    /// tx.send(1).unwrap();
+    /// assert!(!rx.is_terminated());
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// assert!(rx.is_terminated());
+    /// ```
     #[must_use]
     pub fn is_terminated(&self) -> bool {
         self.hold.is_none()
     }
 
     /// Whether there is no value to receive now. Also true if none can come any more.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::oneshot::channel();
+    /// assert!(rx.is_empty());
+    /// tx.send(1).unwrap();
+    /// assert!(!rx.is_empty());
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// assert!(rx.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hold.as_ref().is_none_or(|hold| !hold.has_value())

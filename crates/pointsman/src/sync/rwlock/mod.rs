@@ -78,6 +78,12 @@ impl<T> RwLock<T> {
     }
 
     /// An unlocked lock with this value, for up to `u32::MAX >> 3` readers at a time.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let lock = RwLock::new(1);
+    /// assert_eq!(*lock.try_read().unwrap(), 1);
+    /// ```
     pub fn new(value: T) -> Self {
         Self::with_permits(value, MOST_READERS)
     }
@@ -121,6 +127,15 @@ impl<T> RwLock<T> {
     ///
     /// # Panics
     /// If `max_reads` is zero or more than `u32::MAX >> 3`.
+    ///
+    /// ```
+    /// use pointsman::sync::RwLock;
+    ///
+    /// static LEVEL: RwLock<u32> = RwLock::const_with_max_readers(3, 1);
+    /// let reader = LEVEL.try_read().unwrap();
+    /// assert_eq!(*reader, 3);
+    /// assert!(LEVEL.try_read().is_err());
+    /// ```
     #[cfg(not(loom))]
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> Self {
         assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
@@ -132,6 +147,13 @@ impl<T> RwLock<T> {
     }
 
     /// The value, without the lock.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let names = RwLock::new(vec!["a"]);
+    /// names.try_write().unwrap().push("b");
+    /// assert_eq!(names.into_inner(), ["a", "b"]);
+    /// ```
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -160,6 +182,13 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let lock = RwLock::new(1);
+    /// let reader = lock.blocking_read();
+    /// assert_eq!(*reader + *lock.blocking_read(), 2);
+    /// ```
     #[track_caller]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
         block_outside(self.read())
@@ -207,6 +236,16 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     /// As [`try_read`](Self::try_read).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let reader = lock.clone().try_read_owned().unwrap();
+    /// assert!(lock.try_write().is_err());
+    /// drop(reader);
+    /// assert!(lock.try_write().is_ok());
+    /// ```
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_acquire(1)?;
         Ok(self.owned_read_guard())
@@ -235,6 +274,16 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let count = RwLock::new(0);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| *count.blocking_write() += 1);
+    ///     scope.spawn(|| *count.blocking_write() += 1);
+    /// });
+    /// assert_eq!(count.into_inner(), 2);
+    /// ```
     #[track_caller]
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
         block_outside(self.write())
@@ -244,6 +293,17 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Cancel safety
     /// As [`read`](Self::read).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// # futures::executor::block_on(async {
+    /// let count = Arc::new(RwLock::new(1));
+    /// let mut writer = count.clone().write_owned().await;
+    /// std::thread::spawn(move || *writer += 1).join().unwrap();
+    /// assert_eq!(*count.read().await, 2);
+    /// # });
+    /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
         self.acquire(self.most_readers).await;
         self.owned_write_guard()
@@ -253,6 +313,16 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     /// [`TryLockError`] otherwise.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let lock = RwLock::new(1);
+    /// let mut writer = lock.try_write().unwrap();
+    /// *writer = 2;
+    /// assert!(lock.try_write().is_err() && lock.try_read().is_err());
+    /// drop(writer);
+    /// assert_eq!(*lock.try_read().unwrap(), 2);
+    /// ```
     #[inline]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
         self.try_acquire(self.most_readers)?;
@@ -263,12 +333,30 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     /// As [`try_write`](Self::try_write).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let mut writer = lock.clone().try_write_owned().unwrap();
+    /// *writer = 2;
+    /// assert!(lock.try_read().is_err());
+    /// drop(writer);
+    /// assert_eq!(*lock.try_read().unwrap(), 2);
+    /// ```
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         self.try_acquire(self.most_readers)?;
         Ok(self.owned_write_guard())
     }
 
     /// The value, without locking: who borrows the lock exclusively is alone with it.
+    ///
+    /// ```
+    /// # use pointsman::sync::RwLock;
+    /// let mut lock = RwLock::new(1);
+    /// *lock.get_mut() = 2;
+    /// assert_eq!(lock.into_inner(), 2);
+    /// ```
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -9,6 +9,18 @@ use crate::sync::held::{Held, Shared, deref_guard};
 /// unlocks.
 ///
 /// Of [`RwLock::read_owned`]. Unlike [`RwLockReadGuard`](super::RwLockReadGuard) it can move into a task.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use pointsman::sync::RwLock;
+/// # futures::executor::block_on(async {
+/// let lock = Arc::new(RwLock::new(1));
+/// let reader = lock.clone().read_owned().await;
+/// let thread = std::thread::spawn(move || *reader + 1);
+/// assert_eq!(thread.join().unwrap(), 2);
+/// assert!(lock.try_write().is_ok());
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
     pub(super) held: Held<Arc<RwLock<T>>>,
@@ -16,7 +28,7 @@ pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// Narrows the guard to a part of the value.
+    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
     ///
     /// This is a function, not a method, so that it does not hide one of the value's.
     ///
@@ -43,6 +55,18 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockReadGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let names = Arc::new(RwLock::new(vec!["a"]));
+    /// let guard = names.read_owned().await;
+    /// let guard = OwnedRwLockReadGuard::try_map(guard, |names| names.get(1)).unwrap_err();
+    /// let first = OwnedRwLockReadGuard::try_map(guard, |names| names.first()).unwrap();
+    /// assert_eq!(*first, "a");
+    /// # });
+    /// ```
     pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<OwnedRwLockReadGuard<T, V>, Self>
     where
         F: FnOnce(&U) -> Option<&V>,
@@ -57,6 +81,16 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     }
 
     /// The lock that this has locked.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockReadGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let lock = Arc::new(RwLock::new((1, 2)));
+    /// let second = OwnedRwLockReadGuard::map(lock.clone().read_owned().await, |pair| &pair.1);
+    /// assert!(Arc::ptr_eq(OwnedRwLockReadGuard::rwlock(&second), &lock));
+    /// # });
+    /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.held.0
     }

@@ -8,6 +8,18 @@ use crate::sync::held::{Exclusive, HeldAll, deref_mut_guard};
 /// The right to write to the value of an [`RwLock`], which it keeps alive. Dropping it unlocks.
 ///
 /// Of [`RwLock::write_owned`]. Unlike [`RwLockWriteGuard`](super::RwLockWriteGuard) it can move into a task.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use pointsman::sync::RwLock;
+/// # futures::executor::block_on(async {
+/// let count = Arc::new(RwLock::new(0));
+/// let mut writer = count.clone().write_owned().await;
+/// std::thread::spawn(move || *writer += 1);
+/// // Waits until the thread has dropped the guard.
+/// assert_eq!(*count.read().await, 1);
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     pub(super) held: HeldAll<Arc<RwLock<T>>>,
@@ -15,7 +27,7 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// Narrows the guard to a part of the value.
+    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
     ///
     /// This is a function, not a method, so that it does not hide one of the value's.
     ///
@@ -44,6 +56,18 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let names = Arc::new(RwLock::new(vec!["a"]));
+    /// let guard = names.clone().write_owned().await;
+    /// let guard = OwnedRwLockWriteGuard::try_map(guard, |names| names.get_mut(1)).unwrap_err();
+    /// *OwnedRwLockWriteGuard::try_map(guard, |names| names.get_mut(0)).unwrap() = "b";
+    /// assert_eq!(*names.read().await, ["b"]);
+    /// # });
+    /// ```
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
         f: F,
@@ -61,6 +85,20 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     }
 
     /// The guard as one that could be for a part of the value.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let mut guard: OwnedRwLockMappedWriteGuard<u32> =
+    ///     OwnedRwLockWriteGuard::into_mapped(lock.clone().write_owned().await);
+    /// *guard = 2;
+    /// assert!(lock.try_read().is_err());
+    /// drop(guard);
+    /// assert_eq!(*lock.read().await, 2);
+    /// # });
+    /// ```
     pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T, T> {
         OwnedRwLockMappedWriteGuard {
             held: this.held,
@@ -92,7 +130,19 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
 
     /// Goes from writing the value to reading a part of it.
     ///
-    /// `f` runs while the lock is still for writing.
+    /// `f` runs while the lock is still for writing. If it panics, the lock is unlocked.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let pair = Arc::new(RwLock::new((1, 2)));
+    /// let mut writer = pair.clone().write_owned().await;
+    /// writer.1 = 3;
+    /// let second = OwnedRwLockWriteGuard::downgrade_map(writer, |pair| &pair.1);
+    /// assert_eq!((*second, *pair.read().await), (3, (1, 3)));
+    /// # });
+    /// ```
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
     where
         F: FnOnce(&T) -> &U,
@@ -107,6 +157,20 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// # Errors
     /// The guard, still for writing, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let names = Arc::new(RwLock::new(vec!["a"]));
+    /// let writer = names.clone().write_owned().await;
+    /// let mut writer =
+    ///     OwnedRwLockWriteGuard::try_downgrade_map(writer, |names| names.get(1)).unwrap_err();
+    /// writer.push("b");
+    /// let second = OwnedRwLockWriteGuard::try_downgrade_map(writer, |names| names.get(1)).unwrap();
+    /// assert_eq!((*second, names.read().await.len()), ("b", 2));
+    /// # });
+    /// ```
     pub fn try_downgrade_map<F, U: ?Sized>(
         this: Self,
         f: F,
@@ -124,6 +188,16 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     }
 
     /// The lock that this has locked.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let writer = lock.clone().write_owned().await;
+    /// assert!(Arc::ptr_eq(OwnedRwLockWriteGuard::rwlock(&writer), &lock));
+    /// # });
+    /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.held.owner
     }
@@ -132,6 +206,23 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
 deref_mut_guard!([T: ?Sized] OwnedRwLockWriteGuard<T> => T);
 
 /// An [`OwnedRwLockWriteGuard`] for a part of the value, of [`OwnedRwLockWriteGuard::map`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pointsman::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+///
+/// type Pair = (u32, u32);
+///
+/// async fn second(pair: Arc<RwLock<Pair>>) -> OwnedRwLockMappedWriteGuard<Pair, u32> {
+///     OwnedRwLockWriteGuard::map(pair.write_owned().await, |pair| &mut pair.1)
+/// }
+///
+/// # futures::executor::block_on(async {
+/// let pair = Arc::new(RwLock::new((1, 2)));
+/// *second(pair.clone()).await = 3;
+/// assert_eq!(*pair.read().await, (1, 3));
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
     held: HeldAll<Arc<RwLock<T>>>,
@@ -140,6 +231,18 @@ pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     /// As [`OwnedRwLockWriteGuard::map`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let nested = Arc::new(RwLock::new(((1, 2), 3)));
+    /// let writer = nested.clone().write_owned().await;
+    /// let pair = OwnedRwLockWriteGuard::map(writer, |nested| &mut nested.0);
+    /// *OwnedRwLockMappedWriteGuard::map(pair, |pair| &mut pair.1) = 5;
+    /// assert_eq!(*nested.read().await, ((1, 5), 3));
+    /// # });
+    /// ```
     pub fn map<F, V: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
     where
         F: FnOnce(&mut U) -> &mut V,
@@ -154,6 +257,19 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let lists = Arc::new(RwLock::new((vec![1], vec![2])));
+    /// let writer = lists.clone().write_owned().await;
+    /// let list = OwnedRwLockWriteGuard::map(writer, |lists| &mut lists.1);
+    /// let list = OwnedRwLockMappedWriteGuard::try_map(list, |list| list.get_mut(1)).unwrap_err();
+    /// *OwnedRwLockMappedWriteGuard::try_map(list, |list| list.get_mut(0)).unwrap() = 3;
+    /// assert_eq!(lists.read().await.1, [3]);
+    /// # });
+    /// ```
     pub fn try_map<F, V: ?Sized>(
         mut this: Self,
         f: F,
@@ -171,6 +287,17 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     }
 
     /// The lock that this has locked.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// # futures::executor::block_on(async {
+    /// let pair = Arc::new(RwLock::new((1, 2)));
+    /// let writer = pair.clone().write_owned().await;
+    /// let second = OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.1);
+    /// assert!(Arc::ptr_eq(OwnedRwLockMappedWriteGuard::rwlock(&second), &pair));
+    /// # });
+    /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.held.owner
     }

@@ -9,6 +9,18 @@ use crate::sync::semaphore::Permits;
 /// The right to read the value of an [`RwLock`], or a part of it. Dropping it unlocks.
 ///
 /// Of [`RwLock::read`]. It may be held over an `.await`.
+///
+/// ```
+/// # use pointsman::sync::RwLock;
+/// # futures::executor::block_on(async {
+/// let lock = RwLock::new(1);
+/// let reader = lock.read().await;
+/// assert_eq!(*reader, 1);
+/// assert!(lock.try_read().is_ok() && lock.try_write().is_err());
+/// drop(reader);
+/// assert!(lock.try_write().is_ok());
+/// # });
+/// ```
 #[must_use = "the lock is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
@@ -18,7 +30,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Narrows the guard to a part of the value.
+    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
     ///
     /// This is a function, not a method, so that it does not hide one of the value's.
     ///
@@ -45,6 +57,17 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockReadGuard};
+    /// # futures::executor::block_on(async {
+    /// let names = RwLock::new(vec!["a"]);
+    /// let guard = names.read().await;
+    /// let guard = RwLockReadGuard::try_map(guard, |names| names.get(1)).unwrap_err();
+    /// let first = RwLockReadGuard::try_map(guard, |names| names.first()).unwrap();
+    /// assert_eq!(*first, "a");
+    /// # });
+    /// ```
     pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
         F: FnOnce(&T) -> Option<&U>,

@@ -9,6 +9,18 @@ use crate::sync::semaphore::Permits;
 /// The right to write to the value of an [`RwLock`]. Dropping it unlocks.
 ///
 /// Of [`RwLock::write`]. It may be held over an `.await`.
+///
+/// ```
+/// # use pointsman::sync::RwLock;
+/// # futures::executor::block_on(async {
+/// let lock = RwLock::new(1);
+/// let mut writer = lock.write().await;
+/// *writer += 1;
+/// assert!(lock.try_read().is_err());
+/// drop(writer);
+/// assert_eq!(*lock.try_read().unwrap(), 2);
+/// # });
+/// ```
 #[must_use = "the lock is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
@@ -18,7 +30,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Narrows the guard to a part of the value.
+    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
     ///
     /// This is a function, not a method, so that it does not hide one of the value's.
     ///
@@ -47,6 +59,17 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let names = RwLock::new(vec!["a"]);
+    /// let guard = names.write().await;
+    /// let guard = RwLockWriteGuard::try_map(guard, |names| names.get_mut(1)).unwrap_err();
+    /// *RwLockWriteGuard::try_map(guard, |names| names.get_mut(0)).unwrap() = "b";
+    /// assert_eq!(*names.read().await, ["b"]);
+    /// # });
+    /// ```
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
         f: F,
@@ -65,6 +88,19 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 
     /// The guard as one that could be for a part of the value.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let lock = RwLock::new(1);
+    /// let mut guard: RwLockMappedWriteGuard<'_, u32> =
+    ///     RwLockWriteGuard::into_mapped(lock.write().await);
+    /// *guard = 2;
+    /// assert!(lock.try_read().is_err());
+    /// drop(guard);
+    /// assert_eq!(*lock.read().await, 2);
+    /// # });
+    /// ```
     pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
         RwLockMappedWriteGuard {
             held: this.held,
@@ -97,7 +133,18 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 
     /// Goes from writing the value to reading a part of it.
     ///
-    /// `f` runs while the lock is still for writing.
+    /// `f` runs while the lock is still for writing. If it panics, the lock is unlocked.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let pair = RwLock::new((1, 2));
+    /// let mut writer = pair.write().await;
+    /// writer.1 = 3;
+    /// let second = RwLockWriteGuard::downgrade_map(writer, |pair| &pair.1);
+    /// assert_eq!((*second, *pair.read().await), (3, (1, 3)));
+    /// # });
+    /// ```
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
     where
         F: FnOnce(&T) -> &U,
@@ -113,6 +160,18 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, still for writing, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let names = RwLock::new(vec!["a"]);
+    /// let writer = names.write().await;
+    /// let mut writer = RwLockWriteGuard::try_downgrade_map(writer, |names| names.get(1)).unwrap_err();
+    /// writer.push("b");
+    /// let second = RwLockWriteGuard::try_downgrade_map(writer, |names| names.get(1)).unwrap();
+    /// assert_eq!((*second, names.read().await.len()), ("b", 2));
+    /// # });
+    /// ```
     pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
     where
         F: FnOnce(&T) -> Option<&U>,
@@ -131,6 +190,20 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 deref_mut_guard!([T: ?Sized] RwLockWriteGuard<'_, T> => T);
 
 /// A [`RwLockWriteGuard`] for a part of the value, of [`RwLockWriteGuard::map`].
+///
+/// ```
+/// use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+///
+/// async fn second(pair: &RwLock<(u32, u32)>) -> RwLockMappedWriteGuard<'_, u32> {
+///     RwLockWriteGuard::map(pair.write().await, |pair| &mut pair.1)
+/// }
+///
+/// # futures::executor::block_on(async {
+/// let pair = RwLock::new((1, 2));
+/// *second(&pair).await = 3;
+/// assert_eq!(pair.into_inner(), (1, 3));
+/// # });
+/// ```
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     held: HeldAll<&'a Permits>,
@@ -140,6 +213,16 @@ pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     /// As [`RwLockWriteGuard::map`].
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let nested = RwLock::new(((1, 2), 3));
+    /// let pair = RwLockWriteGuard::map(nested.write().await, |nested| &mut nested.0);
+    /// *RwLockMappedWriteGuard::map(pair, |pair| &mut pair.1) = 5;
+    /// assert_eq!(*nested.read().await, ((1, 5), 3));
+    /// # });
+    /// ```
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
     where
         F: FnOnce(&mut T) -> &mut U,
@@ -155,6 +238,17 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if `f` gives `None`.
+    ///
+    /// ```
+    /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+    /// # futures::executor::block_on(async {
+    /// let lists = RwLock::new((vec![1], vec![2]));
+    /// let list = RwLockWriteGuard::map(lists.write().await, |lists| &mut lists.1);
+    /// let list = RwLockMappedWriteGuard::try_map(list, |list| list.get_mut(1)).unwrap_err();
+    /// *RwLockMappedWriteGuard::try_map(list, |list| list.get_mut(0)).unwrap() = 3;
+    /// assert_eq!(lists.read().await.1, [3]);
+    /// # });
+    /// ```
     pub fn try_map<F, U: ?Sized>(
         mut this: Self,
         f: F,

@@ -4,6 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 /// The semaphore was [closed](super::Semaphore::close), so there will be no permit.
+///
+/// ```
+/// # use pointsman::sync::Semaphore;
+/// let semaphore = Semaphore::new(1);
+/// semaphore.close();
+/// let error = semaphore.blocking_acquire().unwrap_err();
+/// assert_eq!(error.to_string(), "semaphore closed");
+/// ```
 #[derive(Debug)]
 pub struct AcquireError(pub(super) ());
 
@@ -16,6 +24,14 @@ impl fmt::Display for AcquireError {
 impl Error for AcquireError {}
 
 /// Why [`Semaphore::try_acquire`](super::Semaphore::try_acquire) gave no permit.
+///
+/// ```
+/// # use pointsman::sync::{Semaphore, TryAcquireError};
+/// let semaphore = Semaphore::new(0);
+/// assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::NoPermits);
+/// semaphore.close();
+/// assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::Closed);
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
     /// The semaphore is [closed](super::Semaphore::close).

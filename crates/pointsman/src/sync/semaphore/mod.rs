@@ -63,6 +63,14 @@ impl Semaphore {
     ///
     /// # Panics
     /// If `permits` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Semaphore::new(1);
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// let permit = semaphore.try_acquire().unwrap();
+    /// assert!(semaphore.try_acquire().is_err());
+    /// ```
     #[track_caller]
     pub fn new(permits: usize) -> Self {
         Self {
@@ -89,6 +97,15 @@ impl Semaphore {
     }
 
     /// How many permits can be acquired now.
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Semaphore::new(3);
+    /// let permit = semaphore.try_acquire_many(2).unwrap();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// drop(permit);
+    /// assert_eq!(semaphore.available_permits(), 3);
+    /// ```
     pub fn available_permits(&self) -> usize {
         self.permits.available()
     }
@@ -97,6 +114,17 @@ impl Semaphore {
     ///
     /// # Panics
     /// If there were more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// # futures::executor::block_on(async {
+    /// let semaphore = Semaphore::new(0);
+    /// let add = async { semaphore.add_permits(2) };
+    /// let (permit, ()) = futures::join!(semaphore.acquire(), add);
+    /// assert!(permit.is_ok());
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
         self.permits.release(n);
@@ -140,7 +168,8 @@ impl Semaphore {
 
     /// Acquires `n` permits at once, and waits until there are as many.
     ///
-    /// While it waits for more it reserves those that there are, so that it is not overtaken.
+    /// While it waits for more it reserves those that there are, so that it is not overtaken. If it asks for
+    /// more than the semaphore has, it waits until somebody [adds](Self::add_permits) them.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -208,7 +237,7 @@ impl Semaphore {
     /// # use pointsman::sync::Semaphore;
     /// let semaphore = Semaphore::new(1);
     /// let permit = semaphore.blocking_acquire().unwrap();
-    /// # drop(permit);
+    /// assert_eq!(semaphore.available_permits(), 0);
     /// ```
     #[track_caller]
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
@@ -222,6 +251,13 @@ impl Semaphore {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Semaphore::new(3);
+    /// let permit = semaphore.blocking_acquire_many(2).unwrap();
+    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
+    /// ```
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         block_outside(self.acquire_many(n))
@@ -257,6 +293,18 @@ impl Semaphore {
     ///
     /// # Cancel safety
     /// As [`acquire_many`](Self::acquire_many).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// # futures::executor::block_on(async {
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permit = semaphore.clone().acquire_many_owned(2).await.unwrap();
+    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
+    /// std::thread::spawn(move || drop(permit)).join().unwrap();
+    /// assert_eq!(semaphore.available_permits(), 3);
+    /// # });
+    /// ```
     pub async fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -269,6 +317,17 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{Semaphore, TryAcquireError};
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().try_acquire_owned().unwrap();
+    /// let error = semaphore.clone().try_acquire_owned().unwrap_err();
+    /// assert_eq!(error, TryAcquireError::NoPermits);
+    /// drop(permit);
+    /// assert!(semaphore.try_acquire_owned().is_ok());
+    /// ```
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.permits.try_acquire(1)?;
         Ok(self.owned_permit(1))
@@ -278,6 +337,16 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(4));
+    /// let permit = semaphore.clone().try_acquire_many_owned(3).unwrap();
+    /// assert!(semaphore.clone().try_acquire_many_owned(2).is_err());
+    /// drop(permit);
+    /// assert!(semaphore.try_acquire_many_owned(4).is_ok());
+    /// ```
     pub fn try_acquire_many_owned(
         self: Arc<Self>,
         n: u32,
@@ -293,6 +362,16 @@ impl Semaphore {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().blocking_acquire_owned().unwrap();
+    /// std::thread::spawn(move || drop(permit));
+    /// // Waits for the thread.
+    /// assert!(semaphore.blocking_acquire_owned().is_ok());
+    /// ```
     #[track_caller]
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         block_outside(self.acquire_owned())
@@ -305,6 +384,14 @@ impl Semaphore {
     ///
     /// # Panics
     /// Within a runtime.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permit = semaphore.clone().blocking_acquire_many_owned(2).unwrap();
+    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
+    /// ```
     #[track_caller]
     pub fn blocking_acquire_many_owned(
         self: Arc<Self>,
@@ -314,7 +401,7 @@ impl Semaphore {
     }
 
     /// Closes the semaphore: whoever waits for permits or asks for them gets an error from here on. Permits
-    /// that are out are not touched.
+    /// that are out are not touched. It cannot be opened again.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -329,6 +416,14 @@ impl Semaphore {
     }
 
     /// Whether [`close`](Self::close) was called.
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Semaphore::new(1);
+    /// assert!(!semaphore.is_closed());
+    /// semaphore.close();
+    /// assert!(semaphore.is_closed());
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.permits.is_closed()
     }

@@ -14,6 +14,8 @@ macro_rules! permit_methods {
         /// let semaphore = Arc::new(Semaphore::new(2));
         /// semaphore.try_acquire().unwrap().forget();
         /// assert_eq!(semaphore.available_permits(), 1);
+        /// semaphore.clone().try_acquire_owned().unwrap().forget();
+        /// assert_eq!(semaphore.available_permits(), 0);
         /// ```
         pub fn forget(mut self) {
             self.permits = 0;
@@ -62,6 +64,14 @@ macro_rules! permit_methods {
         }
 
         /// How many permits these are.
+        ///
+        /// ```
+        /// # use std::sync::Arc;
+        /// # use pointsman::sync::Semaphore;
+        /// let semaphore = Arc::new(Semaphore::new(3));
+        /// assert_eq!(semaphore.try_acquire_many(2).unwrap().num_permits(), 2);
+        /// assert_eq!(semaphore.try_acquire_many_owned(3).unwrap().num_permits(), 3);
+        /// ```
         pub fn num_permits(&self) -> usize {
             self.permits
         }
@@ -71,6 +81,18 @@ macro_rules! permit_methods {
 /// Permits of a [`Semaphore`], given back when this is dropped.
 ///
 /// Of [`Semaphore::acquire`] and the other methods that borrow the semaphore.
+///
+/// ```
+/// # use pointsman::sync::Semaphore;
+/// # futures::executor::block_on(async {
+/// let semaphore = Semaphore::new(3);
+/// {
+///     let _two = semaphore.acquire_many(2).await.unwrap();
+///     assert_eq!(semaphore.available_permits(), 1);
+/// }
+/// assert_eq!(semaphore.available_permits(), 3);
+/// # });
+/// ```
 #[must_use]
 #[clippy::has_significant_drop]
 #[derive(Debug)]
@@ -83,6 +105,14 @@ impl SemaphorePermit<'_> {
     permit_methods!();
 
     /// The semaphore that these permits are of.
+    ///
+    /// ```
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Semaphore::new(3);
+    /// let permit = semaphore.try_acquire().unwrap();
+    /// assert!(std::ptr::eq(permit.semaphore(), &semaphore));
+    /// assert_eq!(permit.semaphore().available_permits(), 2);
+    /// ```
     pub fn semaphore(&self) -> &Semaphore {
         self.semaphore
     }
@@ -99,6 +129,22 @@ impl Drop for SemaphorePermit<'_> {
 ///
 /// Of [`Semaphore::acquire_owned`] and the other methods that take an `Arc`. Unlike [`SemaphorePermit`] it
 /// can move into a task.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use pointsman::sync::Semaphore;
+/// # futures::executor::block_on(async {
+/// let workers = Arc::new(Semaphore::new(2));
+/// for _ in 0..10 {
+///     // No more than two threads at a time.
+///     let permit = workers.clone().acquire_owned().await.unwrap();
+///     std::thread::spawn(move || drop(permit));
+/// }
+/// // All have finished.
+/// let all = workers.acquire_many(2).await.unwrap();
+/// assert_eq!((all.num_permits(), workers.available_permits()), (2, 0));
+/// # });
+/// ```
 #[must_use]
 #[clippy::has_significant_drop]
 #[derive(Debug)]
@@ -111,6 +157,15 @@ impl OwnedSemaphorePermit {
     permit_methods!();
 
     /// The semaphore that these permits are of.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permit = semaphore.clone().try_acquire_owned().unwrap();
+    /// assert!(Arc::ptr_eq(permit.semaphore(), &semaphore));
+    /// assert_eq!(permit.semaphore().available_permits(), 2);
+    /// ```
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
     }

@@ -4,6 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 /// There is no receiver. The value comes back.
+///
+/// ```
+/// let (tx, rx) = pointsman::sync::watch::channel("a");
+/// drop(rx);
+/// let error = tx.send("b").unwrap_err();
+/// assert_eq!(error.to_string(), "channel closed");
+/// assert_eq!(error.0, "b");
+/// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
 
@@ -22,6 +30,12 @@ impl<T> fmt::Display for SendError<T> {
 impl<T> Error for SendError<T> {}
 
 /// All senders are dropped.
+///
+/// ```
+/// let (tx, rx) = pointsman::sync::watch::channel(1);
+/// drop(tx);
+/// assert_eq!(rx.has_changed().unwrap_err().to_string(), "channel closed");
+/// ```
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 

@@ -6,7 +6,8 @@
 //!
 //! let (tx, mut rx) = watch::channel("starting");
 //! std::thread::spawn(move || tx.send("ready"));
-//! rx.wait_for(|state| *state == "ready").await.unwrap();
+//! let state = rx.wait_for(|state| *state == "ready").await.unwrap();
+//! assert_eq!(*state, "ready");
 //! # });
 //! ```
 //!

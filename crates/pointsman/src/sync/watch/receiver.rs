@@ -26,6 +26,14 @@ pub struct Ref<'a, T> {
 
 impl<T> Ref<'_, T> {
     /// Whether the value is another than the one that the receiver had seen. For a sender, false.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert!(rx.borrow_and_update().has_changed());
+    /// assert!(!rx.borrow_and_update().has_changed());
+    /// assert!(!tx.borrow().has_changed());
+    /// ```
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.has_changed
@@ -61,6 +69,13 @@ pub struct Receiver<T> {
 
 impl<T> Receiver<T> {
     /// Looks at the value, without marking it as seen. Blocks this thread while a sender changes it.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert_eq!(*rx.borrow(), 2);
+    /// assert!(rx.has_changed().unwrap());
+    /// ```
     #[must_use]
     pub fn borrow(&self) -> Ref<'_, T> {
         let value = self.shared.read();
@@ -106,6 +121,15 @@ impl<T> Receiver<T> {
     }
 
     /// Whether all senders are dropped.
+    /// The last value is still there.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::watch::channel(1);
+    /// assert!(!rx.is_closed());
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// assert_eq!(*rx.borrow(), 1);
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed()
@@ -123,6 +147,13 @@ impl<T> Receiver<T> {
     }
 
     /// Marks the value as seen.
+    ///
+    /// ```
+    /// let (tx, mut rx) = pointsman::sync::watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// rx.mark_unchanged();
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
     pub fn mark_unchanged(&mut self) {
         self.version = self.shared.version();
     }
@@ -189,6 +220,14 @@ impl<T> Receiver<T> {
     }
 
     /// Whether both look at the same value.
+    ///
+    /// ```
+    /// # use pointsman::sync::watch;
+    /// let (tx, rx) = watch::channel(1);
+    /// let (_tx, other) = watch::channel(1);
+    /// assert!(rx.same_channel(&tx.subscribe()));
+    /// assert!(!rx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

@@ -116,7 +116,13 @@ impl<T> Sender<T> {
     }
 
     /// Looks at the value. Nobody can change it meanwhile: keep it short, and do not hold it while you
-    /// await.
+    /// await. Blocks this thread while another sender changes the value.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert_eq!(*tx.borrow(), 2);
+    /// ```
     #[must_use]
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref {
@@ -126,6 +132,15 @@ impl<T> Sender<T> {
     }
 
     /// Whether there is no receiver. There may be one again later.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::watch::channel(1);
+    /// assert!(!tx.is_closed());
+    /// drop(rx);
+    /// assert!(tx.is_closed());
+    /// let _rx = tx.subscribe();
+    /// assert!(!tx.is_closed());
+    /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.receiver_count() == 0
@@ -134,10 +149,13 @@ impl<T> Sender<T> {
     /// Waits until there is no receiver. Cancel safe. There may be one again later.
     ///
     /// ```
+    /// # use std::pin::pin;
     /// # futures::executor::block_on(async {
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
+    /// let mut closed = pin!(tx.closed());
+    /// assert!(futures::poll!(closed.as_mut()).is_pending());
     /// drop(rx);
-    /// tx.closed().await;
+    /// closed.await;
     /// # });
     /// ```
     pub async fn closed(&self) {
@@ -164,18 +182,41 @@ impl<T> Sender<T> {
     }
 
     /// How many receivers there are.
+    ///
+    /// ```
+    /// let (tx, rx) = pointsman::sync::watch::channel(1);
+    /// let other = rx.clone();
+    /// assert_eq!(tx.receiver_count(), 2);
+    /// drop((rx, other));
+    /// assert_eq!(tx.receiver_count(), 0);
+    /// ```
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.shared.receivers()
     }
 
     /// How many senders there are.
+    ///
+    /// ```
+    /// let (tx, _rx) = pointsman::sync::watch::channel(1);
+    /// let other = tx.clone();
+    /// assert_eq!(tx.sender_count(), 2);
+    /// drop(other);
+    /// assert_eq!(tx.sender_count(), 1);
+    /// ```
     #[must_use]
     pub fn sender_count(&self) -> usize {
         self.shared.senders.load(Relaxed)
     }
 
     /// Whether both change the same value.
+    ///
+    /// ```
+    /// # use pointsman::sync::watch::Sender;
+    /// let (tx, other) = (Sender::new(1), Sender::new(1));
+    /// assert!(tx.same_channel(&tx.clone()));
+    /// assert!(!tx.same_channel(&other));
+    /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
