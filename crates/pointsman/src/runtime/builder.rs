@@ -74,31 +74,79 @@ impl Builder {
     }
 
     /// A runtime whose tasks run in the thread that is in [`Runtime::block_on`], and only then.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// let task = runtime.spawn(async { std::thread::current().id() });
+    /// assert_eq!(runtime.block_on(task).unwrap(), std::thread::current().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn new_current_thread() -> Self {
         Self::new(false)
     }
 
-    /// A runtime whose tasks run in threads of its own, and in those that are in [`Runtime::block_on`].
+    /// A runtime whose tasks run in threads of its own. Those that are in [`Runtime::block_on`] run what they
+    /// have spawned or woken themselves.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let runtime = pointsman::runtime::Builder::new_multi_thread().build()?;
+    /// let (tx, rx) = mpsc::channel();
+    /// runtime.spawn(async move { tx.send("done") });
+    /// // Nobody is in `block_on`.
+    /// assert_eq!(rx.recv(), Ok("done"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn new_multi_thread() -> Self {
         Self::new(true)
     }
 
     /// Enables all that there is to be enabled: timers.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, sleep};
+    /// let runtime = Builder::new_current_thread().enable_all().build()?;
+    /// let task = runtime.spawn(async { sleep(Duration::from_millis(1)).await });
+    /// assert!(runtime.block_on(task).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn enable_all(&mut self) -> &mut Self {
         self.enable_time()
     }
 
-    /// Lets the runtime have timers. Without, those in [`time`](crate::time) panic.
+    /// Lets the runtime have timers. Default: none, and those in [`time`](crate::time) panic.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, sleep};
+    /// let nap = || async { sleep(Duration::from_millis(1)).await };
+    ///
+    /// let without = Builder::new_current_thread().build()?;
+    /// assert!(without.block_on(without.spawn(nap())).unwrap_err().is_panic());
+    ///
+    /// let with = Builder::new_current_thread().enable_time().build()?;
+    /// assert!(with.block_on(with.spawn(nap())).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn enable_time(&mut self) -> &mut Self {
         self.enable_time = true;
         self
     }
 
     /// Worker threads of a runtime with several. Default: the environment variable
-    /// `POINTSMAN_WORKER_THREADS`, else as many as there are cores.
+    /// `POINTSMAN_WORKER_THREADS`, else as many as there are cores. A runtime of the current thread has none.
     ///
     /// # Panics
     /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 3);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn worker_threads(&mut self, threads: usize) -> &mut Self {
         assert!(threads > 0, "Worker threads cannot be set to 0");
@@ -111,6 +159,21 @@ impl Builder {
     ///
     /// # Panics
     /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::{thread, time::Duration};
+    ///
+    /// let runtime = Builder::new_current_thread().max_blocking_threads(1).build()?;
+    /// let slow = || {
+    ///     thread::sleep(Duration::from_millis(5));
+    ///     thread::current().id()
+    /// };
+    /// let threads = [(); 3].map(|()| runtime.spawn_blocking(slow));
+    /// let [one, two, three] = threads.map(|thread| runtime.block_on(thread).unwrap());
+    /// assert!(one == two && two == three);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn max_blocking_threads(&mut self, threads: usize) -> &mut Self {
         assert!(threads > 0, "Max blocking threads cannot be set to 0");
@@ -119,6 +182,21 @@ impl Builder {
     }
 
     /// How long a thread for blocking work is kept that has none. Default: 10 s.
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Builder, time::Duration};
+    /// use std::sync::mpsc;
+    ///
+    /// let (stops, stopped) = mpsc::channel();
+    /// let runtime = Builder::new_current_thread()
+    ///     .thread_keep_alive(Duration::from_millis(1))
+    ///     .on_thread_stop(move || stops.send(()).unwrap())
+    ///     .build()?;
+    /// runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
+    /// // Sooner than by default, while the runtime goes on.
+    /// assert!(stopped.recv_timeout(Duration::from_secs(9)).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
         self.config.thread_keep_alive = duration;
         self
@@ -128,6 +206,13 @@ impl Builder {
     ///
     /// # Panics
     /// If it is empty or blank.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().name("signals").build()?;
+    /// assert_eq!(runtime.handle().name(), Some("signals"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn name(&mut self, name: impl Into<String>) -> &mut Self {
         let name = name.into();
@@ -136,13 +221,34 @@ impl Builder {
         self
     }
 
-    /// Name of all threads. Default: `pointsman-worker`.
+    /// Name of all threads that the runtime starts. Default: `pointsman-worker`.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().thread_name("signals").build()?;
+    /// let name = runtime.spawn_blocking(|| std::thread::current().name().map(String::from));
+    /// assert_eq!(runtime.block_on(name).unwrap().as_deref(), Some("signals"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
         let name = name.into();
         self.thread_name_fn(move || name.clone())
     }
 
-    /// Gives each thread its name.
+    /// Gives each thread its name. It is called before the thread is started, by whoever starts it.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let count = AtomicU32::new(0);
+    /// let runtime = Builder::new_current_thread()
+    ///     .thread_name_fn(move || format!("signals-{}", count.fetch_add(1, Ordering::Relaxed)))
+    ///     .build()?;
+    /// let name = runtime.spawn_blocking(|| std::thread::current().name().map(String::from));
+    /// assert_eq!(runtime.block_on(name).unwrap().as_deref(), Some("signals-0"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn thread_name_fn<F>(&mut self, name: F) -> &mut Self
     where
         F: Fn() -> String + Send + Sync + 'static,
@@ -151,7 +257,17 @@ impl Builder {
         self
     }
 
-    /// Bytes of the stack of each thread. Default: that of the standard library, 2 MiB.
+    /// Bytes of the stack of each thread that the runtime starts. Default: that of the standard library,
+    /// 2 MiB. Threads that are in [`Runtime::block_on`] have the stack that they were started with.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().thread_stack_size(8 << 20).build()?;
+    /// // More than the default.
+    /// let job = runtime.spawn_blocking(|| std::hint::black_box([1_u8; 3 << 20]).len());
+    /// assert_eq!(runtime.block_on(job).unwrap(), 3 << 20);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn thread_stack_size(&mut self, bytes: usize) -> &mut Self {
         self.config.thread_stack_size = Some(bytes);
         self
@@ -159,8 +275,22 @@ impl Builder {
 
     /// Tasks after which a thread looks at timers and at the future that it blocks on. Default: 61.
     ///
+    /// With a small number that future waits less, and the tasks more.
+    ///
     /// # Panics
     /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().event_interval(1).build()?;
+    /// runtime.block_on(async {
+    ///     let tasks = [(); 5].map(|()| pointsman::spawn(async {}));
+    ///     pointsman::task::yield_now().await;
+    ///     // It has its turn before they all had theirs.
+    ///     assert!(!tasks[4].is_finished());
+    /// });
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn event_interval(&mut self, tasks: u32) -> &mut Self {
         assert!(tasks > 0, "event_interval must be greater than 0");
@@ -173,6 +303,13 @@ impl Builder {
     ///
     /// # Panics
     /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().global_queue_interval(7).build()?;
+    /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn global_queue_interval(&mut self, tasks: u32) -> &mut Self {
         assert!(tasks > 0, "global_queue_interval must be greater than 0");
@@ -180,13 +317,40 @@ impl Builder {
     }
 
     /// Lets the clock of [`time`](crate::time) stand still from the beginning, as
-    /// [`time::pause`](crate::time::pause) does. Only for a runtime of the current thread.
+    /// [`time::pause`](crate::time::pause) does. Default: it runs. Only for a runtime of the current thread
+    /// that has timers; one of several threads cannot be [built](Self::build) with it.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// # use pointsman::time::{Duration, Instant, sleep};
+    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let start = Instant::now();
+    ///     sleep(Duration::from_secs(3_600)).await;
+    ///     assert_eq!(start.elapsed(), Duration::from_secs(3_600));
+    /// });
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
         self.start_paused = start_paused;
         self
     }
 
-    /// Called by each thread when it starts. The thread goes on if this panics.
+    /// Called by each thread of the runtime when it starts, those for blocking work among them. The thread
+    /// goes on if this panics. A thread that is in [`Runtime::block_on`] does not call it.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::mpsc;
+    ///
+    /// let (starts, started) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(2)
+    ///     .on_thread_start(move || starts.send(std::thread::current().id()).unwrap())
+    ///     .build()?;
+    /// assert_ne!(started.recv().unwrap(), started.recv().unwrap());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn on_thread_start<F>(&mut self, call: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -195,7 +359,21 @@ impl Builder {
         self
     }
 
-    /// Called by each thread before it stops.
+    /// Called by each thread of the runtime before it stops, those for blocking work among them.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::mpsc;
+    ///
+    /// let (stops, stopped) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(2)
+    ///     .on_thread_stop(move || stops.send(()).unwrap())
+    ///     .build()?;
+    /// drop(runtime);
+    /// assert_eq!(stopped.try_iter().count(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn on_thread_stop<F>(&mut self, call: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -205,6 +383,20 @@ impl Builder {
     }
 
     /// Called by each worker before it goes to sleep. It may spawn tasks: then the worker does not sleep.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::mpsc;
+    ///
+    /// let (parks, parked) = mpsc::channel();
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_thread_park(move || parks.send(()).unwrap())
+    ///     .build()?;
+    /// // It has nothing to do.
+    /// assert!(parked.recv().is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn on_thread_park<F>(&mut self, call: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -214,6 +406,22 @@ impl Builder {
     }
 
     /// Called by each worker when it has woken up.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::mpsc;
+    ///
+    /// let ((parks, parked), (unparks, unparked)) = (mpsc::channel(), mpsc::channel());
+    /// let runtime = Builder::new_multi_thread()
+    ///     .worker_threads(1)
+    ///     .on_thread_park(move || parks.send(()).unwrap())
+    ///     .on_thread_unpark(move || unparks.send(()).unwrap())
+    ///     .build()?;
+    /// parked.recv().unwrap();
+    /// runtime.spawn(async {});
+    /// assert!(unparked.recv().is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn on_thread_unpark<F>(&mut self, call: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -222,14 +430,22 @@ impl Builder {
         self
     }
 
-    /// Makes the runtime.
+    /// Makes the runtime. The builder can make more of them.
     ///
     /// # Errors
     /// If a worker thread cannot be started.
     ///
     /// # Panics
     /// If the clock shall stand still in a runtime of several threads, or the environment variable
-    /// `POINTSMAN_WORKER_THREADS` is not a number above 0.
+    /// `POINTSMAN_WORKER_THREADS` is not a number above 0. It is read only for a runtime of several threads
+    /// whose number was not set.
+    ///
+    /// ```
+    /// let mut builder = pointsman::runtime::Builder::new_current_thread();
+    /// let (first, second) = (builder.build()?, builder.build()?);
+    /// assert_ne!(first.handle().id(), second.handle().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn build(&mut self) -> io::Result<Runtime> {
         assert!(
             !(self.start_paused && self.is_multi_thread),
@@ -249,6 +465,17 @@ impl Builder {
     ///
     /// # Panics
     /// If the runtime is to have several threads.
+    ///
+    /// ```
+    /// use pointsman::runtime::{Builder, LocalOptions};
+    /// use std::rc::Rc;
+    ///
+    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+    /// let number = Rc::new(7);
+    /// let task = runtime.spawn_local(async move { *number });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 7);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
         assert!(

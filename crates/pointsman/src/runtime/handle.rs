@@ -30,6 +30,20 @@ pub struct Handle {
 }
 
 /// Makes a runtime the current one of this thread until it is dropped; see [`Handle::enter`].
+///
+/// # Panics
+/// When it is dropped before another that was made later.
+///
+/// ```
+/// # use pointsman::runtime::{Handle, Runtime};
+/// let (outer, inner) = (Runtime::new()?, Runtime::new()?);
+/// let _outer_guard = outer.enter();
+/// let inner_guard = inner.enter();
+/// assert_eq!(Handle::current().id(), inner.handle().id());
+/// drop(inner_guard);
+/// assert_eq!(Handle::current().id(), outer.handle().id());
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct EnterGuard<'a> {
     _current: context::Current,
@@ -47,6 +61,9 @@ impl Handle {
     /// Makes the runtime the current one of this thread, for [`spawn`](crate::spawn), timers, and
     /// [`Handle::current`]. Guards are dropped in the opposite order.
     ///
+    /// # Panics
+    /// If the thread is ending.
+    ///
     /// ```
     /// let runtime = pointsman::runtime::Runtime::new()?;
     /// let _guard = runtime.handle().enter();
@@ -61,10 +78,21 @@ impl Handle {
         }
     }
 
-    /// The current runtime of this thread.
+    /// The current runtime of this thread: that whose task or `block_on` runs, or that was
+    /// [entered](Self::enter).
     ///
     /// # Panics
     /// If there is none.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Handle;
+    /// # #[pointsman::main] async fn main() {
+    /// let handle = Handle::current();
+    /// // A thread that the runtime does not know.
+    /// let thread = std::thread::spawn(move || handle.spawn(async { 1 + 1 }));
+    /// assert_eq!(thread.join().unwrap().await.unwrap(), 2);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn current() -> Self {
         match Self::try_current() {
@@ -73,15 +101,36 @@ impl Handle {
         }
     }
 
-    /// The current runtime of this thread.
+    /// The current runtime of this thread; see [`current`](Self::current).
     ///
     /// # Errors
     /// If there is none, or the thread is ending.
+    ///
+    /// ```
+    /// # use pointsman::runtime::{Handle, Runtime};
+    /// assert!(Handle::try_current().is_err());
+    /// let runtime = Runtime::new()?;
+    /// assert!(runtime.block_on(async { Handle::try_current() }).is_ok());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn try_current() -> Result<Self, TryCurrentError> {
         context::with_current(Self::clone).ok_or_else(TryCurrentError::now)
     }
 
-    /// Spawns a task; see [`spawn`](crate::spawn).
+    /// Spawns a task; see [`spawn`](crate::spawn). If the runtime has ended, the task ends at once, cancelled.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Runtime;
+    /// # #[pointsman::main] async fn main() {
+    /// let runtime = Runtime::new().unwrap();
+    /// let handle = runtime.handle().clone();
+    /// assert_eq!(handle.spawn(async { 1 + 1 }).await.unwrap(), 2);
+    ///
+    /// runtime.shutdown_background();
+    /// let late = handle.spawn(async { 1 + 1 });
+    /// assert!(late.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -91,7 +140,20 @@ impl Handle {
         task::spawn_on(&self.shared, future)
     }
 
-    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking). If the
+    /// runtime has ended, the function is dropped and the task is cancelled.
+    ///
+    /// # Panics
+    /// If no thread at all can be started.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Handle;
+    /// # #[pointsman::main] async fn main() {
+    /// let here = std::thread::current().id();
+    /// let job = Handle::current().spawn_blocking(move || std::thread::current().id() != here);
+    /// assert!(job.await.unwrap());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
     where
@@ -109,12 +171,23 @@ impl Handle {
 
     /// Blocks this thread until the future is ready.
     ///
-    /// The tasks of a runtime of several threads may run in this thread meanwhile. A runtime of the current
-    /// thread runs its tasks and timers only while somebody is in [`Runtime::block_on`](super::Runtime::block_on),
-    /// not in this.
+    /// In a runtime of several threads, tasks that this thread has spawned or woken itself may run in it
+    /// meanwhile. A runtime of the current thread runs its tasks and timers only while somebody is in
+    /// [`Runtime::block_on`](super::Runtime::block_on), not in this.
     ///
     /// # Panics
-    /// In a task or in another `block_on`, and if the future panics.
+    /// In a task or in another `block_on`, and if the future panics. A blocking task may use it.
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Handle, sync::oneshot, task::spawn_blocking};
+    /// # #[pointsman::main] async fn main() {
+    /// let handle = Handle::current();
+    /// let (tx, rx) = oneshot::channel();
+    /// let job = spawn_blocking(move || handle.block_on(rx));
+    /// tx.send(7).unwrap();
+    /// assert_eq!(job.await.unwrap(), Ok(7));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let is_worker = !self.shared.is_current_thread();
@@ -143,6 +216,13 @@ impl Handle {
     }
 
     /// What kind of runtime it is.
+    ///
+    /// ```
+    /// # use pointsman::runtime::{Handle, RuntimeFlavor};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// assert_eq!(Handle::current().runtime_flavor(), RuntimeFlavor::CurrentThread);
+    /// # }
+    /// ```
     pub fn runtime_flavor(&self) -> RuntimeFlavor {
         match self.shared.is_current_thread() {
             true => RuntimeFlavor::CurrentThread,
@@ -150,17 +230,37 @@ impl Handle {
         }
     }
 
-    /// The name that the runtime was given.
+    /// The name that the runtime was given by [`Builder::name`](super::Builder::name).
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// assert_eq!(pointsman::runtime::Handle::current().name(), None);
+    /// # }
+    /// ```
     pub fn name(&self) -> Option<&str> {
         self.shared.config.name.as_deref()
     }
 
     /// The number of the runtime, which no other of the process has or had.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Runtime;
+    /// let (one, other) = (Runtime::new()?, Runtime::new()?);
+    /// assert_eq!(one.handle().id(), one.handle().clone().id());
+    /// assert_ne!(one.handle().id(), other.handle().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn id(&self) -> super::Id {
         super::Id::new(self.shared.id)
     }
 
     /// Figures of the runtime.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// assert_eq!(pointsman::runtime::Handle::current().metrics().num_workers(), 1);
+    /// # }
+    /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
         RuntimeMetrics::new(self.clone())
     }

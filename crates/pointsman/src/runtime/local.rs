@@ -13,6 +13,14 @@ use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 use crate::task::{JoinHandle, LocalEnterGuard, LocalSet};
 
 /// How a [`LocalRuntime`] is made. There is nothing to choose yet.
+///
+/// ```
+/// use pointsman::runtime::{Builder, LocalOptions};
+///
+/// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct LocalOptions {
@@ -21,6 +29,12 @@ pub struct LocalOptions {
 
 /// A runtime of the current thread with a [`LocalSet`] of its own: [`spawn_local`](crate::task::spawn_local)
 /// works anywhere in it. It stays in its thread.
+///
+/// When it is dropped its tasks are, too. That waits for blocking work that has begun.
+///
+/// # Panics
+/// When it is dropped in a task or in a `block_on`: use
+/// [`shutdown_background`](Self::shutdown_background) there. The runtime ends all the same.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -59,6 +73,14 @@ impl LocalRuntime {
     ///
     /// # Errors
     /// None in practice; other runtimes may fail to start threads.
+    ///
+    /// ```
+    /// # use pointsman::{runtime::LocalRuntime, time::{Duration, timeout}};
+    /// let runtime = LocalRuntime::new()?;
+    /// let answer = runtime.block_on(async { timeout(Duration::from_secs(1), async { 7 }).await });
+    /// assert_eq!(answer, Ok(7));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn new() -> io::Result<Self> {
         Builder::new_current_thread()
             .enable_all()
@@ -74,11 +96,36 @@ impl LocalRuntime {
     }
 
     /// A reference to the runtime. What other threads spawn with it has to be `Send`.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let thread = std::thread::spawn(move || handle.spawn(async { std::thread::current().id() }));
+    /// // The task itself runs here.
+    /// let task = thread.join().unwrap();
+    /// assert_eq!(runtime.block_on(task).unwrap(), std::thread::current().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn handle(&self) -> &Handle {
         self.runtime.handle()
     }
 
     /// Starts a task that need not be `Send`. It runs when somebody blocks on a future.
+    ///
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    ///
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let has_run = Rc::new(Cell::new(false));
+    /// let task = runtime.spawn_local({
+    ///     let has_run = Rc::clone(&has_run);
+    ///     async move { has_run.set(true) }
+    /// });
+    /// assert!(!has_run.get());
+    /// runtime.block_on(task).unwrap();
+    /// assert!(has_run.get());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -90,6 +137,16 @@ impl LocalRuntime {
     }
 
     /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    ///
+    /// # Panics
+    /// If no thread at all can be started.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let job = runtime.spawn_blocking(|| std::thread::current().id());
+    /// assert_ne!(runtime.block_on(job).unwrap(), std::thread::current().id());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
     where
@@ -103,6 +160,18 @@ impl LocalRuntime {
     ///
     /// # Panics
     /// In a task or in another `block_on`, and if the future panics.
+    ///
+    /// ```
+    /// use pointsman::task::spawn_local;
+    ///
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let sum = runtime.block_on(async {
+    ///     let (one, two) = (spawn_local(async { 1 }), spawn_local(async { 2 }));
+    ///     one.await.unwrap() + two.await.unwrap()
+    /// });
+    /// assert_eq!(sum, 3);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let local = &self.tasks.local;
@@ -111,6 +180,16 @@ impl LocalRuntime {
     }
 
     /// Makes the runtime the current one of this thread, also for [`spawn_local`](crate::task::spawn_local).
+    /// Guards are dropped in the opposite order.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let guard = runtime.enter();
+    /// let task = pointsman::task::spawn_local(async { 1 + 1 });
+    /// drop(guard);
+    /// assert_eq!(runtime.block_on(task).unwrap(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn enter(&self) -> LocalRuntimeGuard<'_> {
         LocalRuntimeGuard {
             _local: self.tasks.local.enter(),
@@ -118,7 +197,19 @@ impl LocalRuntime {
         }
     }
 
-    /// Ends the runtime, and waits at most so long for blocking work.
+    /// Ends the runtime, and waits at most so long for blocking work, which goes on if it needs longer.
+    ///
+    /// # Panics
+    /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// let task = runtime.spawn_local(std::future::pending::<()>());
+    /// runtime.shutdown_timeout(Duration::from_secs(1));
+    /// assert!(task.is_finished());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
         let Self { tasks, runtime } = self;
@@ -126,18 +217,46 @@ impl LocalRuntime {
         runtime.shutdown_timeout(duration);
     }
 
-    /// Ends the runtime without waiting.
+    /// Ends the runtime without waiting: blocking work that has begun goes on. May be used in a task.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let runtime = pointsman::runtime::LocalRuntime::new().unwrap();
+    /// let task = runtime.spawn_local(std::future::pending::<()>());
+    /// runtime.shutdown_background();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }
 
     /// Figures of the runtime, without the tasks that are not `Send`.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::LocalRuntime::new()?;
+    /// runtime.spawn_local(async {});
+    /// runtime.handle().spawn(async {});
+    /// assert_eq!(runtime.metrics().spawned_tasks_count(), 1);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()
     }
 }
 
-/// Makes a [`LocalRuntime`] the current one until it is dropped.
+/// Makes a [`LocalRuntime`] the current one until it is dropped; see [`LocalRuntime::enter`].
+///
+/// ```
+/// use pointsman::runtime::{Handle, LocalRuntime};
+///
+/// let runtime = LocalRuntime::new()?;
+/// let guard = runtime.enter();
+/// assert_eq!(Handle::current().id(), runtime.handle().id());
+/// drop(guard);
+/// assert!(Handle::try_current().is_err());
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct LocalRuntimeGuard<'a> {
     _local: LocalEnterGuard,

@@ -28,7 +28,7 @@ impl Counter {
 }
 
 /// Figures of a runtime, as of when they are read. They are counted without locks: several of them need not
-/// be of the same moment.
+/// be of the same moment. They can be read after the runtime has ended.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -49,11 +49,28 @@ impl RuntimeMetrics {
     }
 
     /// Worker threads; 1 for a runtime of the current thread.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn num_workers(&self) -> usize {
         self.handle.shared.config.worker_threads.max(1)
     }
 
     /// Tasks that are not complete, without blocking ones.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// let task = pointsman::spawn(async {});
+    /// assert_eq!(metrics.num_alive_tasks(), 1);
+    /// task.await.unwrap();
+    /// assert_eq!(metrics.num_alive_tasks(), 0);
+    /// # }
+    /// ```
     pub fn num_alive_tasks(&self) -> usize {
         let shared = &self.handle.shared;
         let counters = shared.seats.iter().map(|seat| &seat.counters);
@@ -67,6 +84,16 @@ impl RuntimeMetrics {
     }
 
     /// Tasks that were ever spawned, without blocking ones.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// for _ in 0..3 {
+    ///     pointsman::spawn(async {}).await.unwrap();
+    /// }
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// assert_eq!(metrics.spawned_tasks_count(), 3);
+    /// # }
+    /// ```
     pub fn spawned_tasks_count(&self) -> u64 {
         let shared = &self.handle.shared;
         let seats: u64 = shared
@@ -78,54 +105,150 @@ impl RuntimeMetrics {
     }
 
     /// Tasks from other threads that no worker has taken yet.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// // Nobody is in `block_on`, which would run it.
+    /// runtime.spawn(async {});
+    /// assert_eq!(runtime.metrics().global_queue_depth(), 1);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn global_queue_depth(&self) -> usize {
         self.handle.shared.global_queue_depth()
     }
 
-    /// Tasks that wait in the queue of a worker.
+    /// Tasks that wait in the queue of a worker, which is given by its number, from 0 on. In a runtime of
+    /// several threads, a thread in [`Runtime::block_on`](super::Runtime::block_on) has a queue that no figure
+    /// shows.
     ///
     /// # Panics
     /// If there is no such worker.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let tasks = [(); 2].map(|()| pointsman::spawn(async {}));
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// assert_eq!(metrics.worker_local_queue_depth(0), 2);
+    /// # drop(tasks);
+    /// # }
+    /// ```
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         self.worker(worker).queued()
     }
 
-    /// How long a worker was awake.
+    /// How long a worker was awake, up to when it last went to sleep. The worker is given by its number, from
+    /// 0 on.
     ///
     /// # Panics
     /// If there is no such worker.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// let work = Duration::from_millis(2);
+    /// let task = runtime.spawn(async move {
+    ///     let start = Instant::now();
+    ///     while start.elapsed() < work {}
+    /// });
+    /// runtime.block_on(task).unwrap();
+    /// assert!(runtime.metrics().worker_total_busy_duration(0) >= work);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
         Duration::from_nanos(self.worker(worker).counters.busy.get())
     }
 
-    /// How often a worker has gone to sleep.
+    /// How often a worker has gone to sleep. The worker is given by its number, from 0 on.
     ///
     /// # Panics
     /// If there is no such worker.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_multi_thread().build()?;
+    /// let metrics = runtime.metrics();
+    /// // It has nothing to do.
+    /// while metrics.worker_park_count(0) == 0 {
+    ///     std::thread::yield_now();
+    /// }
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn worker_park_count(&self, worker: usize) -> u64 {
         self.worker(worker).counters.parked.get()
     }
 
-    /// How often a worker has gone to sleep and was woken: odd while it sleeps.
+    /// How often a worker has gone to sleep and was woken: odd while it sleeps. The worker is given by its
+    /// number, from 0 on.
     ///
     /// # Panics
     /// If there is no such worker.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_multi_thread().worker_threads(1).build()?;
+    /// let metrics = runtime.metrics();
+    /// // It has nothing to do.
+    /// while metrics.worker_park_unpark_count(0).is_multiple_of(2) {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert!(metrics.worker_park_count(0) > 0);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
         let counters = &self.worker(worker).counters;
         counters.parked.get() + counters.unparked.get()
     }
 
     /// Threads of the blocking pool.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 0);
+    /// runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
+    /// // It is kept for a while.
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 1);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn num_blocking_threads(&self) -> usize {
         self.handle.shared.blocking.threads()
     }
 
     /// Threads of the blocking pool that have nothing to do.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
+    /// let metrics = runtime.metrics();
+    /// let job = runtime.spawn_blocking({
+    ///     let metrics = metrics.clone();
+    ///     move || metrics.num_idle_blocking_threads()
+    /// });
+    /// assert_eq!(runtime.block_on(job).unwrap(), 0);
+    /// while metrics.num_idle_blocking_threads() != 1 {
+    ///     std::thread::yield_now();
+    /// }
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn num_idle_blocking_threads(&self) -> usize {
         self.handle.shared.blocking.idle_threads()
     }
 
     /// Blocking tasks that wait for a thread.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use std::sync::mpsc;
+    ///
+    /// let runtime = Builder::new_current_thread().max_blocking_threads(1).build()?;
+    /// let ((begins, begun), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+    /// runtime.spawn_blocking(move || {
+    ///     begins.send(()).unwrap();
+    ///     released.recv()
+    /// });
+    /// begun.recv().unwrap();
+    /// runtime.spawn_blocking(|| "has to wait");
+    /// assert_eq!(runtime.metrics().blocking_queue_depth(), 1);
+    /// # drop(release);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.shared.blocking.queued()
     }

@@ -36,6 +36,14 @@ pub use runtime::Runtime;
 pub(crate) use scheduler::Shared;
 
 /// What kind of runtime it is.
+///
+/// ```
+/// use pointsman::runtime::{Builder, RuntimeFlavor};
+///
+/// let runtime = Builder::new_multi_thread().build()?;
+/// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeFlavor {
@@ -45,7 +53,16 @@ pub enum RuntimeFlavor {
     MultiThread,
 }
 
-/// The number of a runtime.
+/// The number of a runtime, as [`Handle::id`] gives it. No other runtime of the process has or had it.
+///
+/// ```
+/// # use pointsman::runtime::Handle;
+/// # #[pointsman::main] async fn main() {
+/// let id = Handle::current().id();
+/// let task = pointsman::spawn(async { Handle::current().id() });
+/// assert_eq!(task.await.unwrap(), id);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Id(u64);
 
@@ -74,6 +91,11 @@ pub fn worker_index() -> Option<usize> {
 }
 
 /// There is no current runtime.
+///
+/// ```
+/// let error = pointsman::runtime::Handle::try_current().unwrap_err();
+/// assert!(error.to_string().contains("no reactor running"));
+/// ```
 #[derive(Debug)]
 pub struct TryCurrentError {
     is_thread_ending: bool,
@@ -88,11 +110,21 @@ impl TryCurrentError {
     }
 
     /// Whether no runtime was entered.
+    ///
+    /// ```
+    /// let error = pointsman::runtime::Handle::try_current().unwrap_err();
+    /// assert!(error.is_missing_context());
+    /// ```
     pub fn is_missing_context(&self) -> bool {
         !self.is_thread_ending
     }
 
     /// Whether the thread is ending, and has forgotten its runtime.
+    ///
+    /// ```
+    /// let error = pointsman::runtime::Handle::try_current().unwrap_err();
+    /// assert!(!error.is_thread_local_destroyed());
+    /// ```
     pub fn is_thread_local_destroyed(&self) -> bool {
         self.is_thread_ending
     }

@@ -22,6 +22,10 @@ use crate::time;
 /// for blocking work that has begun; [`shutdown_timeout`](Self::shutdown_timeout) and
 /// [`shutdown_background`](Self::shutdown_background) do not.
 ///
+/// # Panics
+/// When it is dropped in a task or in a `block_on`: use `shutdown_background` there, or drop it in
+/// [`spawn_blocking`](crate::task::spawn_blocking). The runtime ends all the same.
+///
 /// ```
 /// let runtime = pointsman::runtime::Runtime::new()?;
 /// runtime.block_on(async {
@@ -39,6 +43,17 @@ impl Runtime {
     ///
     /// # Errors
     /// If a worker thread cannot be started.
+    ///
+    /// # Panics
+    /// If the environment variable `POINTSMAN_WORKER_THREADS` is not a number above 0.
+    ///
+    /// ```
+    /// use pointsman::runtime::{Runtime, RuntimeFlavor};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn new() -> io::Result<Self> {
         Builder::new_multi_thread().enable_all().build()
     }
@@ -71,17 +86,43 @@ impl Runtime {
     }
 
     /// A reference to the runtime.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// // Any thread may spawn with it.
+    /// let thread = std::thread::spawn(move || handle.spawn(async { 1 + 1 }));
+    /// assert_eq!(runtime.block_on(thread.join().unwrap()).unwrap(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Makes the runtime the current one of this thread; see [`Handle::enter`].
+    ///
+    /// ```
+    /// # use pointsman::runtime::{Handle, Runtime};
+    /// let runtime = Runtime::new()?;
+    /// let guard = runtime.enter();
+    /// assert_eq!(Handle::current().id(), runtime.handle().id());
+    /// drop(guard);
+    /// assert!(Handle::try_current().is_err());
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }
 
     /// Spawns a task; see [`spawn`](crate::spawn). In a runtime of the current thread it begins when
     /// somebody blocks on a future.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// let task = runtime.spawn(async { 1 + 1 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -92,6 +133,20 @@ impl Runtime {
     }
 
     /// Runs what blocks in a thread for that; see [`spawn_blocking`](crate::task::spawn_blocking).
+    ///
+    /// # Panics
+    /// If no thread at all can be started.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// let (tx, rx) = mpsc::channel();
+    /// let job = runtime.spawn_blocking(move || rx.recv());
+    /// tx.send("came").unwrap();
+    /// assert_eq!(runtime.block_on(job).unwrap(), Ok("came"));
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, function: F) -> JoinHandle<R>
     where
@@ -104,18 +159,48 @@ impl Runtime {
     /// Blocks this thread until the future is ready, and lets it run tasks meanwhile. The future itself is no
     /// task: it need not be `Send`, and is polled in this thread only.
     ///
-    /// A task that blocks its thread may do so in this one, and keeps the future waiting then.
+    /// In a runtime of several threads it runs those that it has spawned or woken itself, and what follows
+    /// from them. One of them that blocks its thread keeps the future waiting.
     ///
     /// Several threads may be in here at once. In a runtime of the current thread one of them runs the tasks.
     ///
     /// # Panics
     /// In a task or in another `block_on`, and if the future panics.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// let words = vec!["borrowed", "by", "the", "future"];
+    /// let count = runtime.block_on(async { words.len() });
+    /// assert_eq!(count, 4);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.handle.block(future, true)
     }
 
-    /// Ends the runtime, and waits at most so long for what runs. Without any time it may be used in a task.
+    /// Ends the runtime, and waits at most so long for what runs: tasks until their next await, and blocking
+    /// work. What has not ended by then goes on, and nobody waits for it.
+    ///
+    /// # Panics
+    /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    ///
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// let ((begins, begun), (release, released)) = (mpsc::channel(), mpsc::channel::<()>());
+    /// let job = runtime.spawn_blocking(move || {
+    ///     begins.send(()).unwrap();
+    ///     released.recv()
+    /// });
+    /// begun.recv().unwrap();
+    /// runtime.shutdown_timeout(Duration::from_millis(1));
+    /// assert!(!job.is_finished());
+    /// # drop(release);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn shutdown_timeout(mut self, duration: Duration) {
         // As good as for ever, if the clock does not reach as far.
@@ -125,12 +210,29 @@ impl Runtime {
         }
     }
 
-    /// Ends the runtime without waiting. May be used in a task.
+    /// Ends the runtime without waiting: what runs goes on until its next await, blocking work until its end.
+    /// May be used in a task.
+    ///
+    /// ```
+    /// # #[pointsman::main] async fn main() {
+    /// let runtime = pointsman::runtime::Runtime::new().unwrap();
+    /// let task = runtime.spawn(std::future::pending::<()>());
+    /// runtime.shutdown_background();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn shutdown_background(mut self) {
         self.end(Some(Instant::now()));
     }
 
     /// Figures of the runtime.
+    ///
+    /// ```
+    /// let runtime = pointsman::runtime::Runtime::new()?;
+    /// runtime.spawn(std::future::pending::<()>());
+    /// assert_eq!(runtime.metrics().num_alive_tasks(), 1);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
     }

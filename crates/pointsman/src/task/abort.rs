@@ -31,16 +31,41 @@ impl AbortHandle {
     }
 
     /// Ends the task as [`JoinHandle::abort`](super::JoinHandle::abort) does.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(std::future::pending::<()>());
+    /// task.abort_handle().abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn abort(&self) {
         self.task.abort();
     }
 
-    /// Whether the task is complete.
+    /// Whether the task is complete. An aborted task is when its future was dropped.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(async {});
+    /// let abort = task.abort_handle();
+    /// assert!(!abort.is_finished());
+    /// task.await.unwrap();
+    /// assert!(abort.is_finished());
+    /// # }
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.task.state().load().is_complete()
     }
 
     /// The number of the task.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(async {});
+    /// assert_eq!(task.abort_handle().id(), task.id());
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.task.id()
     }

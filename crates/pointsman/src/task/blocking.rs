@@ -105,7 +105,8 @@ where
 /// ```
 ///
 /// # Panics
-/// In a runtime of the current thread, where nobody else could do its work.
+/// In a runtime of the current thread and in a [`LocalSet`](super::LocalSet), where nobody else could do the
+/// thread's work.
 #[track_caller]
 pub fn block_in_place<F, R>(function: F) -> R
 where

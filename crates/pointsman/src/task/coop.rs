@@ -51,6 +51,18 @@ pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
 }
 
 /// Whether the running task may do more before it should return to the runtime. True outside of a task.
+///
+/// ```
+/// # use pointsman::task::{coop, yield_now};
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// while coop::has_budget_remaining() {
+///     coop::consume_budget().await;
+/// }
+/// // The next poll has a new one.
+/// yield_now().await;
+/// assert!(coop::has_budget_remaining());
+/// # }
+/// ```
 #[inline]
 pub fn has_budget_remaining() -> bool {
     CURRENT
@@ -60,6 +72,21 @@ pub fn has_budget_remaining() -> bool {
 
 /// The unit of budget that an operation has taken. It is given back when this is dropped, unless
 /// [`made_progress`](Self::made_progress) was called.
+///
+/// ```
+/// # use pointsman::task::coop;
+/// # use std::{future::poll_fn, task::{Poll, ready}};
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// for _ in 0..1_000 {
+///     poll_fn(|cx| {
+///         drop(ready!(coop::poll_proceed(cx)));
+///         Poll::Ready(())
+///     })
+///     .await;
+///     assert!(coop::has_budget_remaining());
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct RestoreOnPending {
@@ -78,6 +105,22 @@ impl RestoreOnPending {
     }
 
     /// The operation is done: what it has taken is spent.
+    ///
+    /// ```
+    /// # use pointsman::task::coop;
+    /// # use std::{future::poll_fn, task::{Poll, ready}};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// while coop::has_budget_remaining() {
+    ///     poll_fn(|cx| {
+    ///         ready!(coop::poll_proceed(cx)).made_progress();
+    ///         Poll::Ready(())
+    ///     })
+    ///     .await;
+    /// }
+    /// // All of it is spent now.
+    /// assert!(!coop::has_budget_remaining());
+    /// # }
+    /// ```
     #[inline]
     pub fn made_progress(&self) {
         self.before.set(Budget(None));
@@ -95,7 +138,29 @@ impl Drop for RestoreOnPending {
 
 /// Takes one unit of the budget. If none is left, the task is woken again and this is pending: return.
 ///
-/// An operation calls this first and [`RestoreOnPending::made_progress`] when it has done something.
+/// An operation calls this first and [`RestoreOnPending::made_progress`] when it has done something. Outside
+/// of a task there is no budget, and this is always ready.
+///
+/// ```
+/// use std::{future::poll_fn, task::{Poll, ready}};
+/// use pointsman::task::coop;
+///
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let (mut left, mut polls) = (1_000, 0);
+/// poll_fn(|cx| {
+///     polls += 1;
+///     while left > 0 {
+///         let unit = ready!(coop::poll_proceed(cx));
+///         left -= 1;
+///         unit.made_progress();
+///     }
+///     Poll::Ready(())
+/// })
+/// .await;
+/// // It has let others run now and then.
+/// assert!(polls > 1);
+/// # }
+/// ```
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     CURRENT
@@ -117,6 +182,8 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
 }
 
 /// Takes one unit of the budget, and returns to the runtime if none is left.
+///
+/// Cancel safe: if it is dropped before it is ready, it has taken nothing.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -141,6 +208,14 @@ pub async fn consume_budget() {
 
 pin_project! {
     /// Future of [`unconstrained`].
+    ///
+    /// ```
+    /// # use pointsman::task::coop::{Unconstrained, unconstrained};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let future: Unconstrained<_> = unconstrained(async { 1 + 1 });
+    /// assert_eq!(future.await, 2);
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     #[derive(Debug)]
     pub struct Unconstrained<F> {
@@ -159,12 +234,34 @@ impl<F: Future> Future for Unconstrained<F> {
 
 /// Takes the limit off a future: its operations never return to the runtime before they have to wait. It
 /// can keep all other tasks of its thread waiting.
+///
+/// ```
+/// # use pointsman::task::coop::{consume_budget, unconstrained};
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let other = pointsman::spawn(async {});
+/// unconstrained(async {
+///     for _ in 0..1_000 {
+///         consume_budget().await;
+///     }
+/// })
+/// .await;
+/// assert!(!other.is_finished());
+/// # }
+/// ```
 pub fn unconstrained<F>(future: F) -> Unconstrained<F> {
     Unconstrained { future }
 }
 
 pin_project! {
     /// Future of [`cooperative`].
+    ///
+    /// ```
+    /// # use pointsman::task::coop::{Coop, cooperative};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let future: Coop<_> = cooperative(async { 1 + 1 });
+    /// assert_eq!(future.await, 2);
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     #[derive(Debug)]
     pub struct Coop<F> {
@@ -184,7 +281,20 @@ impl<F: Future> Future for Coop<F> {
     }
 }
 
-/// Lets a future take part: each completion costs one unit of the budget.
+/// Lets a future take part: each completion costs one unit of the budget. If none is left, the future is not
+/// polled before the next turn of the task.
+///
+/// ```
+/// # use pointsman::task::coop::cooperative;
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let other = pointsman::spawn(async {});
+/// for _ in 0..1_000 {
+///     // Always ready: it would let nobody else run.
+///     cooperative(std::future::ready(())).await;
+/// }
+/// assert!(other.is_finished());
+/// # }
+/// ```
 pub fn cooperative<F>(future: F) -> Coop<F> {
     Coop { future }
 }

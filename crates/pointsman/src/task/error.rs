@@ -55,11 +55,26 @@ impl JoinError {
     }
 
     /// Whether the task was aborted, or ended with its runtime.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         matches!(self.reason, Reason::Cancelled)
     }
 
     /// Whether the task has panicked.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let error = pointsman::spawn(async { panic!("out of luck") }).await.unwrap_err();
+    /// assert!(error.is_panic() && !error.is_cancelled());
+    /// # }
+    /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self.reason, Reason::Panic(_))
     }
@@ -68,13 +83,33 @@ impl JoinError {
     ///
     /// # Panics
     /// If it has not panicked.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(async { std::panic::panic_any(7) });
+    /// let thrown = task.await.unwrap_err().into_panic();
+    /// assert_eq!(thrown.downcast_ref(), Some(&7));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         self.try_into_panic()
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// What the task has thrown, or this error again if it has not panicked.
+    /// What the task has thrown.
+    ///
+    /// # Errors
+    /// This error again, if the task has not panicked.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// let error = task.await.unwrap_err().try_into_panic().unwrap_err();
+    /// assert!(error.is_cancelled());
+    /// # }
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.reason {
             Reason::Panic(payload) => Ok(payload.0),
@@ -83,6 +118,15 @@ impl JoinError {
     }
 
     /// The number of the task.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(std::future::pending::<()>());
+    /// let id = task.id();
+    /// task.abort();
+    /// assert_eq!(task.await.unwrap_err().id(), id);
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.id
     }

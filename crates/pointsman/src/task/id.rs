@@ -33,12 +33,29 @@ impl fmt::Display for Id {
 ///
 /// # Panics
 /// Outside of a task; the future of `block_on` is none.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let task = pointsman::spawn(async { pointsman::task::id() });
+/// let id = task.id();
+/// assert_eq!(task.await.unwrap(), id);
+/// # }
+/// ```
 #[track_caller]
 pub fn id() -> Id {
     try_id().expect("Can't get a task id when not inside a task")
 }
 
-/// The number of the task that runs; `None` outside of a task.
+/// The number of the task that runs; `None` outside of a task. The future of `block_on` is none.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// use pointsman::task::try_id;
+///
+/// assert_eq!(try_id(), None);
+/// assert!(pointsman::spawn(async { try_id() }).await.unwrap().is_some());
+/// # }
+/// ```
 #[track_caller]
 pub fn try_id() -> Option<Id> {
     context::running_id()

@@ -67,11 +67,29 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the task is complete. An aborted task is when its future was dropped.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(async {});
+    /// assert!(!task.is_finished());
+    /// pointsman::task::yield_now().await;
+    /// assert!(task.is_finished());
+    /// # }
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.task.state().load().is_complete()
     }
 
-    /// Something else that can end the task.
+    /// Something else that can end the task, also when this handle is gone. Dropping it ends nothing.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let task = pointsman::spawn(std::future::pending::<()>());
+    /// let abort = task.abort_handle();
+    /// pointsman::spawn(async move { abort.abort() });
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         self.task.state().add_reference();
@@ -80,6 +98,13 @@ impl<T> JoinHandle<T> {
     }
 
     /// The number of the task.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let (one, other) = (pointsman::spawn(async {}), pointsman::spawn(async {}));
+    /// assert_ne!(one.id(), other.id());
+    /// # }
+    /// ```
     pub fn id(&self) -> Id {
         self.task.id()
     }

@@ -85,6 +85,12 @@ impl Wake for Place {
 
 impl<T> JoinSet<T> {
     /// A set without tasks.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// let set = JoinSet::<u32>::new();
+    /// assert!(set.is_empty());
+    /// ```
     pub fn new() -> Self {
         Self {
             members: Vec::new(),
@@ -93,12 +99,33 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// How many tasks there are whose results were not taken.
+    /// How many tasks there are whose results were not taken. Those that are complete count.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set: JoinSet<_> = [1, 2, 3].map(|n| async move { n }).into_iter().collect();
+    /// assert_eq!(set.len(), 3);
+    /// set.join_next().await;
+    /// assert_eq!(set.len(), 2);
+    /// # }
+    /// ```
     pub fn len(&self) -> usize {
         self.members.len() - self.vacant.len()
     }
 
     /// Whether there is none.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async {});
+    /// assert!(!set.is_empty());
+    /// set.join_next().await;
+    /// assert!(set.is_empty());
+    /// # }
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -109,6 +136,18 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Panics
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// let endless = set.spawn(std::future::pending());
+    /// set.spawn(async { 2 });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 2);
+    /// endless.abort();
+    /// assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -118,7 +157,16 @@ impl<T: 'static> JoinSet<T> {
         self.insert(crate::spawn(task))
     }
 
-    /// Starts a task on a runtime.
+    /// Starts a task on a runtime. This can be done outside of a runtime, too.
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Runtime, task::JoinSet};
+    /// let runtime = Runtime::new()?;
+    /// let mut set = JoinSet::new();
+    /// set.spawn_on(async { 1 + 1 }, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [2]);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -131,7 +179,21 @@ impl<T: 'static> JoinSet<T> {
     /// Starts a task in the current [`LocalSet`]; see [`spawn_local`](super::spawn_local).
     ///
     /// # Panics
-    /// Outside of a `LocalSet`.
+    /// Outside of a `LocalSet` and of a [`LocalRuntime`](crate::runtime::LocalRuntime).
+    ///
+    /// ```
+    /// # use pointsman::{runtime::LocalRuntime, task::JoinSet};
+    /// use std::rc::Rc;
+    ///
+    /// let sum = LocalRuntime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     let number = Rc::new(7);
+    ///     set.spawn_local(async move { *number });
+    ///     set.join_all().await
+    /// });
+    /// assert_eq!(sum, [7]);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
     where
@@ -140,7 +202,19 @@ impl<T: 'static> JoinSet<T> {
         self.insert(super::spawn_local(task))
     }
 
-    /// Starts a task in a [`LocalSet`].
+    /// Starts a task in a [`LocalSet`]. It runs when that does.
+    ///
+    /// ```
+    /// # use pointsman::task::{JoinSet, LocalSet};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use std::rc::Rc;
+    ///
+    /// let (local, mut set) = (LocalSet::new(), JoinSet::new());
+    /// let number = Rc::new(7);
+    /// set.spawn_local_on(async move { *number }, &local);
+    /// assert_eq!(local.run_until(set.join_all()).await, [7]);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
     where
@@ -152,7 +226,18 @@ impl<T: 'static> JoinSet<T> {
     /// Runs what blocks; see [`spawn_blocking`](super::spawn_blocking).
     ///
     /// # Panics
-    /// Outside of a runtime.
+    /// Outside of a runtime, and if no thread at all can be started.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// for file in ["Cargo.toml", "src/lib.rs"] {
+    ///     set.spawn_blocking(move || std::fs::read(file).unwrap().len());
+    /// }
+    /// assert!(set.join_all().await.iter().all(|length| *length > 0));
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, function: F) -> AbortHandle
     where
@@ -162,7 +247,19 @@ impl<T: 'static> JoinSet<T> {
         self.insert(super::spawn_blocking(function))
     }
 
-    /// Runs what blocks, on a runtime.
+    /// Runs what blocks, on a runtime. This can be done outside of a runtime, too.
+    ///
+    /// # Panics
+    /// If no thread at all can be started.
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Runtime, task::JoinSet};
+    /// let runtime = Runtime::new()?;
+    /// let mut set = JoinSet::new();
+    /// set.spawn_blocking_on(|| 1 + 1, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [2]);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, function: F, handle: &Handle) -> AbortHandle
     where
@@ -191,6 +288,19 @@ impl<T: 'static> JoinSet<T> {
     /// Waits for the next task to complete, and takes its result. `None` if there is no task.
     ///
     /// Cancel safe: if it is dropped no task was taken.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { 7 });
+    /// assert_eq!(set.join_next().await.unwrap().unwrap(), 7);
+    /// assert!(set.join_next().await.is_none());
+    /// # }
+    /// ```
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
@@ -198,17 +308,56 @@ impl<T: 'static> JoinSet<T> {
     /// As [`join_next`](Self::join_next), with the number of the task; an error has it itself.
     ///
     /// Cancel safe: if it is dropped no task was taken.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// let id = set.spawn(async { "done" }).id();
+    /// assert_eq!(set.join_next_with_id().await.unwrap().unwrap(), (id, "done"));
+    /// # }
+    /// ```
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         poll_fn(|cx| self.poll_join_next_with_id(cx)).await
     }
 
     /// Takes the result of a task that is complete. `None` if there is none.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::{JoinSet, yield_now};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { 7 });
+    /// assert!(set.try_join_next().is_none());
+    /// yield_now().await;
+    /// assert_eq!(set.try_join_next().unwrap().unwrap(), 7);
+    /// # }
+    /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.try_join_next_with_id()
             .map(|result| result.map(|(_, output)| output))
     }
 
     /// As [`try_join_next`](Self::try_join_next), with the number of the task.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::{JoinSet, yield_now};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// let id = set.spawn(async { "done" }).id();
+    /// yield_now().await;
+    /// assert_eq!(set.try_join_next_with_id().unwrap().unwrap(), (id, "done"));
+    /// # }
+    /// ```
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         super::coop::without_budget(|| {
             loop {
@@ -220,13 +369,44 @@ impl<T: 'static> JoinSet<T> {
         })
     }
 
-    /// As [`join_next`](Self::join_next), for futures written by hand: pending if no task is complete.
+    /// As [`join_next`](Self::join_next), for futures written by hand: pending if no task is complete. Then the
+    /// task that polls is woken when one is; of several, the last that has polled.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use std::future::poll_fn;
+    ///
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { 7 });
+    /// let next = poll_fn(|cx| set.poll_join_next(cx)).await;
+    /// assert_eq!(next.unwrap().unwrap(), 7);
+    /// # }
+    /// ```
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         self.poll_join_next_with_id(cx)
             .map(|next| next.map(|result| result.map(|(_, output)| output)))
     }
 
     /// As [`poll_join_next`](Self::poll_join_next), with the number of the task.
+    ///
+    /// # Errors
+    /// The result is an error if the task has panicked or was aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use std::future::poll_fn;
+    ///
+    /// let mut set = JoinSet::new();
+    /// let id = set.spawn(async { "done" }).id();
+    /// let next = poll_fn(|cx| set.poll_join_next_with_id(cx)).await;
+    /// assert_eq!(next.unwrap().unwrap(), (id, "done"));
+    /// # }
+    /// ```
     pub fn poll_join_next_with_id(
         &mut self,
         cx: &mut Context<'_>,
@@ -272,7 +452,20 @@ impl<T: 'static> JoinSet<T> {
         }
     }
 
-    /// Aborts all tasks and waits until they have ended; their results are dropped.
+    /// Aborts all tasks and waits until they have ended; their results are dropped. Blocking work that has begun
+    /// cannot be ended: it is waited for.
+    ///
+    /// If it is dropped after its first poll, the tasks end all the same; before, nothing has happened.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// let task = set.spawn(std::future::pending::<()>());
+    /// set.shutdown().await;
+    /// assert!(set.is_empty() && task.is_finished());
+    /// # }
+    /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while self.join_next().await.is_some() {}
@@ -280,8 +473,20 @@ impl<T: 'static> JoinSet<T> {
 
     /// Waits for all tasks, and gives their outputs in the order in which they have completed.
     ///
+    /// If this is dropped before it is ready, the tasks are aborted and the outputs are lost.
+    ///
     /// # Panics
     /// With what a task has thrown, and if one was aborted. Then the others are aborted.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let squares = (1..=3).map(|n| async move { n * n });
+    /// let mut squares = squares.collect::<JoinSet<u32>>().join_all().await;
+    /// squares.sort();
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// # }
+    /// ```
     pub async fn join_all(mut self) -> Vec<T> {
         let mut outputs = Vec::with_capacity(self.len());
         while let Some(result) = self.join_next().await {
@@ -301,6 +506,16 @@ impl<T> JoinSet<T> {
     }
 
     /// Aborts all tasks. Their results can be taken still.
+    ///
+    /// ```
+    /// # use pointsman::task::JoinSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let mut set = JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// set.abort_all();
+    /// assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
+    /// # }
+    /// ```
     pub fn abort_all(&mut self) {
         for handle in self.handles() {
             handle.abort();
@@ -308,6 +523,18 @@ impl<T> JoinSet<T> {
     }
 
     /// Lets go of all tasks, which go on.
+    ///
+    /// ```
+    /// # use pointsman::{sync::oneshot, task::JoinSet};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let (tx, rx) = oneshot::channel();
+    /// let mut set = JoinSet::new();
+    /// set.spawn(async { tx.send(7) });
+    /// set.detach_all();
+    /// drop(set);
+    /// assert_eq!(rx.await, Ok(7));
+    /// # }
+    /// ```
     pub fn detach_all(&mut self) {
         self.members.clear();
         self.vacant.clear();

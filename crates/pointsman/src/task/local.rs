@@ -211,7 +211,18 @@ where
     handle
 }
 
-/// Makes a [`LocalSet`] the current one until it is dropped.
+/// Makes a [`LocalSet`] the current one until it is dropped; see [`LocalSet::enter`].
+///
+/// ```
+/// # use pointsman::task::{LocalSet, spawn_local};
+/// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+/// let local = LocalSet::new();
+/// let guard = local.enter();
+/// let task = spawn_local(async { 1 + 1 });
+/// drop(guard);
+/// assert_eq!(local.run_until(task).await.unwrap(), 2);
+/// # }
+/// ```
 #[must_use = "the set is the current one only until this is dropped"]
 pub struct LocalEnterGuard {
     _current: Current,
@@ -225,7 +236,18 @@ impl fmt::Debug for LocalEnterGuard {
 }
 
 impl LocalSet {
-    /// A set without tasks, of this thread.
+    /// A set without tasks, of this thread. No runtime is needed to make one.
+    ///
+    /// ```
+    /// # use pointsman::task::LocalSet;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let local = LocalSet::new();
+    /// let task = local.spawn_local(async { 1 + 1 });
+    /// // Waits until all tasks have ended.
+    /// local.await;
+    /// assert!(task.is_finished());
+    /// # }
+    /// ```
     pub fn new() -> Self {
         let shared = Arc::new(LocalShared {
             owner: context::thread_number(),
@@ -248,6 +270,17 @@ impl LocalSet {
     }
 
     /// Makes this the current set, for [`spawn_local`].
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Runtime, task::{LocalSet, spawn_local}};
+    /// let (runtime, local) = (Runtime::new()?, LocalSet::new());
+    /// let task = {
+    ///     let _entered = local.enter();
+    ///     spawn_local(async { 1 + 1 })
+    /// };
+    /// assert_eq!(local.block_on(&runtime, task).unwrap(), 2);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn enter(&self) -> LocalEnterGuard {
         LocalEnterGuard {
             _current: Current::set(Some(&self.shared)),
@@ -256,6 +289,18 @@ impl LocalSet {
     }
 
     /// Starts a task in this set. It runs when the set does.
+    ///
+    /// ```
+    /// # use pointsman::task::{LocalSet, yield_now};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let local = LocalSet::new();
+    /// let task = local.spawn_local(async { 1 + 1 });
+    /// yield_now().await;
+    /// assert!(!task.is_finished());
+    /// local.await;
+    /// assert_eq!(task.await.unwrap(), 2);
+    /// # }
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -269,6 +314,19 @@ impl LocalSet {
     ///
     /// # Panics
     /// As [`Runtime::block_on`](crate::runtime::Runtime::block_on).
+    ///
+    /// ```
+    /// # use pointsman::{runtime::Runtime, task::{LocalSet, spawn_local}};
+    /// use std::rc::Rc;
+    ///
+    /// let (runtime, local) = (Runtime::new()?, LocalSet::new());
+    /// let number = Rc::new(7);
+    /// let answer = local.block_on(&runtime, async {
+    ///     spawn_local(async move { *number }).await.unwrap()
+    /// });
+    /// assert_eq!(answer, 7);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &crate::runtime::Runtime, future: F) -> F::Output {
         runtime.block_on(self.run_until(future))
@@ -277,6 +335,17 @@ impl LocalSet {
     /// Runs the tasks of the set until the future is ready. Others go on when the set is run again.
     ///
     /// Cancel safe: if it is dropped, the tasks go on when the set is run again.
+    ///
+    /// ```
+    /// # use pointsman::task::{LocalSet, spawn_local};
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let local = LocalSet::new();
+    /// let endless = local.spawn_local(std::future::pending::<()>());
+    /// let answer = local.run_until(async { spawn_local(async { 7 }).await });
+    /// assert_eq!(answer.await.unwrap(), 7);
+    /// assert!(!endless.is_finished());
+    /// # }
+    /// ```
     pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
         RunUntil { set: self, future }.await
     }

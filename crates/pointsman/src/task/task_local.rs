@@ -281,6 +281,19 @@ pin_project! {
     ///
     /// # Panics
     /// If it is polled after it was ready.
+    ///
+    /// ```
+    /// # use pointsman::task::futures::TaskLocalFuture;
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// pointsman::task_local! {
+    ///     static USER: &'static str;
+    /// }
+    ///
+    /// // A task inherits nothing: the scope goes with it.
+    /// let future: TaskLocalFuture<_, _> = USER.scope("Ada", async { USER.get() });
+    /// assert_eq!(pointsman::spawn(future).await.unwrap(), "Ada");
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     pub struct TaskLocalFuture<T, F>
     where
@@ -365,6 +378,15 @@ impl<T: fmt::Debug, F> fmt::Debug for TaskLocalFuture<T, F> {
 }
 
 /// A task-local value was asked for outside of every scope of its key.
+///
+/// ```
+/// pointsman::task_local! {
+///     static NUMBER: u32;
+/// }
+///
+/// let error = NUMBER.try_get().unwrap_err();
+/// assert_eq!(error.to_string(), "task-local value not set");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AccessError(());
 

@@ -5,6 +5,8 @@ use std::task::Poll;
 
 /// Returns to the runtime once, so that other tasks can run. The task goes behind those that are ready now.
 ///
+/// Cancel safe: it does nothing else.
+///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
 /// let other = pointsman::spawn(async { "ran" });

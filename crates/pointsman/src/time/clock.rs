@@ -209,7 +209,8 @@ pub fn resume() {
 /// their work. To let each timer happen at its own time, [`sleep`](super::sleep()) instead.
 ///
 /// # Panics
-/// Outside of a runtime, in one without time, and if the clock is not paused.
+/// Outside of a runtime, in one without time, if the clock is not paused, and if it cannot show a time so
+/// far away.
 ///
 /// # Cancel safety
 /// The clock has moved once this was polled, whether it is dropped then or not.

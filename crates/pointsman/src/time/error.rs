@@ -7,6 +7,13 @@ use std::io;
 ///
 /// No operation of this crate returns it: a timer that cannot be kept panics. It exists for code that
 /// names it.
+///
+/// ```
+/// use pointsman::time::error::Error;
+///
+/// let error: Box<dyn std::error::Error> = Error::at_capacity().into();
+/// assert_eq!(error.to_string(), "there are too many timers");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Error(Kind);
 
@@ -19,6 +26,11 @@ enum Kind {
 
 impl Error {
     /// The runtime of the timer has shut down.
+    ///
+    /// ```
+    /// # use pointsman::time::error::Error;
+    /// assert!(Error::shutdown().to_string().contains("has shut down"));
+    /// ```
     pub fn shutdown() -> Self {
         Self(Kind::Shutdown)
     }
@@ -36,21 +48,43 @@ impl Error {
     }
 
     /// There are too many timers.
+    ///
+    /// ```
+    /// # use pointsman::time::error::Error;
+    /// assert!(Error::at_capacity().to_string().contains("too many"));
+    /// ```
     pub fn at_capacity() -> Self {
         Self(Kind::AtCapacity)
     }
 
     /// Whether there are too many timers.
+    ///
+    /// ```
+    /// # use pointsman::time::error::Error;
+    /// assert!(Error::at_capacity().is_at_capacity());
+    /// assert!(!Error::shutdown().is_at_capacity());
+    /// ```
     pub fn is_at_capacity(&self) -> bool {
         matches!(self.0, Kind::AtCapacity)
     }
 
     /// The deadline is too far away.
+    ///
+    /// ```
+    /// # use pointsman::time::error::Error;
+    /// assert!(Error::invalid().to_string().contains("too far away"));
+    /// ```
     pub fn invalid() -> Self {
         Self(Kind::Invalid)
     }
 
     /// Whether the deadline is too far away.
+    ///
+    /// ```
+    /// # use pointsman::time::error::Error;
+    /// assert!(Error::invalid().is_invalid());
+    /// assert!(!Error::at_capacity().is_invalid());
+    /// ```
     pub fn is_invalid(&self) -> bool {
         matches!(self.0, Kind::Invalid)
     }

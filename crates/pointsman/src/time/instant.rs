@@ -41,18 +41,38 @@ impl Instant {
     }
 
     /// The point in time that `std` means.
+    ///
+    /// ```
+    /// # use pointsman::time::Instant;
+    /// let before = std::time::Instant::now();
+    /// assert!(Instant::from_std(before) <= Instant::now());
+    /// ```
     #[inline]
     pub fn from_std(std: std::time::Instant) -> Self {
         Self(std)
     }
 
     /// The same point in time as `std` writes it.
+    ///
+    /// ```
+    /// # use pointsman::time::Instant;
+    /// let now = Instant::now();
+    /// assert_eq!(Instant::from_std(now.into_std()), now);
+    /// ```
     #[inline]
     pub fn into_std(self) -> std::time::Instant {
         self.0
     }
 
     /// The time from `earlier` to this; nothing if `earlier` is later.
+    ///
+    /// ```
+    /// # use pointsman::time::{Duration, Instant};
+    /// let start = Instant::now();
+    /// let end = start + Duration::from_secs(1);
+    /// assert_eq!(end.duration_since(start), Duration::from_secs(1));
+    /// assert_eq!(start.duration_since(end), Duration::ZERO);
+    /// ```
     pub fn duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
@@ -71,7 +91,16 @@ impl Instant {
         self.0.checked_duration_since(earlier.0)
     }
 
-    /// The time from `earlier` to this; nothing if `earlier` is later.
+    /// The time from `earlier` to this; nothing if `earlier` is later. The same as
+    /// [`duration_since`](Self::duration_since), and says so.
+    ///
+    /// ```
+    /// # use pointsman::time::{Duration, Instant};
+    /// let deadline = Instant::now();
+    /// let late = deadline + Duration::from_secs(1);
+    /// assert_eq!(deadline.saturating_duration_since(late), Duration::ZERO);
+    /// assert_eq!(late.saturating_duration_since(deadline), Duration::from_secs(1));
+    /// ```
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
@@ -103,6 +132,14 @@ impl Instant {
     }
 
     /// This much earlier; `None` if it cannot be represented.
+    ///
+    /// ```
+    /// # use pointsman::time::{Duration, Instant};
+    /// let end = Instant::now() + Duration::from_secs(1);
+    /// let start = end.checked_sub(Duration::from_secs(1)).unwrap();
+    /// assert_eq!(end - start, Duration::from_secs(1));
+    /// assert_eq!(end.checked_sub(Duration::MAX), None);
+    /// ```
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.0.checked_sub(duration).map(Self)
     }

@@ -12,7 +12,7 @@ use super::{Instant, Sleep, sleep_until};
 /// A tick that comes this much late counts as missed.
 const TOLERANCE: Duration = Duration::from_millis(5);
 
-/// Ticks at once, then once every `period`.
+/// Ticks at once, then once every `period`. More than about thirty years are taken for thirty years.
 ///
 /// # Panics
 /// If the period is zero, outside of a runtime, and in one without time.
@@ -35,7 +35,7 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks at `start`, then once every `period`.
+/// Ticks at `start`, then once every `period`. More than about thirty years are taken for thirty years.
 ///
 /// # Panics
 /// If the period is zero, outside of a runtime, and in one without time.
@@ -107,7 +107,21 @@ impl MissedTickBehavior {
     }
 }
 
-/// Made by [`interval`] and [`interval_at`].
+/// Ticks at regular times. Made by [`interval`] and [`interval_at`].
+///
+/// Dropping it ends the ticks.
+///
+/// ```
+/// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+/// use pointsman::time::{Duration, Instant, interval};
+///
+/// let start = Instant::now();
+/// let mut beats = interval(Duration::from_secs(1));
+/// for beat in 0..3 {
+///     assert_eq!(beats.tick().await, start + beat * beats.period());
+/// }
+/// # }
+/// ```
 pub struct Interval {
     /// In a box, so that the interval can be moved.
     delay: Pin<Box<Sleep>>,
@@ -137,6 +151,22 @@ impl Interval {
 
     /// Asks for the next tick. If it is pending, the task is woken when the tick is due; if it is ready,
     /// nobody is woken for the one after until that is asked for too.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, interval};
+    /// use std::future::poll_fn;
+    /// use std::task::Poll;
+    ///
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// poll_fn(|cx| {
+    ///     assert!(interval.poll_tick(cx).is_ready());
+    ///     assert!(interval.poll_tick(cx).is_pending());
+    ///     Poll::Ready(())
+    /// })
+    /// .await;
+    /// # }
+    /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.delay.as_mut().poll(cx));
         let due = self.delay.deadline();
@@ -169,26 +199,86 @@ impl Interval {
     }
 
     /// Lets the next tick come now, and the others every period after it.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, advance, interval};
+    ///
+    /// let start = Instant::now();
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// interval.tick().await;
+    /// advance(Duration::from_secs(4)).await;
+    /// interval.reset_immediately();
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(4));
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(14));
+    /// # }
+    /// ```
     pub fn reset_immediately(&mut self) {
         self.reset_at(Instant::now());
     }
 
     /// Lets the next tick come after so much time, and the others every period after it.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, interval};
+    ///
+    /// let start = Instant::now();
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// interval.reset_after(Duration::from_secs(3));
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(3));
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(13));
+    /// # }
+    /// ```
     pub fn reset_after(&mut self, after: Duration) {
         self.reset_at(Instant::now() + after.min(FAR));
     }
 
     /// Lets the next tick come at `deadline`, and the others every period after it.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, interval};
+    ///
+    /// let next = Instant::now() + Duration::from_secs(3);
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// interval.reset_at(next);
+    /// assert_eq!(interval.tick().await, next);
+    /// assert_eq!(interval.tick().await, next + Duration::from_secs(10));
+    /// # }
+    /// ```
     pub fn reset_at(&mut self, deadline: Instant) {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// What it does about missed ticks.
+    /// What it does about missed ticks. [`Burst`](MissedTickBehavior::Burst), unless it was changed.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, MissedTickBehavior, interval};
+    ///
+    /// let interval = interval(Duration::from_secs(10));
+    /// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Burst);
+    /// # }
+    /// ```
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Changes what it does about missed ticks.
+    /// Changes what it does about missed ticks, from the next that is taken on.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, MissedTickBehavior, advance, interval};
+    ///
+    /// let start = Instant::now();
+    /// let mut interval = interval(Duration::from_secs(10));
+    /// interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// advance(Duration::from_secs(12)).await;
+    /// assert_eq!(interval.tick().await - start, Duration::ZERO);
+    /// assert_eq!(interval.tick().await - start, Duration::from_secs(22));
+    /// # }
+    /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.missed_tick_behavior = behavior;
     }

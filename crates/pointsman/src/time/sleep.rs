@@ -84,6 +84,9 @@ pin_project! {
     /// To poll it by reference, as `select!` in a loop does, pin it first. It can be polled again after
     /// its end and is ready then, until it is [`reset`](Self::reset).
     ///
+    /// # Panics
+    /// If it is polled after its runtime has ended, and was not ready before.
+    ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
     /// use pointsman::time::{Duration, sleep};
@@ -144,7 +147,20 @@ impl Sleep {
     }
 
     /// Whether the wait has ended. False before the first poll, and before the first poll after a
-    /// [`reset`](Self::reset).
+    /// [`reset`](Self::reset). True also if the runtime has ended while it waited.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Instant, sleep};
+    /// use std::pin::pin;
+    ///
+    /// let mut sleep = pin!(sleep(Duration::from_secs(1)));
+    /// sleep.as_mut().await;
+    /// assert!(sleep.is_elapsed());
+    /// sleep.as_mut().reset(Instant::now() + Duration::from_secs(1));
+    /// assert!(!sleep.is_elapsed());
+    /// # }
+    /// ```
     pub fn is_elapsed(&self) -> bool {
         matches!(self.timer.state(), State::Fired | State::Closed)
     }

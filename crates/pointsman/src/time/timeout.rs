@@ -89,6 +89,18 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 
 pin_project! {
     /// Future of [`timeout`] and [`timeout_at`].
+    ///
+    /// Dropping it drops the future within.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// use pointsman::time::{Duration, Timeout, sleep, timeout};
+    ///
+    /// let slow = sleep(Duration::from_secs(60));
+    /// let limited: Timeout<_> = timeout(Duration::from_secs(1), slow);
+    /// assert!(limited.await.is_err());
+    /// # }
+    /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     #[derive(Debug)]
     pub struct Timeout<T> {
@@ -102,11 +114,32 @@ pin_project! {
 
 impl<T> Timeout<T> {
     /// The future.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, timeout};
+    ///
+    /// let task = pointsman::spawn(async { 7 });
+    /// let limited = timeout(Duration::from_secs(1), task);
+    /// assert!(!limited.get_ref().is_finished());
+    /// # }
+    /// ```
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The future.
+    /// The future, to be changed. It is polled with the limit all the same.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// use pointsman::time::{Duration, timeout};
+    /// use std::future::ready;
+    ///
+    /// let mut limited = timeout(Duration::from_secs(1), ready(3));
+    /// *limited.get_mut() = ready(4);
+    /// assert_eq!(limited.await, Ok(4));
+    /// # }
+    /// ```
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
