@@ -167,3 +167,28 @@ fn there_are_no_figures_of_a_worker_that_is_none() {
     let panic = catch_unwind(AssertUnwindSafe(|| metrics.worker_local_queue_depth(5)));
     assert!(panic.is_err());
 }
+
+#[test]
+fn what_waits_in_a_thread_that_blocks_on_a_future_is_counted() {
+    must_end(|| {
+        let runtime = threads(1);
+        let metrics = runtime.metrics();
+        let (has_begun, begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let blocking = runtime.spawn(async move {
+            has_begun.send(()).unwrap();
+            released.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        runtime.block_on(async move {
+            let tasks = [(); 2].map(|()| task::spawn(async {}));
+            assert_eq!(metrics.global_queue_depth(), 2);
+            release.send(()).unwrap();
+            for task in tasks {
+                task.await.unwrap();
+            }
+            blocking.await.unwrap();
+            assert_eq!(metrics.global_queue_depth(), 0);
+        });
+    });
+}

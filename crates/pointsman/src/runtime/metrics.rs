@@ -104,7 +104,8 @@ impl RuntimeMetrics {
         seats + shared.outside_counters.spawned.get()
     }
 
-    /// Tasks from other threads that no worker has taken yet.
+    /// Tasks from other threads that no worker has taken yet, and those that wait in threads that are in
+    /// [`Runtime::block_on`](super::Runtime::block_on) of a runtime of several threads.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
@@ -117,9 +118,7 @@ impl RuntimeMetrics {
         self.handle.shared.global_queue_depth()
     }
 
-    /// Tasks that wait in the queue of a worker, which is given by its number, from 0 on. In a runtime of
-    /// several threads, a thread in [`Runtime::block_on`](super::Runtime::block_on) has a queue that no figure
-    /// shows.
+    /// Tasks that wait in the queue of a worker, which is given by its number, from 0 on.
     ///
     /// # Panics
     /// If there is no such worker.

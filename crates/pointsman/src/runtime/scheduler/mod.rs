@@ -174,8 +174,11 @@ impl Shared {
         self.is_shut_down.load(Relaxed)
     }
 
+    /// How many tasks wait that are at no worker.
     pub(super) fn global_queue_depth(&self) -> usize {
-        self.inject.len()
+        let guests = self.used_seats().get(self.config.worker_threads.max(1)..);
+        let queued = guests.unwrap_or_default().iter().map(Seat::queued);
+        self.inject.len() + queued.sum::<usize>()
     }
 
     /// The seats that may have something in them.
