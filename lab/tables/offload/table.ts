@@ -9,7 +9,7 @@ import { documentCell } from './cells/document.js';
 import { coldMeasure, depths, emptyCell, emptyMeasure, threadCounts } from './cells/empty.js';
 import { faultNames, faultsCell } from './cells/faults.js';
 import { payloadsCell } from './cells/payloads.js';
-import { lengths, worthCell, worthMeasure } from './cells/worth.js';
+import { lengths, numbersInFlight, worthCell, worthMeasure } from './cells/worth.js';
 import calledDirectly from './floors/called-directly.js';
 import { handOver } from './floors/hand-over.js';
 import { hashingAlone } from './floors/hashing-alone.js';
@@ -89,15 +89,17 @@ const payloadRows = Object.entries(payloads).map(
   }),
 );
 
-const worthRows = lengths.map(
-  (length): Row => ({
-    row: `tasks of ${length} µs, all cores`,
-    cell: worthCell.id,
-    measure: worthMeasure(length),
-    unit: 'times the main thread',
-    better: 'higher',
-    about: `Pieces of work of ${length} µs, 16 at any time on a thread for each core, against the main thread that does them by itself. Below 1 it is faster not to hand them over.`,
-  }),
+const worthRows = numbersInFlight.flatMap((inFlight) =>
+  lengths.map(
+    (length): Row => ({
+      row: `tasks of ${length} µs, ${inFlight} in flight, all cores`,
+      cell: worthCell.id,
+      measure: worthMeasure(length, inFlight),
+      unit: 'times the main thread',
+      better: 'higher',
+      about: `Pieces of work of ${length} µs, ${inFlight} at any time on a thread for each core, against the main thread that does them by itself. Below 1 it is faster not to hand them over.`,
+    }),
+  ),
 );
 
 /** The document's table: sync, async. */

@@ -1,6 +1,6 @@
 /**
- * When a task is worth handing over: pieces of work of some length, 16 under way on a thread for each
- * core, against the main thread that does the same by itself.
+ * When a task is worth handing over: pieces of work of some length, a few or many under way on a thread
+ * for each core, against the main thread that does the same by itself.
  *
  * Invariant: a piece is a number of turns, not a time, so that two threads on one core do not seem to
  * do it twice as fast; the main thread is timed with the same turns right before each sample.
@@ -18,18 +18,20 @@ import { withPool } from './with-pool.js';
 /** In microseconds. */
 export const lengths = [10, 100, 1_000] as const;
 
-export function worthMeasure(length: number): string {
-  return `${length} µs`;
+/** With few, the threads have to wait for the main thread to hand over more. */
+export const numbersInFlight = [16, 256] as const;
+
+export function worthMeasure(length: number, inFlight: number): string {
+  return `${length} µs, ${inFlight} in flight`;
 }
 
-const inFlight = 16;
 const turnsToWarmUp = 1_000;
 const samplesPerLength = 3;
 
 export const worthCell: Cell = {
   id: 'worth',
   subjects: [...pools, threadsAlone].map(({ name }) => name),
-  expectedMilliseconds: 2_000,
+  expectedMilliseconds: 4_000,
   onlyAskedFor: true,
   async measure(name, { warmupMilliseconds, measureMilliseconds }) {
     const threads = availableParallelism();
@@ -43,31 +45,33 @@ export const worthCell: Cell = {
     return withPool(poolNamed(name), { threads }, async (pool) => {
       const first = { samples: 1, sampleMilliseconds: sample };
       // The pool and the engine; threads start, and find their way of waiting.
-      const lanes = lanesOf(pool, turnsToWarmUp);
+      const lanes = lanesOf(pool, turnsToWarmUp, numbersInFlight[0]);
       await closedLoop(lanes, { ...first, warmUpMilliseconds: 8 * warmupMilliseconds });
-      return compare(measureMilliseconds, async (turns) => {
+      return compare(measureMilliseconds, async (turns, inFlight) => {
         const order = { warmUpMilliseconds: warmUp, samples: 1, sampleMilliseconds: sample };
-        return median(await closedLoop(lanesOf(pool, turns), order));
+        return median(await closedLoop(lanesOf(pool, turns, inFlight), order));
       });
     });
   },
 };
 
-/** `perSecond` finds how many pieces of so many turns are done in a second. */
+/** `perSecond` finds how many pieces of so many turns are done in a second, so many at any time. */
 async function compare(
   milliseconds: number,
-  perSecond: (turns: number) => Promise<number>,
+  perSecond: (turns: number, inFlight: number) => Promise<number>,
 ): Promise<Measurement> {
   const perMicrosecond = calibrate(milliseconds / 3);
   const samples: Record<string, readonly number[]> = {};
   for (const length of lengths) {
     const turns = Math.round(perMicrosecond * length);
-    const ratios: number[] = [];
-    while (ratios.length < samplesPerLength) {
-      const alone = mainThread(turns, milliseconds / 6);
-      ratios.push((await perSecond(turns)) / alone);
+    for (const inFlight of numbersInFlight) {
+      const ratios: number[] = [];
+      while (ratios.length < samplesPerLength) {
+        const alone = mainThread(turns, milliseconds / 6);
+        ratios.push((await perSecond(turns, inFlight)) / alone);
+      }
+      samples[worthMeasure(length, inFlight)] = ratios;
     }
-    samples[worthMeasure(length)] = ratios;
   }
   return { ok: true, samples };
 }
@@ -99,7 +103,7 @@ function mainThread(turns: number, milliseconds: number): number {
   return (1_000 * done) / (performance.now() - startedAt);
 }
 
-function lanesOf(pool: OpenPool, turns: number): Lane[] {
+function lanesOf(pool: OpenPool, turns: number, inFlight: number): Lane[] {
   const expected = spin(turns);
   return Array.from({ length: inFlight }, () => ({
     ask: () => pool.run('spin', turns),
