@@ -2,6 +2,9 @@
 //! (`--cfg loom`). Everything that threads share goes through here, so that a model sees all of it.
 
 #[cfg(not(loom))]
+mod parker;
+
+#[cfg(not(loom))]
 #[macro_use]
 mod implementation {
     pub(crate) use std::{sync, thread};
@@ -17,26 +20,7 @@ mod implementation {
         pub(crate) use std::hint::spin_loop;
     }
 
-    /// What a thread sleeps by. Only its own thread may park.
-    pub(crate) struct Parker(thread::Thread);
-
-    impl Parker {
-        pub(crate) fn current() -> Self {
-            Self(thread::current())
-        }
-
-        /// Returns after an unpark, also one from before, after this time, or for no reason.
-        pub(crate) fn park(&self, timeout: Option<std::time::Duration>) {
-            match timeout {
-                None => thread::park(),
-                Some(timeout) => thread::park_timeout(timeout),
-            }
-        }
-
-        pub(crate) fn unpark(&self) {
-            self.0.unpark();
-        }
-    }
+    pub(crate) use super::parker::Parker;
 
     pub(crate) mod cell {
         /// `std`'s cell with the access functions of loom's.
@@ -67,8 +51,8 @@ mod implementation {
 mod implementation {
     pub(crate) use loom::{cell, hint, sync, thread};
 
-    /// As above. No time passes in models: what has to be woken may not rely on it. Loom's own `unpark` would
-    /// also wake a thread that waits for a lock.
+    /// As above. No time passes in models: what has to be woken may not rely on it. Only no time at all is over
+    /// at once. Loom's own `unpark` would also wake a thread that waits for a lock.
     pub(crate) struct Parker(sync::Notify);
 
     impl Parker {
@@ -76,8 +60,10 @@ mod implementation {
             Self(sync::Notify::new())
         }
 
-        pub(crate) fn park(&self, _: Option<std::time::Duration>) {
-            self.0.wait();
+        pub(crate) fn park(&self, timeout: Option<std::time::Duration>) {
+            if timeout != Some(std::time::Duration::ZERO) {
+                self.0.wait();
+            }
         }
 
         pub(crate) fn unpark(&self) {

@@ -691,6 +691,22 @@ fn threads_without_work_end_after_a_while_and_others_come() {
 
 /// A job comes just as the only thread for it is about to end.
 #[test]
+fn a_thread_that_is_kept_for_ever_takes_the_next_job() {
+    must_end(|| {
+        let mut builder = Builder::new_current_thread();
+        builder.thread_keep_alive(Duration::MAX);
+        let runtime = builder.max_blocking_threads(1).build().unwrap();
+        let metrics = runtime.metrics();
+        let first = wait(runtime.spawn_blocking(|| thread::current().id()));
+        while metrics.num_idle_blocking_threads() == 0 {
+            thread::yield_now();
+        }
+        let second = wait(runtime.spawn_blocking(|| thread::current().id()));
+        assert_eq!(first, second);
+    });
+}
+
+#[test]
 fn no_job_is_forgotten_by_a_thread_that_ends() {
     must_end(|| {
         let runtime = Builder::new_multi_thread()
@@ -773,6 +789,24 @@ fn what_comes_from_outside_goes_on_while_the_only_thread_runs_what_blocks() {
             runtime.block_on(blocking).unwrap();
             guest.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn what_a_thread_was_unparked_for_is_left_to_it() {
+    each(|runtime| {
+        thread::current().unpark();
+        runtime.block_on(async { time::sleep(Duration::from_millis(5)).await });
+        thread::park();
+        thread::current().unpark();
+        let (tx, rx) = oneshot::channel();
+        let sender = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(5));
+            tx.send(()).unwrap();
+        });
+        rx.blocking_recv().unwrap();
+        thread::park();
+        sender.join().unwrap();
     });
 }
 

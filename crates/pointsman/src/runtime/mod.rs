@@ -25,7 +25,8 @@ mod signal;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
+
+use crate::loom::thread;
 
 pub use builder::Builder;
 pub(crate) use context::block_outside;

@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::builder::{Builder, Config};
@@ -13,6 +12,7 @@ use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
 use super::registry;
 use super::scheduler::{Shared, run_worker};
+use crate::loom::thread;
 use crate::task::JoinHandle;
 use crate::time;
 
@@ -244,7 +244,7 @@ impl Runtime {
         }
         // Its tasks end still.
         self.end(Some(Instant::now()));
-        if !thread::panicking() {
+        if !std::thread::panicking() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens when a runtime \
                  is dropped from within an asynchronous context."
@@ -278,6 +278,7 @@ impl Runtime {
 }
 
 /// Whether a thread has ended by then.
+#[cfg(not(loom))]
 fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
     let mut pause = Duration::from_micros(10);
     loop {
@@ -288,9 +289,15 @@ fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
         if left.is_zero() {
             return false;
         }
-        thread::sleep(pause.min(left));
+        std::thread::sleep(pause.min(left));
         pause = (2 * pause).min(Duration::from_millis(5));
     }
+}
+
+/// As above. No time passes in models.
+#[cfg(loom)]
+fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
+    false
 }
 
 impl Drop for Runtime {

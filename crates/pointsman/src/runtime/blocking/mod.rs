@@ -11,6 +11,9 @@
 //!
 //! Cost: a lock to put a job in, an exchange to take it out, a wake-up only if nobody looks for work.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
@@ -21,16 +24,19 @@ use super::handle::Handle;
 use super::scheduler::Queue;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
 use crate::loom::sync::{Condvar, Mutex, MutexGuard};
-use crate::loom::{hint, lock};
+use crate::loom::{Parker, lock, thread};
 use crate::task::Entry;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 /// How long a queue may get nowhere.
-const PATIENCE: Duration = Duration::from_micros(100);
+const PATIENCE: Duration = match cfg!(loom) {
+    true => Duration::ZERO,
+    false => Duration::from_micros(100),
+};
 /// Looks without a job that waits, after which nobody need watch.
-const LINGER: u32 = 20;
+const LINGER: u32 = if cfg!(loom) { 1 } else { 20 };
 /// How often a thread looks for work before it sleeps: about 30 µs.
-const LOOKS: u32 = 900;
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 900 };
 
 pub(crate) struct Pool {
     /// Those who put in have the lock, and are the owner of the queue.
@@ -54,13 +60,13 @@ struct State {
     is_shut_down: bool,
     /// Threads that sleep, the last at the end.
     sleepers: VecDeque<Arc<Sleeper>>,
-    handles: Vec<(usize, std::thread::JoinHandle<()>)>,
+    handles: Vec<(usize, thread::JoinHandle<()>)>,
     threads: usize,
     next_thread: usize,
 }
 
 struct Sleeper {
-    thread: std::thread::Thread,
+    parker: Parker,
     /// What it was woken for: 0 if it was not.
     order: AtomicUsize,
 }
@@ -158,7 +164,7 @@ impl Pool {
             };
             // ORDERING: SeqCst pairs with the sleeper's load.
             sleeper.order.store(order, SeqCst);
-            sleeper.thread.unpark();
+            sleeper.parker.unpark();
             return None;
         }
         if state.threads >= self.most_threads {
@@ -272,18 +278,20 @@ impl Pool {
                 }
                 self.rest(handle);
             }
-            hint::spin_loop();
+            // Not loom's, which would let another thread run: that is not waited for here.
+            std::hint::spin_loop();
         }
         None
     }
 
     /// Sees that the queue gets on. The thread is counted as watching.
     fn watch(&self, handle: &Handle) {
+        let pause = Parker::current();
         let mut taken = self.queue.taken();
         let mut quiet = 0;
         let mut more = 1;
         loop {
-            std::thread::park_timeout(PATIENCE);
+            pause.park(Some(PATIENCE));
             let now = self.queue.taken();
             if self.queue.is_empty() {
                 quiet += 1;
@@ -330,7 +338,7 @@ impl Pool {
     /// Waits for an order. `None`: the thread is not needed, and ends.
     fn sleep(&self, index: usize) -> Option<Order> {
         let sleeper = Arc::new(Sleeper {
-            thread: std::thread::current(),
+            parker: Parker::current(),
             order: AtomicUsize::new(0),
         });
         let mut state = lock(&self.state);
@@ -347,10 +355,10 @@ impl Pool {
         state.sleepers.push_back(Arc::clone(&sleeper));
         self.idle.fetch_add(1, Relaxed);
         drop(state);
-        let until = Instant::now() + self.keep_alive;
+        let until = Instant::now().checked_add(self.keep_alive);
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            std::thread::park_timeout(left);
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            sleeper.parker.park(left);
             // ORDERING: SeqCst pairs with the store in `send`.
             match sleeper.order.load(SeqCst) {
                 SEARCH_ORDER => return Some(Order::Search),
@@ -358,7 +366,7 @@ impl Pool {
                 _ => {}
             }
             let mut state = lock(&self.state);
-            let is_over = state.is_shut_down || Instant::now() >= until;
+            let is_over = state.is_shut_down || until.is_some_and(|until| Instant::now() >= until);
             if !is_over {
                 continue;
             }
@@ -382,7 +390,7 @@ impl Pool {
         let mut state = lock(&self.state);
         state.is_shut_down = true;
         for sleeper in &state.sleepers {
-            sleeper.thread.unpark();
+            sleeper.parker.unpark();
         }
         drop(state);
         // ORDERING: SeqCst, as all changes of this count: see `submit`.
@@ -416,7 +424,7 @@ impl Pool {
         drop(state);
         for (_, handle) in handles {
             // A thread that ends the runtime it works for cannot wait for itself.
-            if handle.thread().id() != std::thread::current().id() {
+            if handle.thread().id() != thread::current().id() {
                 let _ = handle.join();
             }
         }
