@@ -7,9 +7,11 @@
 //! yields 10 ns more. The floor of a wake-up between two cores is a thousand times that.
 
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::super::builder::Callback;
 use super::super::context;
 use super::super::handle::Handle;
 use super::super::signal::Signal;
@@ -32,7 +34,7 @@ const SPINS_PER_LOOK: u32 = 8;
 
 /// For how many looks a task that is alone in its queue is left to the owner, a microsecond. If that is about to
 /// run it, it would only be made to wait for another core: chains of tasks took 140 ns for each, not 80.
-const LOOKS_AT_LAST: u32 = if cfg!(loom) { 0 } else { 2 };
+const LOOKS_ALONE: u32 = if cfg!(loom) { 0 } else { 2 };
 
 /// Batches of tasks after which a thread that has endless work looks whether another gets nowhere.
 const BATCHES_PER_LOOK: u32 = 8;
@@ -65,7 +67,8 @@ pub(super) struct Worker<'a> {
     quiet_ticks: u32,
     /// Blocking work went on when the clock was to be moved on.
     awaits_jobs: bool,
-    last: Last,
+    /// For each seat.
+    alone: Box<[Alone]>,
     /// How many tasks each seat had given away at the last tick.
     taken: Vec<usize>,
     batches: u32,
@@ -92,7 +95,7 @@ impl<'a> Worker<'a> {
             awake_since: Instant::now(),
             quiet_ticks: 0,
             awaits_jobs: false,
-            last: Last::default(),
+            alone: shared.seats.iter().map(|_| Alone::default()).collect(),
             taken: Vec::new(),
             batches: 0,
             relieves_at: Instant::now() + TICK,
@@ -295,6 +298,7 @@ impl<'a> Worker<'a> {
 
     /// Looks for work for a while. Whether there is some for this thread.
     fn search(&mut self) -> bool {
+        self.alone.fill_with(Alone::default);
         (0..SPINS).any(|spin| {
             hint::spin_loop();
             self.signal.is_notified() || (spin.is_multiple_of(SPINS_PER_LOOK) && self.look())
@@ -318,7 +322,7 @@ impl<'a> Worker<'a> {
             let waiting = victim.queue.len();
             if victim.index == self.seat.index
                 || waiting == 0
-                || (waiting == 1 && !self.last.is_left(victim))
+                || (waiting == 1 && !self.alone[victim.index].is_left(victim))
             {
                 continue;
             }
@@ -345,11 +349,7 @@ impl<'a> Worker<'a> {
         let shared = self.shared;
         let idle = &shared.idle;
         self.count_busy();
-        if self.role == Role::Worker
-            && let Some(before) = &shared.config.on_thread_park
-        {
-            before();
-        }
+        self.call(&shared.config.on_thread_park, is_searching);
         idle.sleep(self.seat.index, self.signal, self.role, is_searching);
         self.seat.counters.parked.add(1);
         let woken = loop {
@@ -373,14 +373,24 @@ impl<'a> Worker<'a> {
             }
         };
         self.seat.counters.unparked.add(1);
-        if self.role == Role::Worker
-            && let Some(after) = &shared.config.on_thread_unpark
-        {
-            after();
-        }
+        self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
         self.awake_since = Instant::now();
         shared.see_to_substitutes();
         woken
+    }
+
+    /// Calls what the user wants to be called. If that panics this thread leaves, and is no more the one that
+    /// looks for work.
+    fn call(&self, callback: &Option<Callback>, is_searching: bool) {
+        let Some(callback) = callback.as_ref().filter(|_| self.role == Role::Worker) else {
+            return;
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| callback())) {
+            if is_searching {
+                self.shared.idle.found();
+            }
+            resume_unwind(panic);
+        }
     }
 
     fn count_busy(&self) {
@@ -458,25 +468,20 @@ impl<'a> Worker<'a> {
 
 /// A task that was alone in its queue when this thread looked.
 #[derive(Default)]
-struct Last {
-    seat: usize,
+struct Alone {
     taken: usize,
     looks: u32,
 }
 
-impl Last {
+impl Alone {
     /// Whether the owner has had the time to run it.
     fn is_left(&mut self, seat: &Seat) -> bool {
         let taken = seat.queue.taken();
-        if (self.seat, self.taken) != (seat.index, taken) {
-            *self = Self {
-                seat: seat.index,
-                taken,
-                looks: 0,
-            };
+        if self.taken != taken {
+            *self = Self { taken, looks: 0 };
         }
         self.looks += 1;
-        self.looks > LOOKS_AT_LAST
+        self.looks > LOOKS_ALONE
     }
 }
 
@@ -502,6 +507,7 @@ impl Waiting {
 
 /// What a worker thread does all its life.
 pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
+    let _needed = Needed;
     let shared = &handle.shared;
     let signal = Signal::current();
     let seat = &shared.seats[index];
@@ -514,6 +520,19 @@ pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
     drop(sitting);
     shared.idle.left();
     shared.close_seat(seat, &signal);
+}
+
+/// Ends the process if the thread panics: without it tasks would wait for ever. Those of tasks are caught, so
+/// it is one of a callback of the builder or of a waker.
+struct Needed;
+
+impl Drop for Needed {
+    fn drop(&mut self) {
+        if cfg!(not(loom)) && std::thread::panicking() {
+            eprintln!("a worker thread of a runtime has panicked: the process is aborted");
+            std::process::abort();
+        }
+    }
 }
 
 impl Drop for Worker<'_> {
