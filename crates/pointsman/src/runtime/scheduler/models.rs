@@ -277,10 +277,12 @@ impl Running {
     fn end(self) {
         let shared = Arc::downgrade(&self.handle.shared);
         self.handle.shared.begin_shutdown();
+        self.handle.shared.blocking.begin_shutdown();
         for worker in self.workers {
             worker.join().unwrap();
         }
         self.handle.shared.finish_shutdown();
+        self.handle.shared.blocking.wait(None);
         drop(self.handle);
         assert_eq!(shared.strong_count(), 0, "the runtime is still there");
     }
@@ -418,6 +420,35 @@ fn one_that_is_offered_a_seat_and_leaves_offers_it_to_the_next() {
         tx.send(()).unwrap();
         leaving.join().unwrap();
         assert_eq!(last.join().unwrap(), 7);
+        runtime.end();
+    });
+}
+
+#[test]
+fn whoever_waits_for_a_thread_that_is_aside_gets_a_substitute() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let (tx, rx) = crate::sync::oneshot::channel();
+        let shared = Arc::clone(&runtime.handle.shared);
+        let aside = runtime.handle.spawn(async move {
+            shared.step_aside(|| loom::future::block_on(rx).unwrap());
+        });
+        let other = runtime.handle.spawn(async move { tx.send(()).unwrap() });
+        wait(other);
+        wait(aside);
+        runtime.end();
+    });
+}
+
+#[test]
+fn a_thread_is_back_before_its_substitute_has_come() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let shared = Arc::clone(&runtime.handle.shared);
+        let aside = runtime.handle.spawn(async move { shared.step_aside(|| ()) });
+        let other = runtime.handle.spawn(async {});
+        wait(aside);
+        wait(other);
         runtime.end();
     });
 }
