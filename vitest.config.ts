@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 // Tests of types (`*.test-d.ts`) are compiled by `tsc -b`, with everything else.
@@ -17,6 +18,11 @@ export default defineConfig({
   // What runs is what is published: the source is compiled for the same language level.
   oxc: { target: 'es2022' },
   test: {
+    // Files wait for servers, processes and threads, so the one that gathers the results needs no
+    // processor of its own. A test that does not get its turn for a while has not failed.
+    maxWorkers: availableParallelism(),
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
     projects: [
       project(
         'pointsman',

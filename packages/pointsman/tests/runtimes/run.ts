@@ -12,7 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundleTests, type Entry } from './bundle.js';
+import { bundleTests } from './bundle.js';
 import { chromium } from './chromium.js';
 import { extraRuntimes, install } from './extra.js';
 import { type Outcome, outcomeMark } from './outcome.js';
@@ -39,16 +39,16 @@ if (chosen.some((runtime) => extraRuntimes.includes(runtime))) install();
 
 const folder = await mkdtemp(join(tmpdir(), 'pointsman-tests-'));
 try {
-  const bundles = new Map<Entry, string>();
-  for (const runtime of chosen) {
-    let bundle = bundles.get(runtime.entry);
-    if (!bundle) {
-      bundle = join(folder, `${runtime.entry}.mjs`);
-      await bundleTests(runtime.entry, bundle);
-      bundles.set(runtime.entry, bundle);
+  // Runtimes with different bundles run at the same time: workerd has one thread.
+  const entries = [...new Set(chosen.map(({ entry }) => entry))].map(async (entry) => {
+    // A folder of its own, because the scripts of threads differ too.
+    const bundle = join(folder, entry, 'tests.mjs');
+    await bundleTests(entry, bundle);
+    for (const runtime of chosen) {
+      if (runtime.entry === entry && !(await runIn(runtime, bundle))) process.exitCode = 1;
     }
-    if (!(await runIn(runtime, bundle))) process.exitCode = 1;
-  }
+  });
+  await Promise.all(entries);
 } finally {
   await rm(folder, { recursive: true });
 }
