@@ -1,7 +1,15 @@
 /** Condition variables: no notification is missed, and after a wait the lock is held again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { short, soon, untilHeld, useServer, watch, ways } from '../../../tests/redis/scene.js';
+import {
+  short,
+  soon,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+  ways,
+} from '../../../tests/redis/scene.js';
 import { ClosedError, LockLostError, type RedisMutex } from './index.js';
 
 const scene = useServer();
@@ -100,8 +108,10 @@ describe.each(ways)('$handler, $mode', (way) => {
   test('a wait that has timed out still waits for its lock', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guard = await a.lock('k');
+    const locking = b.lock('k');
+    await untilWaiting(b, 1);
     const waiter = watch(a.condition('c').wait(guard, { timeout: 30 }));
-    const other = await b.lock('k');
+    const other = await locking;
     await untilParked(b, 'c', 0);
     expect(waiter.state).toBe('pending');
     await other.release();

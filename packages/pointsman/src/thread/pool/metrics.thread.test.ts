@@ -48,6 +48,8 @@ test('each task is counted once', async () => {
   const exit = board.gate();
   exit.open();
   await reasonOf(pool.run('holdAndExit', [exit.number, 1]));
+  // The thread says that its iterator is at an end after whoever reads it knows.
+  await until(() => pool.metrics.completed - before === 8 + 1);
   const { completed, failed, cancelled } = pool.metrics;
   expect({ completed: completed - before, failed, cancelled }).toEqual({
     completed: 8 + 1,
