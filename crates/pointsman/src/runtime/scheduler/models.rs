@@ -445,7 +445,9 @@ fn a_thread_is_back_before_its_substitute_has_come() {
     large_model(|| {
         let runtime = Running::new(1);
         let shared = Arc::clone(&runtime.handle.shared);
-        let aside = runtime.handle.spawn(async move { shared.step_aside(|| ()) });
+        let aside = runtime
+            .handle
+            .spawn(async move { shared.step_aside(|| ()) });
         let other = runtime.handle.spawn(async {});
         wait(aside);
         wait(other);

@@ -67,8 +67,8 @@ pub(super) struct Worker<'a> {
     quiet_ticks: u32,
     /// Blocking work went on when the clock was to be moved on.
     awaits_jobs: bool,
-    /// For each seat.
-    alone: Box<[Alone]>,
+    /// For each seat, once this thread has searched. Whoever blocks on a future allocates nothing.
+    alone: Vec<Alone>,
     /// How many tasks each seat had given away at the last tick.
     taken: Vec<usize>,
     batches: u32,
@@ -95,7 +95,7 @@ impl<'a> Worker<'a> {
             awake_since: Instant::now(),
             quiet_ticks: 0,
             awaits_jobs: false,
-            alone: shared.seats.iter().map(|_| Alone::default()).collect(),
+            alone: Vec::new(),
             taken: Vec::new(),
             batches: 0,
             relieves_at: Instant::now() + TICK,
@@ -298,7 +298,9 @@ impl<'a> Worker<'a> {
 
     /// Looks for work for a while. Whether there is some for this thread.
     fn search(&mut self) -> bool {
-        self.alone.fill_with(Alone::default);
+        self.alone.clear();
+        let seats = self.shared.seats.len();
+        self.alone.resize_with(seats, Alone::default);
         (0..SPINS).any(|spin| {
             hint::spin_loop();
             self.signal.is_notified() || (spin.is_multiple_of(SPINS_PER_LOOK) && self.look())
