@@ -128,7 +128,7 @@ impl Report {
                 &self.unsteady,
             ),
             (
-                "These pass now: take them off the list (--update)",
+                "These have passed this time: take them off the list if they always do (--update)",
                 &self.improved,
             ),
             (
