@@ -400,3 +400,12 @@ fn a_runtime_whose_threads_cannot_be_started_is_an_error() {
         assert!(!error.to_string().is_empty());
     });
 }
+
+#[test]
+fn a_name_that_no_thread_can_have_is_refused_where_it_is_given() {
+    let refused = std::panic::catch_unwind(|| {
+        Builder::new_current_thread().thread_name("a\0b");
+    });
+    let message = *refused.unwrap_err().downcast::<String>().unwrap();
+    assert!(message.contains(r#""a\0b""#), "{message}");
+}

@@ -223,6 +223,9 @@ impl Builder {
 
     /// Name of all threads that the runtime starts. Default: `pointsman-worker`.
     ///
+    /// # Panics
+    /// If there is a zero byte in it.
+    ///
     /// ```
     /// # use pointsman::runtime::Builder;
     /// let runtime = Builder::new_current_thread().thread_name("signals").build()?;
@@ -230,8 +233,13 @@ impl Builder {
     /// assert_eq!(runtime.block_on(name).unwrap().as_deref(), Some("signals"));
     /// # Ok::<_, std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
         let name = name.into();
+        assert!(
+            !name.contains('\0'),
+            "the name of a thread cannot have a zero byte, as {name:?} has"
+        );
         self.thread_name_fn(move || name.clone())
     }
 
@@ -446,6 +454,7 @@ impl Builder {
     /// assert_ne!(first.handle().id(), second.handle().id());
     /// # Ok::<_, std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn build(&mut self) -> io::Result<Runtime> {
         assert!(
             !(self.start_paused && self.is_multi_thread),
@@ -453,7 +462,10 @@ impl Builder {
         );
         let mut config = self.config.clone();
         if self.is_multi_thread {
-            config.worker_threads = self.worker_threads.unwrap_or_else(default_workers);
+            config.worker_threads = match self.worker_threads {
+                Some(threads) => threads,
+                None => default_workers(),
+            };
         }
         Runtime::start(config, self.enable_time, self.start_paused)
     }
@@ -489,6 +501,7 @@ impl Builder {
     }
 }
 
+#[track_caller]
 fn default_workers() -> usize {
     const VARIABLE: &str = "POINTSMAN_WORKER_THREADS";
     match std::env::var(VARIABLE) {

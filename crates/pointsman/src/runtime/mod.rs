@@ -68,6 +68,11 @@ pub enum RuntimeFlavor {
 pub struct Id(u64);
 
 impl Id {
+    /// One that no runtime has.
+    pub(crate) fn unused() -> Self {
+        Self(registry::next_id())
+    }
+
     fn new(number: u64) -> Self {
         Self(number)
     }

@@ -5,7 +5,8 @@ use std::num::NonZeroU64;
 
 use crate::runtime::context;
 
-/// The number of a task, which no other task of the process has while it lives, or had before.
+/// The number of a task, which no other task of the process has while it lives, or had before. Numbers can be
+/// compared, so that they can be keys; their order is not that of spawning.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -14,7 +15,7 @@ use crate::runtime::context;
 /// assert_eq!(handle.await.unwrap(), id);
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug, Hash, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
 impl Id {

@@ -59,6 +59,7 @@ pub struct LocalSet {
 }
 
 struct LocalShared {
+    id: crate::runtime::Id,
     owner: usize,
     own: Own,
     /// `None` when the set has gone.
@@ -250,6 +251,7 @@ impl LocalSet {
     /// ```
     pub fn new() -> Self {
         let shared = Arc::new(LocalShared {
+            id: crate::runtime::Id::unused(),
             owner: context::thread_number(),
             own: Own {
                 queue: RefCell::new(VecDeque::new()),
@@ -433,6 +435,21 @@ impl<F: Future> Future for RunUntil<'_, F> {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+}
+
+impl LocalSet {
+    /// The number of the set, which no other set and no runtime of the process has.
+    ///
+    /// ```
+    /// use pointsman::task::LocalSet;
+    ///
+    /// let (one, other) = (LocalSet::new(), LocalSet::new());
+    /// assert_ne!(one.id(), other.id());
+    /// assert_eq!(one.id(), one.id());
+    /// ```
+    pub fn id(&self) -> crate::runtime::Id {
+        self.shared.id
     }
 }
 

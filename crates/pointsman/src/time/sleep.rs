@@ -22,11 +22,14 @@ use super::Instant;
 use super::deadline::{Deadline, FAR};
 use super::driver::{Driver, State, Timer};
 
-const NO_RUNTIME: &str =
-    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+// Each begins as Tokio says it, for those who look for that, and goes on with which runtime is meant.
+const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \
+     pointsman, in a task, in `block_on` or under `Handle::enter`";
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. \
-                       Call `enable_time` on the runtime builder to enable timers.";
-const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+                       Call `enable_time` on the runtime builder to enable timers. \
+                       It is a runtime of pointsman";
+const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown. \
+                         It is a runtime of pointsman";
 
 /// Waits for `duration`, counted from this call.
 ///

@@ -341,7 +341,7 @@ impl Permits {
 fn check_count(count: usize) {
     assert!(
         count <= Permits::MAXIMUM,
-        "a semaphore may not have more than MAX_PERMITS permits ({})",
+        "a semaphore may not have more than MAX_PERMITS permits ({}), but was given {count}",
         Permits::MAXIMUM
     );
 }
