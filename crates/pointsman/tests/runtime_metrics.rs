@@ -192,3 +192,14 @@ fn what_waits_in_a_thread_that_blocks_on_a_future_is_counted() {
         });
     });
 }
+
+#[test]
+fn a_job_sees_its_own_thread() {
+    must_end(|| {
+        for _ in 0..100 {
+            let runtime = current_thread();
+            let job = runtime.spawn_blocking(|| Handle::current().metrics().num_blocking_threads());
+            assert_eq!(runtime.block_on(job).unwrap(), 1);
+        }
+    });
+}

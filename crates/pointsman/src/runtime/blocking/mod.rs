@@ -172,6 +172,8 @@ impl Pool {
         }
         let index = state.next_thread;
         let expected = Expected::new(count);
+        // Before its first job could ask.
+        self.threads.fetch_add(1, Relaxed);
         match super::start_thread(handle, move |handle| {
             handle.shared.blocking.run(handle, index, order)
         }) {
@@ -180,10 +182,12 @@ impl Pool {
                 state.next_thread += 1;
                 state.threads += 1;
                 state.handles.push((index, thread));
-                self.threads.fetch_add(1, Relaxed);
                 None
             }
-            Err(error) => (state.threads == 0).then_some(error),
+            Err(error) => {
+                self.threads.fetch_sub(1, Relaxed);
+                (state.threads == 0).then_some(error)
+            }
         }
     }
 

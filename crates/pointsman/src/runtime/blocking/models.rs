@@ -30,7 +30,7 @@ fn large_model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 20_000;
     builder.checkpoint_interval = 100;
-    builder.max_duration = Some(Duration::from_millis(300));
+    builder.max_duration = Some(Duration::from_secs(1));
     builder.check(run);
 }
 
