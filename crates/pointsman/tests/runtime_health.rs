@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -518,6 +519,69 @@ fn a_busy_thread_takes_what_waits_behind_one_that_blocks() {
 }
 
 #[test]
+fn a_queue_that_stands_still_is_relieved_while_all_threads_have_endless_long_tasks() {
+    must_end(|| {
+        let runtime = threads(2);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let long: Vec<_> = (0..6)
+            .map(|_| {
+                let is_over = Arc::clone(&is_over);
+                runtime.spawn(async move {
+                    while !is_over.load(SeqCst) {
+                        thread::sleep(Duration::from_millis(10));
+                        task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        runtime.block_on(async {
+            for _ in 0..10 {
+                let (tx, rx) = mpsc::channel();
+                task::spawn(async move { tx.send(()).unwrap() });
+                rx.recv().unwrap();
+            }
+        });
+        is_over.store(true, SeqCst);
+        long.into_iter().for_each(wait);
+    });
+}
+
+#[test]
+fn threads_that_are_blocked_do_not_keep_those_that_sleep_from_helping() {
+    must_end(|| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let runtime = threads(cores + 2);
+        let gates: Vec<_> = (0..cores).map(|_| Gate::new()).collect();
+        let begun = Arc::new(Barrier::new(cores + 1));
+        for gate in gates.clone() {
+            let begun = Arc::clone(&begun);
+            runtime.spawn(async move {
+                begun.wait();
+                gate.block();
+            });
+        }
+        begun.wait();
+        let spawning = runtime.spawn(async {
+            let tasks: Vec<_> = (0..1000)
+                .map(|_| {
+                    task::spawn(async {
+                        thread::sleep(Duration::from_micros(100));
+                        thread::current().id()
+                    })
+                })
+                .collect();
+            let mut ids = HashSet::new();
+            for task in tasks {
+                ids.insert(task.await.unwrap());
+            }
+            ids.len()
+        });
+        assert!(wait(spawning) >= 2, "no other thread has helped");
+        gates.iter().for_each(Gate::open);
+    });
+}
+
+#[test]
 fn a_future_that_is_blocked_on_waits_for_no_task_of_others_that_blocks() {
     must_end(|| {
         let runtime = threads(2);
@@ -592,6 +656,49 @@ fn a_thread_that_blocks_on_a_future_fires_timers_and_leaves_the_tasks_to_workers
     });
 }
 
+#[test]
+fn a_thread_that_sleeps_in_block_on_fires_timers_when_the_last_worker_is_called() {
+    must_end(|| {
+        let runtime = threads(1);
+        for _ in 0..20 {
+            let gate = Gate::new();
+            let blocked = gate.clone();
+            let handle = runtime.handle().clone();
+            let calling = thread::spawn(move || {
+                // By then all others sleep.
+                thread::sleep(Duration::from_millis(2));
+                handle.spawn(async move { blocked.block() })
+            });
+            runtime.block_on(async { time::sleep(Duration::from_millis(10)).await });
+            gate.open();
+            wait(calling.join().unwrap());
+        }
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_that_sleeps_in_block_on_is_not_woken_for_what_it_does_not_take() {
+    fn sleeps() -> u32 {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let mut words = status.split_whitespace();
+        words.find(|&word| word == "voluntary_ctxt_switches:");
+        words.next().unwrap().parse().unwrap()
+    }
+    must_end(|| {
+        let runtime = threads(1);
+        let (has_begun, begun) = oneshot::channel();
+        let task = runtime.spawn(async move {
+            has_begun.send(()).unwrap();
+            thread::sleep(Duration::from_millis(500));
+        });
+        futures::executor::block_on(begun).unwrap();
+        let before = sleeps();
+        runtime.block_on(task).unwrap();
+        assert!(sleeps() - before < 100);
+    });
+}
+
 // --- work that blocks ---
 
 #[test]
@@ -614,6 +721,29 @@ fn jobs_that_wait_for_each_other_all_run_at_once() {
             });
             assert_eq!(leaders, 1);
         }
+    });
+}
+
+#[test]
+fn threads_that_are_slow_to_start_are_not_started_again_and_again() {
+    must_end(|| {
+        let started = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&started);
+        let runtime = Builder::new_current_thread()
+            .on_thread_start(move || {
+                count.fetch_add(1, SeqCst);
+                thread::sleep(Duration::from_millis(50));
+            })
+            .build()
+            .unwrap();
+        let (tx, rx) = mpsc::channel();
+        let first = runtime.spawn_blocking(move || rx.recv().unwrap());
+        let second = runtime.spawn_blocking(move || tx.send(()).unwrap());
+        runtime.block_on(first).unwrap();
+        runtime.block_on(second).unwrap();
+        drop(runtime);
+        // One for each job, one that watches, and one that was on its way.
+        assert!(started.load(SeqCst) <= 4, "{started:?} threads");
     });
 }
 

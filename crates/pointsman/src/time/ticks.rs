@@ -10,7 +10,8 @@
 //!
 //! Invariant: the time that is made of a count is not before the time at which it was taken. What could be
 //! wrong is taken to be late: pairs are taken with the count first, and the line through the last of them is
-//! steeper than the clock, whose rate the kernel changes by at most 1/2000.
+//! steeper than the clock, whose rate the kernel changes by at most 1/2000. A daemon that corrects the time in
+//! larger steps (8 % at most) makes it half a millisecond early at most, until the next reading shows it.
 //!
 //! Cost: three loads and a multiplication more than the counter. Counter and clock are read together at most
 //! every [`SPAN`](implementation::SPAN) counts.

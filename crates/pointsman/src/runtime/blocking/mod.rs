@@ -322,11 +322,18 @@ impl Pool {
                 continue;
             }
             let mut state = lock(&self.state);
-            let waiting = self.queue.len();
-            for _ in 0..waiting.min(more) {
+            // Those that are on their way, which may have to be started, take one each.
+            let unmet = self
+                .queue
+                .len()
+                .saturating_sub(self.searching.load(Relaxed));
+            let sent = unmet.min(more);
+            for _ in 0..sent {
                 self.send(&mut state, handle, Order::Search);
             }
-            more *= 2;
+            if sent == more {
+                more *= 2;
+            }
             if state.sleepers.is_empty() && state.threads >= self.most_threads {
                 // There is no other: this one has to do it.
                 drop(state);

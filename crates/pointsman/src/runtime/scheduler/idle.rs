@@ -3,12 +3,14 @@
 //! To wake a thread that sleeps on another core costs as much as hundreds of tasks. So a seat that gets a
 //! task or two wakes nobody. That is safe because one of those that sleep, the keeper, wakes up by itself
 //! each millisecond as long as anybody is awake: it takes what is queued and gets nowhere. The keeper also
-//! wakes up for the next timer, so a task that blocks its thread keeps neither tasks nor timers waiting.
+//! wakes up for the next timer, so a task that blocks its thread keeps neither tasks nor timers waiting. A
+//! guest, which could take nothing, is the keeper only where nobody else sleeps, and wakes up for timers alone.
 //!
 //! Invariants:
-//! - At most one thread looks for work, and no guest does; whoever brings some wakes nobody but a keeper while there is one. It
-//!   looks at what comes from outside once more when it has found something, as that may keep it busy.
-//! - Not more threads are awake than there are cores, unless a queue gets nowhere.
+//! - At most one thread looks for work, and no guest does; whoever brings some wakes nobody but a keeper while
+//!   there is one. It looks at what comes from outside once more when it has found something, as that may keep
+//!   it busy.
+//! - Not more threads are awake than there are cores, unless a queue or a thread gets nowhere.
 //! - A thread that goes to sleep looks once more after it has said so. Whoever brings work from outside looks
 //!   after bringing it. So one of them sees the other.
 //! - While somebody is awake and has more than it runs, a keeper ticks.
@@ -23,7 +25,7 @@ use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// How long a keeper sleeps while others are awake.
+/// How long a keeper that can take something sleeps while others are awake.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 /// Ticks with nobody awake, after which the keeper sleeps for as long as it can.
 const LINGER: u32 = 10;
@@ -147,7 +149,8 @@ impl Idle {
         // ORDERING: SeqCst pairs with that of `sleep`, as for tasks.
         fence(SeqCst);
         let counts = Counts(self.counts.load(SeqCst));
-        if counts.can_tick() && (is_soon || !counts.ticking()) {
+        // A guest that is the keeper does not look each tick.
+        if counts.can_tick() && (is_soon || !counts.ticking() || !counts.sleeping()) {
             self.tick();
         }
     }
@@ -260,8 +263,10 @@ impl Idle {
         let mut sleepers = lock(&self.sleepers);
         let keeper = self.keeper.load(Relaxed);
         // A keeper should be able to take what gets nowhere.
-        let keeps = sleepers.iter().find(|sleeper| sleeper.seat == keeper);
-        if keeps.map(|sleeper| sleeper.role) < Some(role) {
+        let is_better = |sleeper: &Sleeper| {
+            sleeper.role > role || (sleeper.role == role && sleeper.seat == keeper)
+        };
+        if !sleepers.iter().any(is_better) {
             self.keeper.store(seat, Relaxed);
         }
         sleepers.push(Sleeper {
@@ -286,8 +291,8 @@ impl Idle {
         fence(SeqCst);
     }
 
-    /// Wants to be awake again. `has_timers`: somebody else has to keep them.
-    pub(super) fn wake(&self, seat: usize, signal: &Signal, has_timers: bool) -> Woken {
+    /// Wants to be awake again.
+    pub(super) fn wake(&self, seat: usize, signal: &Signal) -> Woken {
         let mut sleepers = lock(&self.sleepers);
         let Some(index) = sleepers.iter().position(|sleeper| sleeper.seat == seat) else {
             drop(sleepers);
@@ -297,14 +302,21 @@ impl Idle {
             }
             return Woken::Called;
         };
-        let was_keeper = self.keeper.load(Relaxed) == seat;
         let sleeper = sleepers.swap_remove(index);
         self.removed(&sleeper);
-        drop(sleepers);
-        if was_keeper && has_timers {
+        Woken::Alone
+    }
+
+    /// This thread is awake again. If it was the keeper, and there are timers, somebody else has to keep them.
+    pub(super) fn hand_over(&self, has_timers: impl FnOnce() -> bool) {
+        if self.keeper.load(Relaxed) != NOBODY || !self.counts().can_tick() {
+            return;
+        }
+        // ORDERING: SeqCst pairs with that of `timer_is_earlier`: a timer that was left to the keeper is seen.
+        fence(SeqCst);
+        if has_timers() {
             self.tick();
         }
-        Woken::Alone
     }
 
     pub(super) fn is_keeper(&self, seat: usize) -> bool {
@@ -322,7 +334,12 @@ impl Idle {
 
     /// Whether one more may be awake, as far as cores go.
     pub(super) fn has_core(&self) -> bool {
-        self.counts().awake() < self.cores
+        self.has_core_beside(self.counts().awake() as usize)
+    }
+
+    /// Whether one more may be awake, if so many use a core.
+    pub(super) fn has_core_beside(&self, others: usize) -> bool {
+        (others as u64) < self.cores
     }
 
     /// The keeper has ticked. `quiet` counts the ticks with nobody awake; after some of them it need not tick.
@@ -336,12 +353,12 @@ impl Idle {
             return;
         }
         *quiet = 0;
+        // In one step: another may have become the keeper, and look in between.
         // ORDERING: SeqCst pairs with that of `came`: who comes later sees that nobody ticks, and who came
         // before is seen here.
-        let counts = Counts(self.counts.fetch_and(!TICKING, SeqCst));
-        if counts.awake() > 0 {
-            self.counts.fetch_or(TICKING, SeqCst);
-        }
+        let _ = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
+            (Counts(counts).awake() == 0).then_some(counts & !TICKING)
+        });
     }
 
     /// Lets all that sleep look again.

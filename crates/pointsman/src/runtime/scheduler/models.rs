@@ -499,7 +499,7 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
                         break idle::Woken::Called;
                     }
                 },
-                _ => its_idle.wake(0, &signal, false),
+                _ => its_idle.wake(0, &signal),
             };
             if woken == idle::Woken::Called {
                 its_idle.found();
@@ -511,5 +511,47 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
         assert!(idle.try_search(false), "somebody is said to look for work");
         idle.found();
         assert!(!idle.has_worker());
+    });
+}
+
+#[test]
+fn a_guest_is_no_keeper_where_a_worker_sleeps() {
+    model(|| {
+        let idle = Idle::new(3);
+        let signals = [(); 3].map(|()| Signal::current());
+        signals.iter().for_each(|_| idle.came());
+        idle.sleep(0, &signals[0], Role::Worker, false);
+        idle.sleep(1, &signals[1], Role::Worker, false);
+        // The keeper has not found anything yet.
+        idle.wake(0, &signals[0]);
+        idle.sleep(2, &signals[2], Role::Guest, false);
+        idle.queued(1);
+        // Now it may block.
+        assert!(idle.is_keeper(1) && idle.is_ticking());
+    });
+}
+
+#[test]
+fn one_that_ceases_to_tick_stops_no_other() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let idle = Arc::new(Idle::new(3));
+        idle.came();
+        idle.came();
+        let signal = Signal::current();
+        idle.sleep(0, &signal, Role::Guest, false);
+        idle.left();
+        assert!(idle.is_keeper(0) && idle.is_ticking());
+        let its_idle = Arc::clone(&idle);
+        let guest = thread::spawn(move || {
+            let mut quiet = 0;
+            (0..10).for_each(|_| its_idle.ticked(&mut quiet));
+        });
+        idle.came();
+        idle.came();
+        idle.sleep(1, &signal, Role::Worker, false);
+        assert!(idle.is_keeper(1) && idle.is_ticking());
+        guest.join().unwrap();
     });
 }

@@ -36,8 +36,11 @@ const SPINS_PER_LOOK: u32 = 8;
 /// run it, it would only be made to wait for another core: chains of tasks took 140 ns for each, not 80.
 const LOOKS_ALONE: u32 = if cfg!(loom) { 0 } else { 2 };
 
-/// Batches of tasks after which a thread that has endless work looks whether another gets nowhere.
-const BATCHES_PER_LOOK: u32 = 8;
+/// How often a thread that has endless work looks whether another gets nowhere. Longer than a thread waits for a
+/// core, so that what waits with it is left to it.
+const RELIEF: Duration = Duration::from_millis(10);
+/// Tasks after which it asks the clock for that: as many as it runs in this time, at most so many.
+const MOST_TASKS_PER_LOOK: u32 = 512;
 
 /// How long tasks may keep the future waiting that the thread blocks on, once it was woken.
 const MOST_WAITING: Duration = Duration::from_micros(100);
@@ -71,7 +74,10 @@ pub(super) struct Worker<'a> {
     alone: Vec<Alone>,
     /// How many tasks each seat had given away at the last tick.
     taken: Vec<usize>,
-    batches: u32,
+    taken_at: Instant,
+    /// After how many tasks to look at the clock, and those that were run when it was looked at last.
+    tasks_per_look: u32,
+    looked_at: (u32, Instant),
     /// When to look whether a seat gets nowhere.
     relieves_at: Instant,
     /// It woke up for what gets nowhere, and has to look for it though all cores are taken.
@@ -85,6 +91,7 @@ impl<'a> Worker<'a> {
         signal: &'a Arc<Signal>,
         role: Role,
     ) -> Self {
+        let now = Instant::now();
         Self {
             shared,
             seat,
@@ -92,13 +99,15 @@ impl<'a> Worker<'a> {
             is_alone: shared.is_current_thread(),
             role,
             turn: 0,
-            awake_since: Instant::now(),
+            awake_since: now,
             quiet_ticks: 0,
             awaits_jobs: false,
             alone: Vec::new(),
             taken: Vec::new(),
-            batches: 0,
-            relieves_at: Instant::now() + TICK,
+            taken_at: now,
+            tasks_per_look: 0,
+            looked_at: (0, now),
+            relieves_at: now + RELIEF,
             is_needed: false,
         }
     }
@@ -124,7 +133,6 @@ impl<'a> Worker<'a> {
                 }
             }
             self.fire_timers();
-            self.relieve();
             if self.signal.take_notified() {
                 if has_looked && self.role == Role::Substitute {
                     self.pass_on();
@@ -153,6 +161,7 @@ impl<'a> Worker<'a> {
         self.turn = self.turn.wrapping_add(1);
         if self.turn.is_multiple_of(INJECT_INTERVAL) {
             self.fetch();
+            self.relieve();
         }
         self.pop().or_else(|| {
             self.fetch();
@@ -185,17 +194,20 @@ impl<'a> Worker<'a> {
     /// Takes what waits behind a thread that is blocked. Those that sleep would, but all that are awake may be
     /// blocked or have endless work.
     fn relieve(&mut self) {
-        self.batches = self.batches.wrapping_add(1);
+        let (turn, before) = self.looked_at;
+        let tasks = self.turn.wrapping_sub(turn);
         // The clock costs as much as a short task.
-        let may_take = !self.is_alone && self.role != Role::Guest;
-        if !may_take || cfg!(loom) || !self.batches.is_multiple_of(BATCHES_PER_LOOK) {
+        if self.is_alone || cfg!(loom) || tasks < self.tasks_per_look {
             return;
         }
         let now = Instant::now();
+        self.looked_at = (self.turn, now);
+        let in_time = u128::from(tasks) * RELIEF.as_nanos() / (now - before).as_nanos().max(1);
+        self.tasks_per_look = in_time.min(MOST_TASKS_PER_LOOK.into()) as u32;
         if now < self.relieves_at {
             return;
         }
-        self.relieves_at = now + TICK;
+        self.relieves_at = now + RELIEF;
         let taken = self.shared.taken();
         let seats = self.shared.used_seats();
         for ((seat, after), before) in seats.iter().zip(&taken).zip(&self.taken) {
@@ -208,6 +220,7 @@ impl<'a> Worker<'a> {
             }
         }
         self.taken = taken;
+        self.taken_at = now;
     }
 
     fn run(&self, entry: Entry) {
@@ -358,7 +371,7 @@ impl<'a> Worker<'a> {
             let is_done = self.awaits_jobs && self.clock_may_advance();
             if is_done || self.sees_work() {
                 if is_done || self.may_take() {
-                    break idle.wake(self.seat.index, self.signal, self.has_timers());
+                    break idle.wake(self.seat.index, self.signal);
                 }
                 // Whoever has brought it may have seen nobody asleep, and go on to block.
                 idle.watch();
@@ -371,9 +384,10 @@ impl<'a> Worker<'a> {
                 idle.ticked(&mut self.quiet_ticks);
             }
             if self.is_due() || self.clock_may_advance() {
-                break idle.wake(self.seat.index, self.signal, self.has_timers());
+                break idle.wake(self.seat.index, self.signal);
             }
         };
+        idle.hand_over(|| self.has_timers());
         self.seat.counters.unparked.add(1);
         self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
         self.awake_since = Instant::now();
@@ -437,7 +451,8 @@ impl<'a> Worker<'a> {
             .driver
             .as_ref()
             .and_then(time::Driver::until_next);
-        match (idle.is_ticking(), next) {
+        // A guest takes nothing, so there is nothing to look at but timers.
+        match (idle.is_ticking() && self.role != Role::Guest, next) {
             (true, Some(next)) => Some(next.min(TICK)),
             (true, None) => Some(TICK),
             (false, next) => next,
@@ -453,18 +468,27 @@ impl<'a> Worker<'a> {
         if idle.has_core() {
             return true;
         }
+        let now = Instant::now();
+        let is_known = !self.taken.is_empty();
+        if is_known && now - self.taken_at < TICK / 2 {
+            return false;
+        }
         let taken = self.shared.taken();
-        let stands_still = self
-            .shared
-            .used_seats()
+        let seats = self.shared.used_seats();
+        let stood_still = seats
             .iter()
             .zip(&taken)
             .zip(&self.taken)
-            .any(|((seat, now), before)| !seat.queue.is_empty() && now == before)
-            || (!self.taken.is_empty() && !self.shared.inject.is_empty());
-        self.taken = if stands_still { Vec::new() } else { taken };
-        self.is_needed = stands_still;
-        stands_still
+            .filter(|((_, now), before)| now == before)
+            .map(|((seat, _), _)| seat);
+        let is_left = is_known && !self.shared.inject.is_empty()
+            || stood_still.clone().any(|seat| !seat.queue.is_empty());
+        // Who gets nowhere may be blocked, and need no core.
+        self.is_needed =
+            is_left || (is_known && idle.has_core_beside(seats.len() - stood_still.count()));
+        self.taken_at = now;
+        self.taken = if self.is_needed { Vec::new() } else { taken };
+        self.is_needed
     }
 }
 
