@@ -8,8 +8,8 @@
 //! A seat has a queue, from which everyone may take ([`queue`]), and a home for tasks. Tasks from other
 //! threads come over [`inject`]. Who sleeps and who is woken: [`idle`].
 //!
-//! Rows of the lab that resist, level with the best peer (0.96 to 1.05 of its time in nine pairs each), because
-//! no scheduler has a part in them: `sync_mpsc/uncontented` is a single poll, all of it the foreign channel; in
+//! Rows of the lab that resist, level with the best peer (0.9 to 1.25 of its time from run to run), because no
+//! scheduler has much of a part in them: `sync_mpsc/uncontented` is a single poll, all of it the foreign channel; in
 //! `sync_notify` with a foreign `Notify` the cost is the cache line of its word, 110 ns for each time that it
 //! goes to the main thread and back. Fewer looks by who searches, and a spin before the sleep, changed nothing
 //! there; with a `Notify` of one's own it is the layout of that which counts (see `sync::notify`).
