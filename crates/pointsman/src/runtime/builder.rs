@@ -501,6 +501,31 @@ impl Builder {
     }
 }
 
+#[cfg(all(test, loom))]
+impl Config {
+    /// That of a runtime in a model.
+    pub(super) fn of_model(
+        worker_threads: usize,
+        max_blocking_threads: usize,
+        thread_keep_alive: Duration,
+    ) -> Self {
+        Self {
+            worker_threads,
+            is_local: false,
+            name: None,
+            max_blocking_threads,
+            thread_keep_alive,
+            thread_name: Arc::new(String::new),
+            thread_stack_size: None,
+            event_interval: 2,
+            on_thread_start: None,
+            on_thread_stop: None,
+            on_thread_park: None,
+            on_thread_unpark: None,
+        }
+    }
+}
+
 #[track_caller]
 fn default_workers() -> usize {
     const VARIABLE: &str = "POINTSMAN_WORKER_THREADS";

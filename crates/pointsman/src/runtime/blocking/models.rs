@@ -45,20 +45,7 @@ struct Running {
 
 impl Running {
     fn new(most_threads: usize, keep_alive: Duration) -> Self {
-        let config = Config {
-            worker_threads: 0,
-            is_local: false,
-            name: None,
-            max_blocking_threads: most_threads,
-            thread_keep_alive: keep_alive,
-            thread_name: Arc::new(String::new),
-            thread_stack_size: None,
-            event_interval: 2,
-            on_thread_start: None,
-            on_thread_stop: None,
-            on_thread_park: None,
-            on_thread_unpark: None,
-        };
+        let config = Config::of_model(0, most_threads, keep_alive);
         Self {
             handle: Handle {
                 shared: Shared::new(1, config, None),

@@ -248,20 +248,7 @@ struct Running {
 
 impl Running {
     fn new(workers: usize) -> Self {
-        let config = Config {
-            worker_threads: workers,
-            is_local: false,
-            name: None,
-            max_blocking_threads: 1,
-            thread_keep_alive: Duration::ZERO,
-            thread_name: Arc::new(String::new),
-            thread_stack_size: None,
-            event_interval: 2,
-            on_thread_start: None,
-            on_thread_stop: None,
-            on_thread_park: None,
-            on_thread_unpark: None,
-        };
+        let config = Config::of_model(workers, 1, Duration::ZERO);
         let handle = Handle {
             shared: Shared::new(1, config, None),
         };
