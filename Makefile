@@ -23,7 +23,7 @@ node_modules/.package-lock.json: package-lock.json
 	@touch $@
 
 setup: node_modules/.package-lock.json ## install and build, as every other target does first
-	@npx --no-install tsc -b
+	@npm run --silent build
 
 # --- the lab ---
 

@@ -23,7 +23,9 @@ export type Kind =
   | 'geometry'
   | 'opaque';
 
-const names: Readonly<Record<string, Kind>> = {
+type Names = Readonly<Record<string, Kind>>;
+
+const language: Names = {
   Object: 'plain',
   Array: 'array',
   Date: 'date',
@@ -32,11 +34,6 @@ const names: Readonly<Record<string, Kind>> = {
   Set: 'set',
   ArrayBuffer: 'buffer',
   SharedArrayBuffer: 'message',
-  Blob: 'message',
-  File: 'message',
-  CryptoKey: 'message',
-  ImageBitmap: 'message',
-  ImageData: 'message',
   Error: 'error',
   EvalError: 'error',
   RangeError: 'error',
@@ -45,11 +42,19 @@ const names: Readonly<Record<string, Kind>> = {
   TypeError: 'error',
   URIError: 'error',
   AggregateError: 'error',
-  DOMException: 'error',
   Boolean: 'boxed',
   Number: 'boxed',
   String: 'boxed',
   BigInt: 'boxed',
+};
+
+const platform: Names = {
+  Blob: 'message',
+  File: 'message',
+  CryptoKey: 'message',
+  ImageBitmap: 'message',
+  ImageData: 'message',
+  DOMException: 'error',
   DOMRect: 'geometry',
   DOMRectReadOnly: 'geometry',
   DOMPoint: 'geometry',
@@ -58,24 +63,41 @@ const names: Readonly<Record<string, Kind>> = {
   DOMMatrixReadOnly: 'geometry',
 };
 
+const names: Names = { ...language, ...platform };
+
 const globals = globalThis as unknown as Record<string, { prototype: object } | undefined>;
 
 const known = new Map<object, Kind>();
-for (const [name, kind] of Object.entries(names)) {
-  const prototype = globals[name]?.prototype;
-  if (prototype !== undefined) known.set(prototype, kind);
-}
-const { WebAssembly } = globalThis as { WebAssembly?: { Module: { prototype: object } } };
-if (WebAssembly !== undefined) known.set(WebAssembly.Module.prototype, 'message');
+learn(language);
 
-// Those that some runtimes write in JavaScript, and those without a constructor of their own.
+/** Objects that some runtimes write in JavaScript, and those without a constructor of their own. */
 const opaque = new Set<object>([
   ancestor([][Symbol.iterator](), 2),
   ancestor((async function* () {})(), 3),
 ]);
-for (const name of ['EventTarget', 'ReadableStream', 'WritableStream', 'TransformStream']) {
-  const prototype = globals[name]?.prototype;
-  if (prototype !== undefined) opaque.add(prototype);
+
+function learn(classes: Names): void {
+  for (const [name, kind] of Object.entries(classes)) {
+    const prototype = globals[name]?.prototype;
+    if (prototype !== undefined) known.set(prototype, kind);
+  }
+}
+
+let knowsPlatform = false;
+
+/** Not before an object is met that is not of the language: in Node, who names these classes loads them. */
+function ofPlatform(prototype: object): Kind | undefined {
+  if (!knowsPlatform) {
+    knowsPlatform = true;
+    learn(platform);
+    const { WebAssembly } = globalThis as { WebAssembly?: { Module: { prototype: object } } };
+    if (WebAssembly !== undefined) known.set(WebAssembly.Module.prototype, 'message');
+    for (const name of ['EventTarget', 'ReadableStream', 'WritableStream', 'TransformStream']) {
+      const prototype = globals[name]?.prototype;
+      if (prototype !== undefined) opaque.add(prototype);
+    }
+  }
+  return known.get(prototype);
 }
 
 function ancestor(value: object, generation: number): object {
@@ -86,7 +108,7 @@ function ancestor(value: object, generation: number): object {
 export function builtIn(value: object): Kind | undefined {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === null) return 'plain';
-  return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : undefined);
+  return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : ofPlatform(prototype));
 }
 
 /**

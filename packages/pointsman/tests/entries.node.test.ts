@@ -1,0 +1,24 @@
+/** The entries of the package as it is built for Node: what one makes is known to the others. */
+import * as task from 'pointsman';
+import * as bridge from 'pointsman/bridge';
+import * as pool from 'pointsman/pool';
+import { inline } from 'pointsman/pool/inline';
+import { expect, test } from 'vitest';
+
+test('what several entries export is the same', () => {
+  const entries: readonly Record<string, unknown>[] = [task, bridge, pool];
+  const met = new Map<string, unknown>();
+  const several: string[] = [];
+  for (const [name, value] of entries.flatMap((entry) => Object.entries(entry))) {
+    if (met.has(name)) several.push(name);
+    else met.set(name, value);
+    expect(met.get(name), name).toBe(value);
+  }
+  expect(several).toContain('transfer');
+});
+
+test('a pool knows what the entry for functions in place has made, and throws what the first entry exports', async () => {
+  await using threads = new pool.Pool({ threads: 1 });
+  const forever = inline(() => new Promise<never>(() => {}));
+  await expect(threads.run(forever, [], { timeout: 1 })).rejects.toBeInstanceOf(task.TimeoutError);
+});
