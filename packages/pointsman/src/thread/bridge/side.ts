@@ -42,6 +42,7 @@ import {
   STOP,
   TASK,
 } from './frames.js';
+import { IdMap } from './id-map.js';
 import type { FrameReader, FrameWriter } from './links.js';
 import { Lookout, type Watched } from './lookout.js';
 import { bare, timedOut, withCaller } from './outcome.js';
@@ -126,12 +127,12 @@ export class Side implements Calls, Watched {
   readonly #lookout: Lookout;
   /** Absent where this side cannot block. */
   readonly #blocking: Blocking | undefined;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new IdMap<Pending>();
   /**
    * Calls of the other side that have not been answered. Their arguments are kept until then: a signal
    * that only its listeners know would be collected, and with it the news that it is aborted.
    */
-  readonly #working = new Map<number, readonly unknown[]>();
+  readonly #working = new IdMap<readonly unknown[]>();
   /** What the other side exposes, by number. */
   #names: readonly string[] = [];
   #schemas: readonly (CompiledCall | undefined)[] = [];

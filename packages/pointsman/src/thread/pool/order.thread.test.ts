@@ -30,6 +30,24 @@ describe('tasks behind one that takes long', () => {
     await held;
   });
 
+  test('go there too if tasks of its function were short before', async () => {
+    const opened = await openWarm({ threads: 2, idleTimeout: 3_600_000 });
+    const { pool, board } = opened;
+    const open = board.gate();
+    open.open();
+    for (let n = 0; n < 20; n++) {
+      await Promise.all(range(20).map(() => pool.run('hold', [open.number])));
+    }
+    // Meanwhile the other has nothing to do, nor is it looked after any more.
+    await makeSlow(opened);
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    expect(await pool.run('write', [1])).toBe(1);
+    expect(gate.ended).toBe(0);
+    gate.open();
+    await held;
+  });
+
   test('go there too if the long one begins when the other thread has been idle already', async () => {
     const opened = await openWarm({ threads: 2 });
     const { pool, board } = opened;

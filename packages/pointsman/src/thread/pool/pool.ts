@@ -23,6 +23,7 @@ import { Inline } from './inline-rebuild.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import { checkPoolOptions, checkRunOptions, type PoolOptions, type RunOptions } from './options.js';
+import { Paces } from './pace.js';
 import { type PoolWorker, poolPlatform } from './platform.js';
 import type { Setup } from './protocol.js';
 import { TaskQueue } from './queue.js';
@@ -40,6 +41,10 @@ import type {
 
 /** Milliseconds after which a thread that has nothing to do takes from one that gets nowhere. */
 const BALANCE = 1;
+/** Milliseconds that it takes to wake a thread where idle cores sleep: what waits for less is there as soon. */
+const WAKING = 0.05;
+/** Milliseconds that it takes to hand a task over: one thread keeps up with tasks that take less. */
+const HANDING_OVER = 0.001;
 /** Milliseconds after a thread that could not be started. */
 const PAUSE = 1_000;
 /** Threads in a row that may end without having run anything, before the tasks learn of it. */
@@ -88,15 +93,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #ready: Thread[] = [];
   readonly #metrics = new Metrics();
   readonly #owner: ThreadOwner = {
+    paces: new Paces(),
     ready: (thread) => this.#threadReady(thread),
     finished: (thread, task, failed, runTime) => this.#finished(thread, task, failed, runTime),
     returned: (tasks) => this.#returned(tasks),
     retire: (thread) => this.#retire(thread),
     lost: (thread, error) => this.#threadLost(thread, error),
   };
-  readonly #policy = new WaitPolicy(true, ({ linger }) => {
-    for (const { side } of this.#ready) side?.linger(linger);
-  });
+  readonly #policy = new WaitPolicy(true, ({ linger }) => this.#linger(linger));
   readonly #lookout = new Lookout(this.#policy, () =>
     this.#ready.some(({ outstanding }) => outstanding > 0),
   );
@@ -359,7 +363,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       const thread = this.#threadFor(task);
       if (thread !== undefined) {
         this.#give(thread, task);
-        if (thread.outstanding > 1) this.#grow();
+        if (thread.outstanding > 1) {
+          this.#grow();
+          this.#watchBalance();
+        }
         return;
       }
     }
@@ -557,16 +564,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   // --- threads ---
 
-  /** One that has nothing to do, else the one that has least, if it may have more. */
+  /** The first that comes to it before another could be woken, else the one that has least, if it may have more. */
   #threadFor(task: Task): Thread | undefined {
     let best: Thread | undefined;
     for (const thread of this.#ready) {
-      if (thread.outstanding === 0) return thread;
-      if (thread.hasRoom && (best === undefined || thread.outstanding < best.outstanding)) {
-        best = thread;
-      }
+      const { outstanding, ahead, hasRoom } = thread;
+      if (outstanding === 0) return thread;
+      if (!hasRoom || task.moves) continue;
+      if (ahead < WAKING || ahead < HANDING_OVER * outstanding) return thread;
+      if (best === undefined || ahead < best.ahead) best = thread;
     }
-    return task.moves ? undefined : best;
+    return best;
   }
 
   /** Starts a thread if there is more to do than threads to do it. */
@@ -604,11 +612,18 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     thread.hold(this.#active > 0);
   }
 
+  /** As many threads look for tasks as there are cores beside this thread's. More would take them from each other. */
+  #linger(linger: number): void {
+    for (const [index, { side }] of this.#ready.entries()) {
+      side?.linger(index < poolPlatform.cores - 1 ? linger : 0);
+    }
+  }
+
   #threadReady(thread: Thread): void {
     this.#ready.push(thread);
     const side = thread.side as Side;
-    side.linger(this.#policy.current.linger);
     this.#lookout.add(side);
+    this.#linger(this.#policy.current.linger);
     this.#fill(thread);
     this.#grow();
   }
@@ -656,16 +671,19 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** A thread has nothing to do. Does another have too much, or has it had nothing for long? */
   #rest(): void {
-    if (!this.#balancing && this.#ready.some(({ outstanding }) => outstanding > 1)) {
-      this.#balancing = true;
-      for (const thread of this.#ready) this.#progress.set(thread, thread.completed);
-      setTimeout(() => this.#balance(), BALANCE);
-    }
+    if (this.#ready.some(({ outstanding }) => outstanding > 1)) this.#watchBalance();
     if (this.#idleTimer === undefined && this.#threads.size > this.#least && !this.#closed) {
       const { idleTimeout = defaults.idleTimeout } = this.#options;
       this.#idleTimer = setTimeout(() => this.#shrink(), idleTimeout);
       (this.#idleTimer as { unref?(): void }).unref?.();
     }
+  }
+
+  #watchBalance(): void {
+    if (this.#balancing || this.#ready.length < 2) return;
+    this.#balancing = true;
+    for (const thread of this.#ready) this.#progress.set(thread, thread.completed);
+    setTimeout(() => this.#balance(), BALANCE);
   }
 
   /** Tasks that wait in a thread which gets nowhere go to those that have nothing to do. */

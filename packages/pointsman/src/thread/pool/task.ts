@@ -9,6 +9,7 @@ import { iterationOf } from '../bridge/references.js';
 import type { Pending } from '../bridge/side.js';
 import { isTransferred } from '../bridge/transfer.js';
 import { isForeign } from '../memory/codec/value.js';
+import type { Pace } from './pace.js';
 import type { Definition } from './protocol.js';
 import type { Line, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
@@ -45,6 +46,9 @@ export class Task implements Pending, QueuedTask {
   thread: Thread | undefined = undefined;
   number = 0;
   id = 0;
+  /** How long others of its function take, and how many milliseconds that was when it was handed over. */
+  pace: Pace | undefined = undefined;
+  expected = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   line: Line | undefined = undefined;

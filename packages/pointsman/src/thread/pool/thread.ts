@@ -6,8 +6,9 @@
  *   at any time, and what has been claimed is one task.
  * - A thread is ended only for the task that it runs: all others have been taken back before.
  *
- * How far ahead: as many tasks as take about a millisecond, as measured. More would keep urgent tasks
- * waiting, and fewer would make it wait for the host, whose wake-up takes up to a tenth of that.
+ * How far ahead: as many tasks as take about a millisecond, by what tasks of the same function have taken.
+ * More would keep urgent tasks waiting, and fewer would make it wait for the host, whose wake-up takes up to
+ * a tenth of that.
  */
 
 import { invalid } from '../../task/errors.js';
@@ -26,6 +27,7 @@ import { transfer } from '../bridge/transfer.js';
 import { structured } from '../memory/codec/structured.js';
 import { Claims, now, SLOTS, type Stop } from './claims.js';
 import { ThreadEndedError } from './errors.js';
+import type { Pace, Paces } from './pace.js';
 import type { PoolWorker } from './platform.js';
 import { EXTENDED, type Extras, type Setup } from './protocol.js';
 import { isStream, Stream } from './stream.js';
@@ -43,8 +45,15 @@ const MOST_DEFINED = 256;
 const CAPACITY = 1 << 20;
 const LIMIT = 1 << 30;
 
+/** A function, as a thread knows it. */
+interface Known {
+  readonly target: number;
+  readonly pace: Pace;
+}
+
 /** What a thread tells its pool. */
 export interface ThreadOwner {
+  readonly paces: Paces;
   /** It can be given tasks. */
   ready(thread: Thread): void;
   /** A task is over. `runTime`: milliseconds; undefined if nobody knows. */
@@ -71,8 +80,8 @@ export class Thread {
   isEnding = false;
   /** Whether it had tasks since somebody last asked. */
   wasUsed = true;
-  /** How many it may have. */
-  depth: number;
+  /** Milliseconds that these are expected to take in all. */
+  ahead = 0;
   readonly #owner: ThreadOwner;
   readonly #worker: PoolWorker;
   readonly #grace: number;
@@ -84,15 +93,14 @@ export class Thread {
   readonly #stopListening: (() => void)[] = [];
   readonly #ended = new AbortController();
   #connection: Connection | undefined;
-  #targets = new Map<string, number>();
+  #known = new Map<string, Known>();
   readonly #defined = new Set<number>();
   /** By number, from the oldest on. */
   readonly #tasks: (Task | undefined)[] = new Array(SLOTS).fill(undefined);
   #oldest = 0;
   #sent = 0;
   readonly #streams = new Map<number, Task>();
-  /** Milliseconds, of the last tasks. */
-  #runTime = Number.NaN;
+  #isBeingKilled = false;
   #over = false;
 
   /** `mostTasks`: how many it may run in all. */
@@ -105,8 +113,6 @@ export class Thread {
     this.#owner = owner;
     this.#mostTasks = mostTasks;
     this.#worker = worker;
-    // What cannot be taken back is not handed over ahead.
-    this.depth = this.#claims.shared ? LEAST_AHEAD : 1;
     this.#grace = grace;
     const { offer, port, values, moving } = makeOffer({
       transport: this.#claims.shared ? 'ring' : 'port/port',
@@ -143,9 +149,12 @@ export class Thread {
 
   /** Whether it may be given another task. */
   get hasRoom(): boolean {
-    const isFree = this.#tasks[this.#sent & (SLOTS - 1)] === undefined;
-    const left = this.#mostTasks - this.completed - this.outstanding;
-    return isFree && left > 0 && this.outstanding < this.depth;
+    const { outstanding, ahead } = this;
+    if (this.#isBeingKilled || this.#tasks[this.#sent & (SLOTS - 1)] !== undefined) return false;
+    if (outstanding >= this.#mostTasks - this.completed) return false;
+    // What cannot be taken back is not handed over ahead.
+    if (!this.#claims.shared) return outstanding === 0;
+    return outstanding < LEAST_AHEAD || (ahead < AHEAD && outstanding < MOST_AHEAD);
   }
 
   get side(): Side | undefined {
@@ -212,7 +221,10 @@ export class Thread {
       },
       ended: (reason) => this.#lose(reason),
     });
-    this.#targets = new Map(names.map((name, target) => [name, target]));
+    const { paces } = this.#owner;
+    this.#known = new Map(
+      names.map((name, target) => [name, { target, pace: paces.named(name) }] as const),
+    );
     this.#connection.side.pump();
     this.#owner.ready(this);
   }
@@ -273,18 +285,23 @@ export class Thread {
   /** Hands a task over. Throws if there is no such function, or it cannot be put in bytes; then nothing has happened. */
   submit(task: Task): void {
     const { side } = this.#connection as Connection;
-    const target = this.#targets.get(task.name);
-    if (target === undefined && task.wishes?.inline === undefined) throw this.#unknown(task.name);
+    const { wishes } = task;
+    const inline = wishes?.inline;
+    const known = inline
+      ? { target: 0, pace: this.#owner.paces.inline(inline) }
+      : this.#known.get(task.name);
+    if (known === undefined) throw this.#unknown(task.name);
     const number = this.#sent;
     this.#claims.offer(number, task.deadline);
-    const { wishes } = task;
     side.references.isUnique = false;
     task.id =
       wishes === undefined
-        ? side.submit(target as number, task.args, task)
-        : side.submit(EXTENDED + (target ?? 0), this.#extended(task), task);
-    if (wishes?.inline) this.#defined.add(wishes.inline.id);
+        ? side.submit(known.target, task.args, task)
+        : side.submit(EXTENDED + known.target, this.#extended(task), task);
+    if (inline) this.#defined.add(inline.id);
     task.thread = this;
+    task.pace = known.pace;
+    task.expected = known.pace.expected;
     task.number = number;
     task.isUnique = side.references.isUnique;
     this.#tasks[number & (SLOTS - 1)] = task;
@@ -292,13 +309,14 @@ export class Thread {
     // It has the slot of an older one, which was taken back.
     this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
     this.outstanding++;
+    this.ahead += task.expected;
     this.wasUsed = true;
     // A getter of its arguments may have given it up.
     if (task.settled) this.withdraw(task);
   }
 
   #unknown(name: string): Error {
-    const names = [...this.#targets.keys()].join(', ');
+    const names = [...this.#known.keys()].join(', ');
     const expected = names === '' ? 'that of a function, but there is none' : `one of ${names}`;
     return invalid('name', name, expected);
   }
@@ -348,11 +366,7 @@ export class Thread {
     this.#oldest = task.number + 1;
     this.completed++;
     const runTime = this.#claims.runTime(task.number);
-    if (runTime !== undefined) {
-      const last = this.#runTime;
-      this.#runTime = last > 0 ? last + (runTime - last) / 4 : runTime;
-      this.depth = Math.max(LEAST_AHEAD, Math.min(MOST_AHEAD, AHEAD / this.#runTime)) | 0;
-    }
+    if (runTime !== undefined) task.pace?.took(runTime);
     task.settle(value, failed);
     this.#owner.finished(this, task, failed, runTime);
   }
@@ -361,6 +375,8 @@ export class Thread {
   #drop(task: Task): void {
     this.#tasks[task.number & (SLOTS - 1)] = undefined;
     this.outstanding--;
+    // Not the sum of what is left, which would never come to exactly nothing.
+    this.ahead = this.outstanding === 0 ? 0 : this.ahead - task.expected;
     clearTimeout(task.killTimer);
   }
 
@@ -404,12 +420,11 @@ export class Thread {
   #kill(task: Task): void {
     const back = this.takeBack(SLOTS);
     // Its answer may be there, and not be read yet. Nothing new may come meanwhile.
-    const { depth } = this;
-    this.depth = 0;
+    this.#isBeingKilled = true;
     this.#connection?.side.drain();
-    const isOver = this.#tasks[task.number & (SLOTS - 1)] !== task;
-    if (isOver) this.depth = Math.max(this.depth, depth);
-    else void this.end('was ended, as the task did not stop when it was aborted');
+    this.#isBeingKilled = this.#tasks[task.number & (SLOTS - 1)] === task;
+    if (this.#isBeingKilled)
+      void this.end('was ended, as the task did not stop when it was aborted');
     this.#owner.returned(back);
   }
 }
