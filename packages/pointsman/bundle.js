@@ -1,32 +1,38 @@
 /**
- * What Node loads of `dist/thread`, in few files: three for a pool and three for each of its threads, where
+ * What Node loads of `src/thread`, in few files: three for a pool and three for each of its threads, where
  * the compiler makes forty. The first task is done in little more than half the time. Browsers load what the
  * compiler has made: whoever writes for them bundles it anyway.
  *
  * Invariant: nothing is there twice. What several entries need lies in one file that all of them import,
- * and `dist/task`, an entry of its own, stays outside.
+ * and `dist/task`, an entry of its own, stays outside. A script of a thread lies beside the file that starts it.
  */
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
-const dist = fileURLToPath(new URL('dist', import.meta.url));
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const thread = `${folder}src/thread`;
 
 await build({
   input: {
-    bridge: `${dist}/thread/bridge/index.node.js`,
-    cbor: `${dist}/thread/memory/codec/cbor.js`,
-    pool: `${dist}/thread/pool/index.node.js`,
-    inline: `${dist}/thread/pool/inline.js`,
-    // Where the platform looks for it: beside the file that starts threads.
-    'entry.node': `${dist}/thread/pool/entry.node.js`,
+    bridge: `${thread}/bridge/index.node.ts`,
+    cbor: `${thread}/memory/codec/cbor.ts`,
+    pool: `${thread}/pool/index.node.ts`,
+    inline: `${thread}/pool/inline.ts`,
+    'entry.node': `${thread}/pool/entry.node.ts`,
+    // For bundlers of whoever uses it: they look for each script that is named.
+    entry: `${thread}/pool/entry.ts`,
   },
   platform: 'node',
+  tsconfig: `${folder}tsconfig.json`,
+  resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  transform: { target: 'es2022' },
   // Other packages, and the folder `task`.
   external: [/^[^./]/, /^\.\.?\/(.*\/)?task\//],
   output: {
-    dir: `${dist}/node`,
+    dir: `${folder}dist/node`,
+    cleanDir: true,
     chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
+    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: /^(?!.*\/entry\.ts$)/ }] },
     sourcemap: true,
   },
 });

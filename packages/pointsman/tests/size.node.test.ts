@@ -17,7 +17,7 @@ import { expect, test } from 'vitest';
 const semaphoreBudget = 2_000;
 const entryBudget = 2_750;
 const bridgeBudget = 24_500;
-const poolBudget = 29_500;
+const poolBudget = 29_800;
 const inlineBudget = 2_750;
 const redisBudget = 17_500;
 

@@ -12,8 +12,8 @@
 //! wrong is taken to be late: pairs are taken with the count first, and the line through the last of them is
 //! steeper than the clock ever becomes. The kernel lets a daemon that corrects the time slow its clock down and
 //! speed it up by a tenth; from the one to the other at once is a factor of 11/9, and the line has 5/4. That it
-//! is late, by 50 microseconds at most, harms nobody: what a deadline is counted from is not after the clock's
-//! own time when the deadline is looked at.
+//! is late, by a quarter of the time between two readings and some microseconds, harms nobody: what a deadline
+//! is counted from is not after the clock's own time when the deadline is looked at.
 //!
 //! Cost: three loads and a multiplication more than the counter. Counter and clock are read together at most
 //! every [`SPAN`](implementation::SPAN) counts, 100 ns in 200,000.

@@ -24,12 +24,21 @@ test('does what a Map does', () => {
         expect(map.size).toBe(model.size);
       }
       for (const [id, value] of model) expect(map.get(id)).toBe(value);
-      expect(new Set(map.values())).toEqual(new Set(model.values()));
+      expect(new Set(map.ids())).toEqual(new Set(model.keys()));
       map.clear();
-      expect([map.size, ...map.values()]).toEqual([0]);
+      expect([map.size, ...map.ids()]).toEqual([0]);
       for (const id of model.keys()) expect(map.has(id)).toBe(false);
     }),
   );
+});
+
+test('one that was large is used again when it has been empty', () => {
+  const map = new IdMap<number>();
+  for (let round = 0; round < 3; round++) {
+    for (let id = 0; id < 10_000; id++) map.set(id, id);
+    for (let id = 0; id < 10_000; id++) expect(map.delete(id)).toBe(true);
+    expect(map.ids()).toEqual([]);
+  }
 });
 
 test('numbers one by one, of which some stay', () => {

@@ -14,6 +14,8 @@
 const FREE = -1;
 const LEAST_BITS = 4;
 const LEAST = 1 << LEAST_BITS;
+/** Places that an empty table may have; one that was large once gives its memory back. */
+const MOST_KEPT = 1 << 12;
 /** 2 ** 32 over the golden ratio. */
 const GOLDEN = 0x9e3779b1;
 
@@ -64,17 +66,20 @@ export class IdMap<Value> {
     }
     ids[free] = FREE;
     values[free] = undefined;
+    if (this.size === 0 && ids.length > MOST_KEPT) this.clear();
     return true;
   }
 
   clear(): void {
     this.size = 0;
-    this.#ids.fill(FREE);
-    this.#values.fill(undefined);
+    this.#shift = 32 - LEAST_BITS;
+    this.#ids = new Array<number>(LEAST).fill(FREE);
+    this.#values = new Array<Value | undefined>(LEAST).fill(undefined);
   }
 
-  values(): Value[] {
-    return this.#values.filter((value) => value !== undefined);
+  /** Those that are there now. */
+  ids(): number[] {
+    return this.#ids.filter((id) => id !== FREE);
   }
 
   #homeOf(id: number): number {

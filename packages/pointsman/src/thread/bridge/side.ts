@@ -890,8 +890,12 @@ export class Side implements Calls, Watched {
     if (this.#closed) return;
     this.#closed = new BridgeClosedError(reason, '');
     this.#options.control?.close();
-    for (const pending of this.#pending.values()) pending.reject(this.#ended(pending.name));
-    this.#pending.clear();
+    for (const id of this.#pending.ids()) {
+      // One that learns of it may give up others.
+      const pending = this.#pending.get(id);
+      this.#pending.delete(id);
+      pending?.reject(this.#ended(pending.name));
+    }
     this.#working.clear();
     this.references.close();
     this.#options.ringWriter?.stop();

@@ -33,6 +33,18 @@ test('its functions, nested, and the default', async () => {
   expect(heard).toEqual([0, 1]);
 });
 
+test('a result that cannot be read here ends its thread, and no task that was not begun', async () => {
+  const pool = open();
+  // Read where the stack is smaller than a thread's.
+  const unreadable = pool.run('nested', [7_000]);
+  const others = Array.from({ length: 50 }, (_, n) => pool.run('echo', [n]));
+  expect(await reasonOf(unreadable)).toBeInstanceOf(ThreadEndedError);
+  const settled = await Promise.allSettled(others);
+  const failed = settled.filter(({ status }) => status === 'rejected');
+  expect(failed.length).toBeLessThanOrEqual(1);
+  expect(await pool.run('echo', ['fine'])).toBe('fine');
+});
+
 test('its URL as text', async () => {
   const pool = open({ module: String(fixture('module')) });
   expect(await pool.run('echo', [1])).toBe(1);

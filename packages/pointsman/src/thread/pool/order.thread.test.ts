@@ -82,6 +82,21 @@ describe('tasks behind one that takes long', () => {
     gate.open();
     await held;
   });
+
+  test('go to one that is still to come also if tasks of its function were short before', async () => {
+    const opened = await open({ threads: 2 });
+    const { pool, board } = opened;
+    await warm(opened, 1);
+    const before = board.gate();
+    before.open();
+    for (let n = 0; n < 100; n++) await pool.run('hold', [before.number]);
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    expect(await pool.run('write', [1])).toBe(1);
+    expect(gate.ended).toBe(0);
+    gate.open();
+    await held;
+  });
 });
 
 describe('priorities', () => {
@@ -95,6 +110,22 @@ describe('priorities', () => {
     gate.open();
     await Promise.all([held, ...others]);
     expect(board.log).toEqual([1, 3, 5, 0, 4, 2]);
+  });
+
+  test('what is urgent does not come to wait behind a long task while another thread is there', async () => {
+    const opened = await openWarm({ threads: 2 });
+    const { pool, board } = opened;
+    await makeEager(opened);
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const others = range(200).map((n) => pool.run('write', [n]));
+    const urgent = pool.run('write', [1_000], { priority: 1 });
+    await Promise.all([urgent, ...others]);
+    expect(board.log.at(-1)).not.toBe(1_000);
+    expect(gate.ended).toBe(0);
+    gate.open();
+    await held;
   });
 
   test('what a thread has ahead gives way', async () => {

@@ -41,10 +41,8 @@ import type {
 
 /** Milliseconds after which a thread that has nothing to do takes from one that gets nowhere. */
 const BALANCE = 1;
-/** Milliseconds that it takes to wake a thread where idle cores sleep: what waits for less is there as soon. */
-const WAKING = 0.05;
-/** Milliseconds that it takes to hand a task over: one thread keeps up with tasks that take less. */
-const HANDING_OVER = 0.001;
+/** The same for one that is still to come: it takes some 50 to start. */
+const START = 10;
 /** Milliseconds after a thread that could not be started. */
 const PAUSE = 1_000;
 /** Threads in a row that may end without having run anything, before the tasks learn of it. */
@@ -117,7 +115,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #barren = 0;
   /** Until then no thread is started if there are others: the last could not be. */
   #growsFrom = 0;
-  #balancing = false;
+  /** Milliseconds from when it was said until it is looked whether tasks should go elsewhere. */
+  #balancesIn = Number.POSITIVE_INFINITY;
+  #balanceTimer: ReturnType<typeof setTimeout> | undefined;
   #progress = new Map<Thread, number>();
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #awaitingRoom: (() => void)[] = [];
@@ -376,7 +376,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       this.#queue.remove(last);
       this.#refuse(last, this.#full());
     }
-    if (this.#mixed) for (const thread of this.#ready) this.#fill(thread);
+    if (this.#mixed) this.#fillAll();
     this.#grow();
   }
 
@@ -546,11 +546,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (thread.outstanding === 0) this.#rest();
   }
 
+  /** What is next must not come to wait behind a long task while another thread has nothing to do. */
+  #fillAll(): void {
+    const leastFirst = [...this.#ready].sort((a, b) => a.outstanding - b.outstanding);
+    for (const thread of leastFirst) this.#fill(thread);
+  }
+
   /** These have come back, and are the first again. */
   #returned(tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
     for (const task of tasks) this.#queue.unshift(task);
-    for (const thread of this.#ready) this.#fill(thread);
+    this.#fillAll();
     this.#grow();
   }
 
@@ -564,15 +570,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   // --- threads ---
 
-  /** The first that comes to it before another could be woken, else the one that has least, if it may have more. */
+  /** The first that comes to it soon, else the one that has least, if it may have more. */
   #threadFor(task: Task): Thread | undefined {
     let best: Thread | undefined;
     for (const thread of this.#ready) {
-      const { outstanding, ahead, hasRoom } = thread;
-      if (outstanding === 0) return thread;
-      if (!hasRoom || task.moves) continue;
-      if (ahead < WAKING || ahead < HANDING_OVER * outstanding) return thread;
-      if (best === undefined || ahead < best.ahead) best = thread;
+      if (thread.outstanding === 0) return thread;
+      if (!thread.hasRoom || task.moves) continue;
+      if (thread.comesSoon) return thread;
+      if (best === undefined || thread.ahead < best.ahead) best = thread;
     }
     return best;
   }
@@ -585,7 +590,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     let ahead = 0;
     for (const thread of this.#threads) {
       if (!thread.retiring) living++;
-      if (thread.ready) ahead += Math.max(0, thread.outstanding - 1);
+      if (thread.ready && !thread.comesSoon) ahead += Math.max(0, thread.outstanding - 1);
     }
     const coming = living - this.#ready.length;
     if (living < this.#most && coming < this.#queue.size + ahead) this.#start();
@@ -632,6 +637,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (thread.retiring) return;
     thread.retiring = true;
     this.#ready = this.#ready.filter((each) => each !== thread);
+    this.#linger(this.#policy.current.linger);
     this.#returned(thread.takeBack(SLOTS));
     this.#next(thread);
     this.#grow();
@@ -642,6 +648,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (thread.side) this.#lookout.delete(thread.side);
     this.#progress.delete(thread);
     this.#ready = this.#ready.filter((each) => each !== thread);
+    this.#linger(this.#policy.current.linger);
     this.#metrics.threadEnded(thread.startedAt);
     if (!thread.isEnding) {
       this.#metrics.threadsLost++;
@@ -679,25 +686,31 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
+  /** Sees that tasks do not wait where they need not: at once if a thread has nothing to do, later if one is to come. */
   #watchBalance(): void {
-    if (this.#balancing || this.#ready.length < 2) return;
-    this.#balancing = true;
+    const canHelp = this.#ready.some(({ outstanding }) => outstanding === 0);
+    if (!canHelp && this.#ready.length >= this.#most) return;
+    const delay = canHelp ? BALANCE : START;
+    if (delay >= this.#balancesIn) return;
+    this.#balancesIn = delay;
+    clearTimeout(this.#balanceTimer);
     for (const thread of this.#ready) this.#progress.set(thread, thread.completed);
-    setTimeout(() => this.#balance(), BALANCE);
+    this.#balanceTimer = setTimeout(() => this.#balance(), delay);
   }
 
-  /** Tasks that wait in a thread which gets nowhere go to those that have nothing to do. */
+  /** Tasks that wait in a thread which gets nowhere go to those that have nothing to do, or are still to come. */
   #balance(): void {
-    this.#balancing = false;
+    this.#balancesIn = Number.POSITIVE_INFINITY;
     const idle = this.#ready.filter(({ outstanding }) => outstanding === 0);
-    if (idle.length === 0) return;
+    if (idle.length === 0 && this.#ready.length >= this.#most) return;
     for (const thread of this.#ready) {
       if (thread.outstanding < 2 || this.#progress.get(thread) !== thread.completed) continue;
-      // What one half holds, another thread may take the half of.
-      const half = Math.ceil((thread.outstanding - 1) / 2);
-      for (const task of thread.takeBack(half)) this.#queue.unshift(task);
+      thread.isStuck = true;
+      for (const task of thread.takeBack(SLOTS)) this.#queue.unshift(task);
     }
     for (const thread of idle) this.#fill(thread);
+    this.#grow();
+    if (this.#ready.some(({ outstanding }) => outstanding > 1)) this.#watchBalance();
   }
 
   /** Ends threads that had nothing to do since the last time. */

@@ -46,9 +46,10 @@ export class Task implements Pending, QueuedTask {
   thread: Thread | undefined = undefined;
   number = 0;
   id = 0;
-  /** How long others of its function take, and how many milliseconds that was when it was handed over. */
+  /** How long others of its function take, and how long that was when it was handed over, in milliseconds. */
   pace: Pace | undefined = undefined;
-  expected = 0;
+  mean = 0;
+  usual = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   line: Line | undefined = undefined;

@@ -39,6 +39,11 @@ const MOST_AHEAD = 256;
 /** One that runs and one that waits: so no thread has to wait for the host between two tasks. */
 const LEAST_AHEAD = 2;
 
+/** Milliseconds that it takes to wake a thread where idle cores sleep. */
+const WAKING = 0.05;
+/** Milliseconds that it takes to hand a task over: one thread keeps up with tasks that take less. */
+const HANDING_OVER = 0.001;
+
 /** Functions written in place that a thread keeps. A program that makes ever more of them must not grow. */
 const MOST_DEFINED = 256;
 
@@ -80,8 +85,8 @@ export class Thread {
   isEnding = false;
   /** Whether it had tasks since somebody last asked. */
   wasUsed = true;
-  /** Milliseconds that these are expected to take in all. */
-  ahead = 0;
+  /** It has not ended a task for a while, and others have nothing to do: it gets none until it has. */
+  isStuck = false;
   readonly #owner: ThreadOwner;
   readonly #worker: PoolWorker;
   readonly #grace: number;
@@ -100,6 +105,9 @@ export class Thread {
   #oldest = 0;
   #sent = 0;
   readonly #streams = new Map<number, Task>();
+  /** Milliseconds that those it has take in all: by the mean, and if each takes no longer than is usual. */
+  #ahead = 0;
+  #due = 0;
   #isBeingKilled = false;
   #over = false;
 
@@ -149,12 +157,23 @@ export class Thread {
 
   /** Whether it may be given another task. */
   get hasRoom(): boolean {
-    const { outstanding, ahead } = this;
-    if (this.#isBeingKilled || this.#tasks[this.#sent & (SLOTS - 1)] !== undefined) return false;
+    const { outstanding } = this;
+    if (this.#isBeingKilled || this.isStuck) return false;
+    if (this.#tasks[this.#sent & (SLOTS - 1)] !== undefined) return false;
     if (outstanding >= this.#mostTasks - this.completed) return false;
     // What cannot be taken back is not handed over ahead.
     if (!this.#claims.shared) return outstanding === 0;
-    return outstanding < LEAST_AHEAD || (ahead < AHEAD && outstanding < MOST_AHEAD);
+    return outstanding < LEAST_AHEAD || (this.#ahead < AHEAD && outstanding < MOST_AHEAD);
+  }
+
+  /** Whether it comes to another task before another thread could, or could be handed one. */
+  get comesSoon(): boolean {
+    return !this.isStuck && this.#due < Math.max(WAKING, HANDING_OVER * this.outstanding);
+  }
+
+  /** Milliseconds of work that it has. */
+  get ahead(): number {
+    return this.#ahead;
   }
 
   get side(): Side | undefined {
@@ -301,7 +320,8 @@ export class Thread {
     if (inline) this.#defined.add(inline.id);
     task.thread = this;
     task.pace = known.pace;
-    task.expected = known.pace.expected;
+    task.mean = known.pace.mean;
+    task.usual = known.pace.usual;
     task.number = number;
     task.isUnique = side.references.isUnique;
     this.#tasks[number & (SLOTS - 1)] = task;
@@ -309,7 +329,8 @@ export class Thread {
     // It has the slot of an older one, which was taken back.
     this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
     this.outstanding++;
-    this.ahead += task.expected;
+    this.#ahead += task.mean;
+    this.#due += task.usual;
     this.wasUsed = true;
     // A getter of its arguments may have given it up.
     if (task.settled) this.withdraw(task);
@@ -338,6 +359,11 @@ export class Thread {
 
   /** The thread's answer to a task. */
   answered(task: Task, value: unknown, failed: boolean): void {
+    if (this.side?.closed) {
+      // All calls fail one after the other. What has not begun can still go elsewhere.
+      this.#lose('cannot be understood any more', value);
+      return;
+    }
     if (!failed && isStream(value)) {
       this.#streams.set(task.id, task);
       task.stream = new Stream(value);
@@ -365,6 +391,7 @@ export class Thread {
     this.#drop(task);
     this.#oldest = task.number + 1;
     this.completed++;
+    this.isStuck = false;
     const runTime = this.#claims.runTime(task.number);
     if (runTime !== undefined) task.pace?.took(runTime);
     task.settle(value, failed);
@@ -375,9 +402,14 @@ export class Thread {
   #drop(task: Task): void {
     this.#tasks[task.number & (SLOTS - 1)] = undefined;
     this.outstanding--;
-    // Not the sum of what is left, which would never come to exactly nothing.
-    this.ahead = this.outstanding === 0 ? 0 : this.ahead - task.expected;
+    this.#ahead -= task.mean;
+    this.#due -= task.usual;
     clearTimeout(task.killTimer);
+    if (this.outstanding > 0) return;
+    // The sums would never come to exactly nothing.
+    this.#ahead = 0;
+    this.#due = 0;
+    this.isStuck = false;
   }
 
   begunAt(task: Task): number | undefined {
