@@ -208,11 +208,11 @@ describe.each(handlers)('%s', (handler) => {
         await (processes[n] as RedisMutex).run('k', () => {
           (counts[n] as number)++;
         });
-        over = Math.min(...counts) > 500;
+        over = Math.min(...counts) > 100;
       }
     };
     await Promise.all([0, 1, 0, 1].map(spin));
-    expect(Math.min(...counts)).toBeGreaterThan(500);
+    expect(Math.min(...counts)).toBeGreaterThan(100);
     // Neither had to wait until the other had nothing more to do.
     expect(Math.max(...counts)).toBeLessThan(40_000);
   });
