@@ -1,17 +1,42 @@
 /** Which task is next, on which thread, and for how many there is room. */
 import { describe, expect, test } from 'vitest';
-import { open, openWarm, range, reasonOf, until, warm } from '../../../tests/pool/pools.js';
+import {
+  type Opened,
+  open,
+  openWarm,
+  range,
+  reasonOf,
+  until,
+  warm,
+} from '../../../tests/pool/pools.js';
 import { PoolClosedError, QueueFullError } from './index.js';
 
 /** Lets a thread learn that tasks take long, so that it is given one ahead. */
-async function makeSlow({ pool, board }: Awaited<ReturnType<typeof open>>): Promise<void> {
+async function makeSlow({ pool, board }: Opened): Promise<void> {
   const words = board.take(2);
   await pool.run('spin', [20, words, words + 1]);
 }
 
 /** Lets a thread learn that tasks are short, so that it is given many ahead. */
-async function makeEager({ pool }: Awaited<ReturnType<typeof open>>): Promise<void> {
+async function makeEager({ pool }: Opened): Promise<void> {
   for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
+}
+
+/** Lets a pool learn that tasks of `hold` are short. */
+async function makeShort({ pool, board }: Opened): Promise<void> {
+  const gate = board.gate();
+  gate.open();
+  for (let n = 0; n < 100; n++) await pool.run('hold', [gate.number]);
+}
+
+/** One task holds its thread, and the next comes to its end nevertheless. */
+async function writeBesideHeld({ pool, board }: Opened): Promise<void> {
+  const gate = board.gate();
+  const held = pool.run('hold', [gate.number]);
+  expect(await pool.run('write', [1])).toBe(1);
+  expect(gate.ended).toBe(0);
+  gate.open();
+  await held;
 }
 
 describe('tasks behind one that takes long', () => {
@@ -32,20 +57,10 @@ describe('tasks behind one that takes long', () => {
 
   test('go there too if tasks of its function were short before', async () => {
     const opened = await openWarm({ threads: 2, idleTimeout: 3_600_000 });
-    const { pool, board } = opened;
-    const open = board.gate();
-    open.open();
-    for (let n = 0; n < 20; n++) {
-      await Promise.all(range(20).map(() => pool.run('hold', [open.number])));
-    }
+    await makeShort(opened);
     // Meanwhile the other has nothing to do, nor is it looked after any more.
     await makeSlow(opened);
-    const gate = board.gate();
-    const held = pool.run('hold', [gate.number]);
-    expect(await pool.run('write', [1])).toBe(1);
-    expect(gate.ended).toBe(0);
-    gate.open();
-    await held;
+    await writeBesideHeld(opened);
   });
 
   test('go there too if the long one begins when the other thread has been idle already', async () => {
@@ -85,17 +100,9 @@ describe('tasks behind one that takes long', () => {
 
   test('go to one that is still to come also if tasks of its function were short before', async () => {
     const opened = await open({ threads: 2 });
-    const { pool, board } = opened;
     await warm(opened, 1);
-    const before = board.gate();
-    before.open();
-    for (let n = 0; n < 100; n++) await pool.run('hold', [before.number]);
-    const gate = board.gate();
-    const held = pool.run('hold', [gate.number]);
-    expect(await pool.run('write', [1])).toBe(1);
-    expect(gate.ended).toBe(0);
-    gate.open();
-    await held;
+    await makeShort(opened);
+    await writeBesideHeld(opened);
   });
 });
 

@@ -361,7 +361,7 @@ export class Thread {
   answered(task: Task, value: unknown, failed: boolean): void {
     if (this.side?.closed) {
       // All calls fail one after the other. What has not begun can still go elsewhere.
-      this.#lose('cannot be understood any more', value);
+      this.#lose('has given an answer that cannot be read', value);
       return;
     }
     if (!failed && isStream(value)) {
