@@ -701,14 +701,15 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** Tasks that wait in a thread which gets nowhere go to those that have nothing to do, or are still to come. */
   #balance(): void {
     this.#balancesIn = Number.POSITIVE_INFINITY;
-    const idle = this.#ready.filter(({ outstanding }) => outstanding === 0);
-    if (idle.length === 0 && this.#ready.length >= this.#most) return;
+    const canHelp = this.#ready.some(({ outstanding }) => outstanding === 0);
+    if (!canHelp && this.#ready.length >= this.#most) return;
     for (const thread of this.#ready) {
       if (thread.outstanding < 2 || this.#progress.get(thread) !== thread.completed) continue;
       thread.isStuck = true;
       for (const task of thread.takeBack(SLOTS)) this.#queue.unshift(task);
     }
-    for (const thread of idle) this.#fill(thread);
+    // Also one that gave all back because it has begun none of them.
+    this.#fillAll();
     this.#grow();
     if (this.#ready.some(({ outstanding }) => outstanding > 1)) this.#watchBalance();
   }
