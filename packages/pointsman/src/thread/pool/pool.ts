@@ -686,11 +686,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
-  /** Sees that tasks do not wait where they need not: at once if a thread has nothing to do, later if one is to come. */
+  /** Milliseconds until a thread can help: one that has nothing to do, or one that is still to come. */
+  get #helpIn(): number {
+    if (this.#ready.some(({ outstanding }) => outstanding === 0)) return BALANCE;
+    return this.#ready.length < this.#most ? START : Number.POSITIVE_INFINITY;
+  }
+
+  /** Sees that tasks do not wait where they need not. */
   #watchBalance(): void {
-    const canHelp = this.#ready.some(({ outstanding }) => outstanding === 0);
-    if (!canHelp && this.#ready.length >= this.#most) return;
-    const delay = canHelp ? BALANCE : START;
+    // Nothing is sooner.
+    if (this.#balancesIn === BALANCE) return;
+    const delay = this.#helpIn;
     if (delay >= this.#balancesIn) return;
     this.#balancesIn = delay;
     clearTimeout(this.#balanceTimer);
@@ -698,11 +704,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#balanceTimer = setTimeout(() => this.#balance(), delay);
   }
 
-  /** Tasks that wait in a thread which gets nowhere go to those that have nothing to do, or are still to come. */
+  /** Tasks that wait in a thread which gets nowhere go to those that can help. */
   #balance(): void {
     this.#balancesIn = Number.POSITIVE_INFINITY;
-    const canHelp = this.#ready.some(({ outstanding }) => outstanding === 0);
-    if (!canHelp && this.#ready.length >= this.#most) return;
+    if (this.#helpIn === Number.POSITIVE_INFINITY) return;
     for (const thread of this.#ready) {
       if (thread.outstanding < 2 || this.#progress.get(thread) !== thread.completed) continue;
       thread.isStuck = true;
