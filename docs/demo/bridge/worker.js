@@ -1,5 +1,5 @@
 /** The worker: measures the labels and moves them, as if the page were here. */
-import { connect } from '/pointsman/thread/bridge/index.js';
+import { connect } from '/pointsman/bridge/index.js';
 
 const blocks = new URL(import.meta.url).searchParams.get('transport') !== 'port/port';
 const host = connect();

@@ -26,11 +26,11 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const root = join(here, '../../..');
 const source = join(here, '../src');
 const entries = {
-  pointsman: join(source, 'task/index.ts'),
-  'pointsman/bridge': join(source, 'thread/bridge/index.ts'),
-  'pointsman/pool': join(source, 'thread/pool/index.ts'),
-  'pointsman/pool/inline': join(source, 'thread/pool/inline.ts'),
-  'pointsman/redis': join(source, 'machine/redis/index.ts'),
+  pointsman: join(source, 'sync/index.ts'),
+  'pointsman/bridge': join(source, 'bridge/index.ts'),
+  'pointsman/pool': join(source, 'pool/index.ts'),
+  'pointsman/pool/inline': join(source, 'pool/inline.ts'),
+  'pointsman/redis': join(source, 'redis/index.ts'),
 };
 
 interface Example {

@@ -1,5 +1,5 @@
 /** Starts threads in Node, and in what behaves like it: the host needs the parts of the bridge that are for Node. */
-import '../../src/thread/bridge/platform.node.js';
+import '../../src/transport/platform.node.js';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { script } from './script.node.js';

@@ -4,13 +4,8 @@
  * tools of `thread.ts`.
  */
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import {
-  type Exposed,
-  type ExposeOptions,
-  expose,
-  structured,
-} from '../../src/thread/bridge/index.js';
-import { cbor } from '../../src/thread/memory/codec/cbor.js';
+import { cbor } from '../../src/bridge/codec/cbor.js';
+import { type Exposed, type ExposeOptions, expose, structured } from '../../src/bridge/index.js';
 import { start, startWebWorker } from './start.node.js';
 import type { CodecName, Thrown, Tools } from './thread.js';
 

@@ -1,6 +1,6 @@
 /** Pools for tests, in Node and in a page: their threads run `tasks.ts`, and share a board with the test. */
 import { onTestFinished } from 'vitest';
-import { Pool, type PoolOptions } from '../../src/thread/pool/index.js';
+import { Pool, type PoolOptions } from '../../src/pool/index.js';
 import { until } from '../bridge/threads.js';
 import { Board } from './board.js';
 import { starter } from './start.node.js';

@@ -1,6 +1,6 @@
 /** Starts threads in Node, and in what behaves like it: the host needs the parts that are for Node. */
-import '../../src/thread/bridge/platform.node.js';
-import '../../src/thread/pool/platform.node.js';
+import '../../src/transport/platform.node.js';
+import '../../src/pool/platform.node.js';
 import { Worker } from 'node:worker_threads';
 import type { Start } from './pools.js';
 import { script } from './script.node.js';

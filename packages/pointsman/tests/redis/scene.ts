@@ -3,7 +3,7 @@
  * mutexes with a client of their own, so that each is to the server what another process would be.
  */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
-import { RedisMutex, type RedisMutexOptions } from '../../src/machine/redis/index.js';
+import { RedisMutex, type RedisMutexOptions } from '../../src/redis/index.js';
 import { startProxy } from '../servers/proxy.js';
 import { type Server, type ServerOptions, startServer } from '../servers/server.js';
 import { connect, type Library, type User } from './clients.js';

@@ -48,7 +48,7 @@ export async function bundleThread(
   outfile: string,
   subject: 'bridge' | 'pool' = 'bridge',
 ): Promise<void> {
-  const source = join(packageFolder, 'src/thread');
+  const source = join(packageFolder, 'src');
   await build({
     entryPoints: [join(packageFolder, 'tests', subject, 'thread.ts')],
     outfile,
@@ -61,7 +61,7 @@ export async function bundleThread(
     // A module that is imported for its effect alone stays, whatever package.json says.
     ignoreAnnotations: true,
     alias: {
-      'pointsman/bridge/cbor': join(source, 'memory/codec/cbor.ts'),
+      'pointsman/bridge/cbor': join(source, 'bridge/codec/cbor.ts'),
       'pointsman/bridge': join(source, `bridge/index${runtime === 'node' ? '.node' : ''}.ts`),
       'pointsman/pool': join(source, `pool/index${runtime === 'node' ? '.node' : ''}.ts`),
     },

@@ -1,0 +1,148 @@
+/**
+ * Turns the names of what the other side exposes into functions to call. A name with dots is a
+ * function of an object in the API.
+ */
+
+import { invalid } from '../sync/errors.js';
+import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import type { AnyFunction, Side } from './side.js';
+import { reserved } from './types.js';
+
+export interface NotedCall {
+  readonly target: number;
+  readonly args: readonly unknown[];
+}
+
+/** Puts a function of its own for each name on `view`. */
+export function build(
+  view: object,
+  names: readonly string[],
+  make: (target: number) => AnyFunction,
+): object {
+  for (const [target, name] of names.entries()) {
+    const path = name.split('.');
+    const last = path.pop() as string;
+    let place = view as Record<string, unknown>;
+    for (const step of path) {
+      if (!Object.hasOwn(place, step)) place[step] = {};
+      place = place[step] as Record<string, unknown>;
+    }
+    place[last] = make(target);
+  }
+  return view;
+}
+
+export function asynchronous(side: Side, names: readonly string[], options?: CallOptions): object {
+  const view = {
+    batch: async (note: (calls: object) => readonly NotedCall[]) => {
+      const calls = noted(names, note).map(({ target, args }) => side.call(target, args, options));
+      // As where it blocks: the first error in the order of the calls, when nothing is under way.
+      await Promise.allSettled(calls);
+      return Promise.all(calls);
+    },
+  };
+  return build(view, names, (target) => (...args) => {
+    // A call that cannot be made rejects as well.
+    return side.call(target, args, options);
+  });
+}
+
+export function sending(side: Side, names: readonly string[]): object {
+  return build(
+    {},
+    names,
+    (target) =>
+      (...args) =>
+        side.send(target, args),
+  );
+}
+
+/** Puts all ways to call on `view`. */
+export function fill(
+  view: object,
+  side: Side,
+  names: readonly string[],
+  options?: CallOptions,
+): object {
+  build(
+    view,
+    names,
+    (target) =>
+      (...args) =>
+        side.block(target, args, options),
+  );
+  const later = asynchronous(side, names, options);
+  const silent = sending(side, names);
+  return Object.assign(view, {
+    async: later,
+    send: silent,
+    batch: (note: (calls: object) => readonly NotedCall[]) =>
+      side.blockForAll(noted(names, note), options),
+    with(more: CallOptions) {
+      checkCallOptions(more);
+      return fill({}, side, names, { ...options, ...more });
+    },
+  });
+}
+
+function noted(
+  names: readonly string[],
+  note: (calls: object) => readonly NotedCall[],
+): readonly NotedCall[] {
+  const made = new Set<NotedCall>();
+  const calls = build({}, names, (target) => (...args) => {
+    const call = { target, args };
+    made.add(call);
+    return call;
+  });
+  const chosen = note(calls);
+  if (!Array.isArray(chosen) || chosen.some((call) => !made.has(call))) {
+    throw invalid('batch', chosen, 'a function that returns an array of the calls it was given');
+  }
+  return chosen;
+}
+
+/** The functions of an API by name, those of objects in it with dots. */
+export function functionsOf(
+  api: object,
+  name: string,
+  refused: readonly string[] = reserved,
+): { readonly name: string; readonly call: AnyFunction }[] {
+  if (Object(api) !== api) throw invalid(name, api, 'an object of functions');
+  const found = new Map<string, AnyFunction>();
+  collect(api, '', found, new Set());
+  for (const path of found.keys()) {
+    const [first] = path.split('.') as [string];
+    if (refused.includes(first)) {
+      throw new TypeError(`${name}.${first}: the bridge uses this name itself; choose another`);
+    }
+  }
+  return [...found].map(([name, call]) => ({ name, call }));
+}
+
+function collect(
+  api: object,
+  prefix: string,
+  found: Map<string, AnyFunction>,
+  within: Set<object>,
+): void {
+  if (within.has(api)) return;
+  within.add(api);
+  // Methods of a class are on its prototype.
+  for (let place = api; place && place !== Object.prototype; place = Object.getPrototypeOf(place)) {
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
+      const path = `${prefix}${key}`;
+      if (key === 'constructor' || found.has(path)) continue;
+      if (typeof value === 'function') found.set(path, value.bind(api));
+      else if (isPlain(value)) collect(value, `${path}.`, found, within);
+    }
+  }
+  // Another name may lead to it too.
+  within.delete(api);
+}
+
+function isPlain(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * Rectangles, points, quads and matrices of the DOM, as their numbers.
+ *
+ * Invariant: where the class is missing, what is read is a plain object with the same numbers.
+ */
+
+import { CorruptMessageError, type Reader } from '../ring/reader.js';
+import type { Writer } from '../ring/writer.js';
+import { Refused } from './errors.js';
+
+type GeometryClass = new (...values: unknown[]) => object;
+
+interface Geometry {
+  readonly name: string;
+  readonly keys: readonly string[];
+  make(Class: GeometryClass, numbers: readonly number[]): object;
+}
+
+const fromNumbers = (Class: GeometryClass, numbers: readonly number[]) => new Class(...numbers);
+const fromList = (Class: GeometryClass, numbers: readonly number[]) => new Class(numbers);
+
+const rectangle = { keys: ['x', 'y', 'width', 'height'], make: fromNumbers };
+const point = { keys: ['x', 'y', 'z', 'w'], make: fromNumbers };
+/** In the order in which the constructor wants them. */
+const matrix = {
+  keys: [1, 2, 3, 4].flatMap((column) => [1, 2, 3, 4].map((row) => `m${column}${row}`)),
+  make: fromList,
+};
+const flatMatrix = { keys: ['a', 'b', 'c', 'd', 'e', 'f'], make: fromList };
+
+const geometries: readonly Geometry[] = [
+  { name: 'DOMRect', ...rectangle },
+  { name: 'DOMRectReadOnly', ...rectangle },
+  { name: 'DOMPoint', ...point },
+  { name: 'DOMPointReadOnly', ...point },
+  { name: 'DOMMatrix', ...matrix },
+  { name: 'DOMMatrixReadOnly', ...matrix },
+  { name: 'DOMMatrix', ...flatMatrix },
+  { name: 'DOMMatrixReadOnly', ...flatMatrix },
+];
+
+export function writeGeometry(writer: Writer, value: object): void {
+  const fields = value as Record<string, number | boolean>;
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  const flat = fields.is2D === true;
+  const number = geometries.findIndex(
+    (each) =>
+      each.name === name && (each.make === fromNumbers || (each.keys === flatMatrix.keys) === flat),
+  );
+  const found = geometries[number];
+  if (found === undefined) throw new Refused(value, `a ${name}`);
+  writer.byte(number);
+  for (const key of found.keys) writer.double(fields[key] as number);
+}
+
+export function readGeometry(reader: Reader): object {
+  const found = geometries[reader.byte()];
+  if (found === undefined) throw new CorruptMessageError('there is no such geometry');
+  const numbers = found.keys.map(() => reader.double());
+  const Class = (globalThis as unknown as Record<string, GeometryClass | undefined>)[found.name];
+  if (Class !== undefined) return found.make(Class, numbers);
+  return Object.fromEntries(found.keys.map((key, index) => [key, numbers[index]]));
+}

@@ -1,0 +1,99 @@
+/**
+ * An encoder and the decoder that learns from it, with memory between them.
+ *
+ * Invariant: each message that is sent is read once, in its order, and read to its end.
+ */
+
+import { Memory } from '../../ring/memory.js';
+import { Reader } from '../../ring/reader.js';
+import { Writer } from '../../ring/writer.js';
+import type { Codec, References } from '../codec.js';
+import { readValue, writeValue } from '../value.js';
+
+export const noReferences: References = {
+  numberOf: () => -1,
+  numberByMessage: () => -1,
+  valueOf: (number) => {
+    throw new Error(`there is no reference ${number}`);
+  },
+};
+
+export interface Region {
+  readonly buffer: ArrayBufferLike;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** As much as there is, of memory that is shared if there is such a thing. */
+export function shared(bytes: number): Region {
+  const Buffer = globalThis.SharedArrayBuffer ?? ArrayBuffer;
+  return { buffer: new Buffer(bytes), start: 0, end: bytes };
+}
+
+export class Line {
+  readonly writer: Writer;
+  readonly reader = new Reader();
+  readonly #codec;
+  readonly #references: References;
+  readonly #region: Region;
+  readonly #memory: Memory;
+
+  constructor(codec: Codec, references = noReferences, region = shared(1 << 16), limit = 1 << 26) {
+    this.#codec = { encoder: codec.encoder(references), decoder: codec.decoder(references) };
+    this.#references = references;
+    this.#region = region;
+    this.#memory = new Memory(region.buffer);
+    this.writer = new Writer(limit);
+  }
+
+  get encoder() {
+    return this.#codec.encoder;
+  }
+
+  /** Writes the values as one message, which is not sent yet. */
+  write(...values: unknown[]): void {
+    this.writer.open(this.#memory, this.#region.start, this.#region.end);
+    for (const value of values) {
+      writeValue(this.writer, value, this.#codec.encoder, this.#references);
+    }
+  }
+
+  /** Reads so many values of the message that was written last. */
+  read(count = 1): unknown[] {
+    const { memory, start, position } = this.writer;
+    this.reader.open(memory, start, position);
+    const values: unknown[] = [];
+    for (let index = 0; index < count; index += 1) {
+      values.push(readValue(this.reader, this.#codec.decoder, this.#references));
+    }
+    if (this.reader.position !== position) throw new Error('the message is not read to its end');
+    return values;
+  }
+
+  /** What arrives of the value. */
+  pass<Value>(value: Value): Value {
+    this.write(value);
+    return this.read()[0] as Value;
+  }
+}
+
+/** What is connected how: each object by its number in the order of the visit, with what is in it. */
+export function graphOf(root: unknown): unknown[] {
+  const numbers = new Map<object, number>();
+  const lines: unknown[] = [];
+  const name = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const before = numbers.get(value);
+    if (before !== undefined) return `#${before}`;
+    const number = numbers.size;
+    numbers.set(value, number);
+    const line: unknown[] = [Object.prototype.toString.call(value)];
+    lines.push(line);
+    if (value instanceof Map) for (const [key, item] of value) line.push([name(key), name(item)]);
+    else if (value instanceof Set) for (const item of value) line.push(name(item));
+    else for (const [key, item] of Object.entries(value)) line.push([key, name(item)]);
+    return `#${number}`;
+  };
+  lines.push(name(root));
+  return lines;
+}

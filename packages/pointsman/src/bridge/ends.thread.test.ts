@@ -1,0 +1,386 @@
+/** However a bridge ends, or cannot begin: nobody waits for ever, and the error says why. */
+import { describe, expect, test } from 'vitest';
+import {
+  bridged,
+  codecs,
+  connect as connectThread,
+  inNode,
+  startNothing,
+  startThread,
+  type Tools,
+} from '../../tests/bridge/threads.js';
+import { BridgeClosedError, BridgeStateError, connect, expose } from './index.js';
+
+const never = () => new Promise<never>(() => {});
+
+const serve = () => ({ never: () => new Promise<never>(() => {}), double: (n: number) => 2 * n });
+
+/** Runs `react` when the other thread has set the word. */
+async function onceSet(words: Int32Array, react: () => void): Promise<void> {
+  while (Atomics.load(words, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  react();
+}
+
+const word = () => new Int32Array(new SharedArrayBuffer(4));
+
+describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%s', (transport) => {
+  const blocks = transport !== 'port/port';
+
+  test.skipIf(!blocks)('the host closes while the worker is blocked', async () => {
+    const { run, bridge } = await bridged({ never }, { transport });
+    const about = word();
+    const caught = run(async ({ host, caught }, about) => {
+      Atomics.store(about, 0, 1);
+      return [
+        await caught(() => host.never()),
+        await caught(() => host.never()),
+        await caught(() => host.async.never()),
+        await caught(() => host.send.never()),
+        await caught(() => host.batch((calls) => [calls.never()])),
+      ];
+    }, about);
+    await onceSet(about, () => bridge.close());
+    const closed = { name: 'BridgeClosedError', call: 'never', message: /never\(\)/ };
+    const expected = { ...closed, message: expect.stringMatching(closed.message) };
+    const [first, ...others] = await caught;
+    expect(first).toMatchObject(expected);
+    expect(others.slice(0, 3)).toMatchObject([expected, expected, expected]);
+    expect(others[3]).toMatchObject({ name: 'BridgeClosedError' });
+    expect(await bridge.closed).toBe('closed here');
+    expect(await run(({ host }) => host.closed)).toBe('the other side has closed the bridge');
+  });
+
+  test('the host closes while calls are under way on both sides', async () => {
+    const { run, bridge } = await bridged(
+      { never, add: (a: number) => a + 1 },
+      { transport, serve },
+    );
+    const own = bridge.worker.never().catch((error: unknown) => error);
+    const about = word();
+    const caught = run(async ({ host, caught }, about) => {
+      const calls = [caught(() => host.async.never()), caught(() => host.async.never())];
+      await host.async.add(1);
+      Atomics.store(about, 0, 1);
+      return Promise.all(calls);
+    }, about);
+    await onceSet(about, () => bridge.close());
+    const closed = { name: 'BridgeClosedError', call: 'never' };
+    expect(await caught).toMatchObject([closed, closed]);
+    expect(await own).toBeInstanceOf(BridgeClosedError);
+    await expect(bridge.worker.double(1)).rejects.toBeInstanceOf(BridgeClosedError);
+    bridge.close();
+  });
+
+  test('the worker closes', async () => {
+    const { run, bridge } = await bridged({ never }, { transport, serve });
+    const own = bridge.worker.never().catch((error: unknown) => error);
+    const caught = await run(async ({ host, caught }) => {
+      const call = caught(() => host.async.never());
+      host.close();
+      host.close();
+      return [await call, await host.closed];
+    });
+    expect(caught).toMatchObject([{ name: 'BridgeClosedError', call: 'never' }, 'closed here']);
+    expect(await own).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
+    expect(await bridge.closed).toBe('the other side has closed the bridge');
+  });
+
+  test('what was said before the end is heard', async () => {
+    const noted: number[] = [];
+    // Together longer than one turn of the host.
+    const note = (n: number) => {
+      const end = performance.now() + 0.3;
+      while (performance.now() < end);
+      noted.push(n);
+    };
+    const { run, bridge } = await bridged({ note }, { transport });
+    await run(({ host }) => {
+      for (let n = 0; n < 50; n++) host.send.note(n);
+      host.close();
+    });
+    await bridge.closed;
+    expect(noted).toEqual(Array.from({ length: 50 }, (_, n) => n));
+
+    const back = await bridged(
+      {},
+      {
+        transport,
+        serve: ({ kept }) => ({
+          note(n: number) {
+            kept.noted = [...((kept.noted as number[]) ?? []), n];
+          },
+        }),
+      },
+    );
+    for (let n = 0; n < 50; n++) back.bridge.worker.note(n).catch(() => {});
+    back.bridge.close();
+    const there = await back.run(async ({ host, kept }) => {
+      await host.closed;
+      return kept.noted;
+    });
+    expect(there).toEqual(noted);
+  });
+
+  test('the worker is terminated while the host waits', async () => {
+    const { thread, bridge } = await bridged({ never }, { transport, serve });
+    const call = bridge.worker.never().catch((error: unknown) => error);
+    await bridge.worker.double(1);
+    thread.terminate();
+    expect(await call).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
+    expect(await bridge.closed).toBe('the worker has ended');
+  });
+
+  // Chromium takes two seconds to terminate such a thread.
+  test.skipIf(transport !== 'ring' && transport !== 'port/shared')(
+    'the worker is terminated while it is blocked',
+    async () => {
+      const about = word();
+      const { thread, run, bridge } = await bridged({ never }, { transport, serve });
+      void run(({ host }, about) => {
+        Atomics.store(about, 0, 1);
+        host.never();
+      }, about);
+      await onceSet(about, () => thread.terminate());
+      expect(await bridge.closed).toBe('the worker has ended');
+    },
+  );
+});
+
+test('the script of the worker is not there', async () => {
+  const bridge = expose(startNothing(), {});
+  const error = await bridge.ready.catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(BridgeClosedError);
+  expect((error as Error).message).toMatch(/the worker has failed: /);
+  expect(await bridge.closed).toMatch(/the worker has failed/);
+});
+
+test('the worker ends before it connects', async () => {
+  const thread = await startThread();
+  const bridge = expose(thread.worker, {});
+  if (inNode) thread.terminate();
+  else bridge.close();
+  await expect(bridge.ready).rejects.toThrow(
+    inNode ? 'the bridge is closed: the worker has ended' : 'the bridge is closed: closed here',
+  );
+});
+
+test('the worker connects before, and the host exposes later', async () => {
+  const thread = await startThread();
+  const connecting = connectThread(thread);
+  await thread.run(() => 'in between');
+  const bridge = expose(thread.worker, { add: (a: number, b: number) => a + b });
+  await Promise.all([bridge.ready, connecting]);
+  expect(await thread.run(({ host }) => (host as never as { add: Add }).add(1, 2))).toBe(3);
+  bridge.close();
+});
+
+type Add = (a: number, b: number) => number;
+
+test('a worker that nobody exposes anything to waits until it closes', async () => {
+  const thread = await startThread();
+  const caught = await thread.run(async ({ bridge, caught }) => {
+    const host = bridge.connect<{ add(a: number, b: number): number }>();
+    const early = [
+      await caught(() => host.add(1, 2)),
+      await caught(() => host.async.add(1, 2)),
+      await caught(() => host.send.add(1, 2)),
+    ];
+    host.close();
+    return [...early, await caught(() => host.ready), await host.closed];
+  });
+  const early = {
+    name: 'BridgeStateError',
+    call: 'add',
+    message: expect.stringMatching(/^add\(\) .*await host\.ready/),
+  };
+  const closed = { name: 'BridgeClosedError', message: 'the bridge is closed: closed here' };
+  expect(caught).toMatchObject([early, early, early, closed, 'closed here']);
+});
+
+test('the host calls before the worker has connected', async () => {
+  const thread = await startThread();
+  const bridge = expose<{ double(n: number): number }>(thread.worker, {});
+  expect(() => bridge.worker.double(1)).toThrow(BridgeStateError);
+  expect(() => bridge.worker).toThrow(/await bridge\.ready/);
+  expect(() => bridge.with({ timeout: 1 })).toThrow(/await bridge\.ready/);
+  bridge.close();
+  await expect(bridge.ready).rejects.toBeInstanceOf(BridgeClosedError);
+});
+
+test('this thread has no host', () => {
+  expect(() => connect()).toThrow(BridgeStateError);
+  expect(() => connect()).toThrow(/no host/);
+});
+
+test('codecs that differ', async () => {
+  const thread = await startThread();
+  const bridge = expose(thread.worker, {}, { codec: codecs.cbor() });
+  const refused = bridge.ready.catch((error: unknown) => error);
+  const caught = await thread.run(({ bridge, caught }) => caught(() => bridge.connect().ready));
+  const message = 'the bridge is closed: the host uses the codec cbor, the worker structured';
+  expect(caught).toMatchObject({ name: 'BridgeClosedError', message });
+  expect(await refused).toMatchObject({ name: 'BridgeClosedError', message });
+});
+
+test('a host that does not return to its event loop is unresponsive, and forgiven', async () => {
+  const flag = word();
+  const { run } = await bridged(
+    {
+      busy() {
+        const end = performance.now() + 15_000;
+        while (Atomics.load(flag, 0) === 0 && performance.now() < end);
+        return 'late';
+      },
+      add: (a: number, b: number) => a + b,
+    },
+    { patience: 300 },
+  );
+  const caught = await run(async ({ host, caught }, flag) => {
+    const call = await caught(() => host.busy());
+    Atomics.store(flag, 0, 1);
+    return [call, host.add(1, 2), await host.async.add(3, 4)];
+  }, flag);
+  expect(caught).toMatchObject([
+    {
+      name: 'UnresponsiveError',
+      call: 'busy',
+      message: expect.stringMatching(/^busy\(\) .* 300 ms/),
+    },
+    3,
+    7,
+  ]);
+});
+
+test('a host that is only slow is waited for longer than its patience', async () => {
+  const { run } = await bridged(
+    { slow: () => new Promise((resolve) => setTimeout(resolve, 900, 'done')) },
+    { patience: 300 },
+  );
+  expect(await run(({ host }) => host.slow())).toBe('done');
+});
+
+test('two threads that block for each other', async () => {
+  const [one, two] = [await startThread(), await startThread()];
+  const [first, second] = [new MessageChannel(), new MessageChannel()];
+  const meet = async (
+    { bridge, kept }: Tools,
+    exposed: MessagePort,
+    connected: MessagePort,
+    name: string,
+  ) => {
+    const exposing = bridge.expose(exposed, { who: () => name });
+    const host = bridge.connect<{ who(): string }>({ port: connected });
+    kept.exposing = exposing;
+    kept.host = host;
+    await Promise.all([exposing.ready, host.ready]);
+  };
+  await Promise.all([
+    one.runWith([first.port1, second.port1], meet, first.port1, second.port1, 'one'),
+    two.runWith([first.port2, second.port2], meet, second.port2, first.port2, 'two'),
+  ]);
+  const about = new Int32Array(new SharedArrayBuffer(4));
+  const call = async ({ kept, caught }: Tools, about: Int32Array) => {
+    const host = kept.host as { who(): string };
+    Atomics.add(about, 0, 1);
+    while (Atomics.load(about, 0) < 2);
+    const outcome = await caught(() => host.who());
+    return outcome.name === 'nothing thrown' ? outcome.message : outcome;
+  };
+  const outcomes = await Promise.all([one.run(call, about), two.run(call, about)]);
+  const deadlock = {
+    name: 'DeadlockError',
+    call: 'who',
+    message: expect.stringContaining('who()'),
+  };
+  const refused = outcomes.filter((outcome) => typeof outcome === 'object');
+  expect(refused.length).toBeGreaterThan(0);
+  for (const one of refused) expect(one).toMatchObject(deadlock);
+  // Both go on.
+  const again = ({ kept }: Tools) =>
+    (kept.host as { async: { who(): Promise<string> } }).async.who();
+  expect(await Promise.all([one.run(again), two.run(again)])).toEqual(['two', 'one']);
+});
+
+test('a callback that waits for its own blocked thread', async () => {
+  const { run } = await bridged(
+    {
+      async ask(f: () => Promise<unknown>) {
+        try {
+          return { answer: await f() };
+        } catch (error) {
+          return { error: (error as Error).name, message: (error as Error).message };
+        }
+      },
+      add: (a: number, b: number) => a + b,
+    },
+    { patience: 300 },
+  );
+  const answers = await run(({ host }) => [
+    host.ask(() => new Promise((resolve) => setTimeout(resolve, 1))),
+    host.ask((async () => 'never so far') as never),
+    host.add(1, 2),
+  ]);
+  const deadlock = { error: 'DeadlockError', message: expect.stringContaining('ask()') };
+  expect(answers).toMatchObject([deadlock, deadlock, 3]);
+});
+
+describe('no call can block', () => {
+  test('by messages alone', async () => {
+    const { run } = await bridged(
+      { add: (a: number, b: number) => a + b },
+      { transport: 'port/port' },
+    );
+    const caught = await run(async ({ host, caught }) => [
+      await caught(() => host.add(1, 2)),
+      await caught(() => host.batch((calls) => [calls.add(1, 2)])),
+      await host.async.add(1, 2),
+    ]);
+    const name = 'BridgeStateError';
+    expect(caught).toMatchObject([
+      { name, call: 'add', message: expect.stringMatching(/^add\(\) cannot block: .*port\/port/) },
+      { name, message: expect.stringMatching(/cannot block: .*port\/port/) },
+      3,
+    ]);
+  });
+
+  test('where memory cannot be shared: the error names the headers', async () => {
+    const { SharedArrayBuffer: shared } = globalThis;
+    const thread = await startThread();
+    await thread.run(() => {
+      Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
+    });
+    Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
+    try {
+      expect(() => expose(thread.worker, {}, { transport: 'ring' })).toThrow(
+        /ring needs shared memory.*Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy/,
+      );
+      const bridge = expose(thread.worker, { add: (a: number, b: number) => a + b });
+      await Promise.all([bridge.ready, connectThread(thread)]);
+      const caught = await thread.run(async ({ host: any, caught }) => {
+        const host = any as unknown as { add: Add; async: { add: Add } };
+        return [await caught(() => host.add(1, 2)), await host.async.add(1, 2)];
+      });
+      expect(caught).toMatchObject([
+        {
+          name: 'BridgeStateError',
+          message: expect.stringMatching(/add\(\) cannot block: .*Cross-Origin-Opener-Policy/),
+        },
+        3,
+      ]);
+      bridge.close();
+    } finally {
+      Object.defineProperty(globalThis, 'SharedArrayBuffer', {
+        value: shared,
+        configurable: true,
+        writable: true,
+      });
+    }
+  });
+});
+
+test('a bridge can be disposed of', async () => {
+  const { bridge } = await bridged({});
+  const dispose: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
+  (bridge as unknown as Record<symbol, () => void>)[dispose]?.();
+  expect(await bridge.closed).toBe('closed here');
+});

@@ -1,0 +1,332 @@
+/** What is thrown on one side is thrown on the other, and the bridge goes on. */
+import { describe, expect, test } from 'vitest';
+import { bridged, type Thrown, useBridge } from '../../tests/bridge/threads.js';
+import { f64, string } from './index.js';
+
+class QuotaError extends RangeError {
+  override readonly name = 'QuotaError';
+  readonly code = 'QUOTA';
+  readonly limit = 5;
+}
+
+const thrown: Record<string, () => unknown> = {
+  plain: () => new Error('plain'),
+  empty: () => new Error(),
+  type: () => new TypeError('a type'),
+  derived: () => new QuotaError('too many'),
+  caused: () => new Error('outer', { cause: new TypeError('inner', { cause: 'innermost' }) }),
+  decorated: () =>
+    Object.assign(new SyntaxError('decorated'), {
+      code: 'E_CODE',
+      details: { list: [1, { two: 2 }], when: new Date(5) },
+    }),
+  aggregate: () => new AggregateError([new RangeError('one'), 'two'], 'several'),
+  exception: () => new DOMException('stopped', 'AbortError'),
+};
+
+/** Where an error was thrown shows in its stack by this name. */
+function throwHere(error: unknown): never {
+  if (error instanceof Error) error.stack = `${error.name}: ${error.message}\n    at throwHere`;
+  throw error;
+}
+
+function makeApi() {
+  return {
+    now: (kind: string): number => throwHere(thrown[kind]?.()),
+    async later(kind: string): Promise<number> {
+      await null;
+      return throwHere(thrown[kind]?.());
+    },
+    throws(value: unknown) {
+      throw value;
+    },
+    odd(kind: 'function' | 'uncloneable' | 'symbol') {
+      if (kind === 'symbol') throw Symbol('odd');
+      if (kind === 'function') throw Object.assign(new Error('with a function'), { f: () => 1 });
+      throw Object.assign(new RangeError('with a promise'), { code: 'P', p: Promise.resolve() });
+    },
+    add: (a: number, b: number) => a + b,
+    give: (kind: string): unknown => {
+      if (kind === 'symbol') return { deep: [{ symbol: Symbol('s') }] };
+      if (kind === 'promise') return { deep: Promise.resolve(1) };
+      return { fine: true, shape: { a: 1, b: 2 } };
+    },
+    echo: (value: unknown) => value,
+  };
+}
+
+const serve = () => ({
+  fail(message: string) {
+    throw Object.assign(new RangeError(message), { code: 'W' });
+  },
+  uncloneable: () => ({ deep: Symbol('s') }),
+  fine: () => ({ a: 1 }),
+});
+
+describe.each(['structured', 'cbor'] as const)('%s', (codec) => {
+  const all = useBridge(makeApi(), { codec, serve });
+
+  const catchAll = (kind: string) =>
+    all.run(
+      async ({ host, caught }, kind) => [
+        await caught(function callsNow() {
+          return host.now(kind);
+        }),
+        await caught(() => host.later(kind)),
+        await caught(() => host.async.now(kind)),
+        await caught(() => host.async.later(kind)),
+      ],
+      kind,
+    );
+
+  test('a blocked caller sees the stacks of both sides', async () => {
+    const [now] = (await catchAll('plain')) as [Thrown];
+    const [there, here] = now.stack.split('-- called by --');
+    expect(there).toContain('throwHere');
+    expect(here).toContain('callsNow');
+    expect(here).not.toContain('throwHere');
+  });
+
+  test('an asynchronous caller sees where it was thrown', async () => {
+    const [, , now, later] = await catchAll('plain');
+    expect(now?.stack).toContain('throwHere');
+    expect(later?.stack).toContain('throwHere');
+  });
+
+  test.each([
+    ['plain', { name: 'Error', message: 'plain', type: 'Error', own: {} }],
+    ['empty', { name: 'Error', message: '', type: 'Error' }],
+    ['type', { name: 'TypeError', message: 'a type', type: 'TypeError' }],
+    ['exception', { name: 'AbortError', message: 'stopped', type: 'DOMException' }],
+    ['derived', { name: 'QuotaError', type: 'RangeError', own: { code: 'QUOTA', limit: 5 } }],
+    [
+      'caused',
+      {
+        message: 'outer',
+        cause: { name: 'TypeError', message: 'inner', type: 'TypeError', cause: 'innermost' },
+      },
+    ],
+    [
+      'decorated',
+      {
+        type: 'SyntaxError',
+        own: { code: 'E_CODE', details: { list: [1, { two: 2 }], when: new Date(5) } },
+      },
+    ],
+    [
+      'aggregate',
+      {
+        type: 'AggregateError',
+        message: 'several',
+        errors: [{ type: 'RangeError', message: 'one' }, 'two'],
+      },
+    ],
+  ])('%s', async (kind, expected) => {
+    const caught = await catchAll(kind);
+    expect(caught).toHaveLength(4);
+    for (const one of caught) expect(one).toMatchObject(expected);
+  });
+
+  test('what is no error is thrown as it is', async () => {
+    const values = [undefined, null, 0, 'a string', { a: [1] }];
+    const caught = await all.run(async ({ host }, values) => {
+      const caught: unknown[] = [];
+      for (const value of values) {
+        try {
+          host.throws(value);
+        } catch (error) {
+          caught.push(error);
+        }
+        await host.async.throws(value).catch((error: unknown) => caught.push(error));
+      }
+      return caught;
+    }, values);
+    expect(caught).toEqual(values.flatMap((value) => [value, value]));
+  });
+
+  test('an error with properties that cannot be passed on arrives without them', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.odd('uncloneable')),
+      await caught(() => host.async.odd('uncloneable')),
+      await caught(() => host.odd('symbol')),
+      host.add(1, 1),
+    ]);
+    const bare = { name: 'RangeError', message: 'with a promise' };
+    expect(caught).toMatchObject(
+      [bare, bare, { name: 'Error', message: /Symbol\(odd\)/ }, 2].map(matched),
+    );
+  });
+
+  test('an error may have functions', async () => {
+    const answer = await all.run(async ({ host }) => {
+      try {
+        return host.odd('function');
+      } catch (error) {
+        return (error as { f(): Promise<number> }).f();
+      }
+    });
+    expect(answer).toBe(1);
+  });
+
+  test('arguments that cannot be passed on are refused, and the bridge goes on', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const bad = () => ({ shape: { x: 1, y: 2 }, list: [{ symbol: Symbol('s') }] });
+      const good = { shape: { x: 1, y: 2 }, other: { z: 3 } };
+      return [
+        await caught(() => host.echo(bad())),
+        host.echo(good),
+        await caught(() => host.async.echo(bad())),
+        await host.async.echo(good),
+        await caught(() => host.send.echo(bad())),
+        host.echo({ shape: { y: 1, x: 2 } }),
+        await caught(() => host.batch((h) => [h.echo(1), h.echo(bad()), h.echo(3)])),
+        host.batch((h) => [h.echo(good), h.echo({ late: good })]),
+        host.add(1, 1),
+      ];
+    });
+    const refused = { name: 'DataCloneError', message: /list\[0\]\.symbol.* a symbol/ };
+    const good = { shape: { x: 1, y: 2 }, other: { z: 3 } };
+    const expected = [refused, good, refused, good, refused, { shape: { y: 1, x: 2 } }, refused];
+    expect(caught).toMatchObject([...expected, [good, { late: good }], 2].map(matched));
+  });
+
+  test('results that cannot be passed on are refused, and the bridge goes on', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.give('symbol')),
+      host.give('fine'),
+      await caught(() => host.async.give('promise')),
+      await host.async.give('fine'),
+      host.add(1, 1),
+    ]);
+    const fine = { fine: true, shape: { a: 1, b: 2 } };
+    expect(caught).toMatchObject(
+      [
+        { name: 'DataCloneError', message: /deep\[0\]\.symbol/ },
+        fine,
+        { name: 'DataCloneError', message: /deep/ },
+        fine,
+        2,
+      ].map(matched),
+    );
+  });
+
+  test('what the worker throws is thrown in the host', async () => {
+    const { worker } = all.bridge;
+    const error = await worker.fail('from the worker').catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(RangeError);
+    expect(error).toMatchObject({ message: 'from the worker', code: 'W' });
+    await expect(worker.uncloneable()).rejects.toMatchObject({ name: 'DataCloneError' });
+    expect(await worker.fine()).toEqual({ a: 1 });
+  });
+});
+
+/** A pattern in place of a text stands for a text that matches. */
+function matched(value: unknown): unknown {
+  const { message } = Object(value);
+  if (!(message instanceof RegExp)) return value;
+  return { ...(value as object), message: expect.stringMatching(message) };
+}
+
+describe('the limit', () => {
+  const all = useBridge(
+    {
+      length: (given: Uint8Array) => given.length,
+      make: (length: number) => new Uint8Array(length),
+    },
+    { limit: 10_000, serve: () => ({ take: (given: Uint8Array) => given.length }) },
+  );
+  const tooMuch = (name: string) =>
+    matched({ name: 'RangeError', call: name, message: new RegExp(`${name}\\(\\).* 10000 bytes`) });
+
+  test('holds for arguments, in every way to call', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.length(new Uint8Array(10_001))),
+      host.length(new Uint8Array(9_000)),
+      await caught(() => host.async.length(new Uint8Array(10_001))),
+      await host.async.length(new Uint8Array(9_000)),
+      await caught(() => host.send.length(new Uint8Array(1e6))),
+      host.length(new Uint8Array(1)),
+    ]);
+    const one = tooMuch('length');
+    expect(caught).toMatchObject([one, 9_000, one, 9_000, one, 1]);
+  });
+
+  test('holds for results', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.make(10_001)),
+      host.make(9_000).length,
+      await caught(() => host.async.make(10_001)),
+      (await host.async.make(9_000)).length,
+    ]);
+    const one = { name: 'RangeError', message: (tooMuch('make') as { message: unknown }).message };
+    expect(caught).toMatchObject([one, 9_000, one, 9_000]);
+  });
+
+  test('holds for the host', async () => {
+    await expect(all.bridge.worker.take(new Uint8Array(10_001))).rejects.toThrow(
+      /take\(\).* 10000/,
+    );
+    expect(await all.bridge.worker.take(new Uint8Array(9_000))).toBe(9_000);
+  });
+});
+
+describe('a schema', () => {
+  const schemas = {
+    add: { arguments: [f64, f64], result: f64 },
+    name: { arguments: [], result: string },
+  } as never;
+  const all = useBridge(
+    { add: (a: number, b: number) => a + b, name: (): unknown => 5, plain: (a: unknown) => a },
+    { schemas },
+  );
+
+  test('refuses arguments that do not fit, and names them', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const add = host.add as (...args: unknown[]) => number;
+      const addLater = host.async.add as (...args: unknown[]) => Promise<number>;
+      return [
+        await caught(() => add(1, '2')),
+        await caught(() => addLater(1, '2')),
+        await caught(() => add(1)),
+        await caught(() => add(1, 2, 3)),
+        add(1, 2),
+        host.plain({ a: 1 }),
+      ];
+    });
+    const second = expect.stringMatching(/^add: arguments\[1\] must be a number, got "2"/);
+    expect(caught).toMatchObject([
+      { name: 'TypeError', message: second },
+      { name: 'TypeError', message: second },
+      { name: 'TypeError', message: 'add: arguments[1] must be a number, got undefined' },
+      { name: 'TypeError', message: 'add() takes 2 arguments, got 3' },
+      3,
+      { a: 1 },
+    ]);
+  });
+
+  test('refuses a result that does not fit, and the caller learns of it', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.name()),
+      await caught(() => host.async.name()),
+      host.add(1, 1),
+    ]);
+    const wrong = { name: 'TypeError', message: 'name: result must be a string, got 5' };
+    expect(caught).toMatchObject([wrong, wrong, 2]);
+  });
+});
+
+test('a getter that calls while it is being passed on is told so', async () => {
+  const { run } = await bridged({ echo: (value: unknown) => value });
+  const caught = await run(async ({ host, caught }) => {
+    const calls = {
+      get inside() {
+        return host.echo(1);
+      },
+    };
+    return [await caught(() => host.echo(calls)), host.echo('fine')];
+  });
+  expect(caught).toMatchObject([
+    { name: 'BridgeStateError', message: expect.stringContaining('echo()') },
+    'fine',
+  ]);
+});

@@ -1,0 +1,284 @@
+/**
+ * The host's side: what the thread that has made a worker lets it call.
+ */
+
+import { checkInteger, invalid } from '../sync/errors.js';
+import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { watchLock } from '../transport/lock.js';
+import { listen, type Port } from '../transport/platform.js';
+import { asynchronous, functionsOf } from './calls.js';
+import type { Codec } from './codec/codec.js';
+import { structured } from './codec/structured.js';
+import {
+  Connection,
+  makeOffer,
+  message,
+  messageOf,
+  noSharedMemory,
+  type Offer,
+  otherHasClosed,
+  type Transport,
+  transports,
+  workerHasEnded,
+} from './connection.js';
+import { BridgeStateError } from './errors.js';
+import { Life } from './life.js';
+import { type CallSchemas, compileCalls } from './schemas.js';
+import type { Answers, Asynchronous, Noted, Noting } from './types.js';
+
+/** A `Worker` of the web or of Node, or a port to a thread of any kind. */
+export interface WorkerLike {
+  postMessage(message: unknown, ...rest: never[]): void;
+}
+
+export interface ExposeOptions {
+  /** How calls travel. Default: `ring`, or `port/port` where memory cannot be shared. */
+  readonly transport?: Transport;
+  /** How values become bytes; the worker has to name the same. Default: `structured()`. */
+  readonly codec?: Codec;
+  /** Schemas of functions, on both sides the same. */
+  readonly schemas?: CallSchemas;
+  /**
+   * Whether both sides may look for the next message for a moment before they sleep. `auto`, the
+   * default, measures whether that pays and looks for 0.3 ms at most; `false` never does.
+   */
+  readonly spin?: 'auto' | false;
+  /**
+   * Bytes of shared memory for each direction; rounded up to a power of two. What is larger travels in
+   * parts. Memory that is never needed is never touched. Default: 2 MiB.
+   */
+  readonly capacity?: number;
+  /** The most bytes that one call or answer may have; more is a `RangeError`. Default: 256 MiB. */
+  readonly limit?: number;
+  /** Milliseconds for which a call that blocks does without a sign of life. Default: 10,000. */
+  readonly patience?: number;
+}
+
+/** The host's end of a bridge. */
+export interface Exposed<WorkerApi> extends Disposable {
+  /**
+   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or it
+   * names another codec.
+   */
+  readonly ready: Promise<void>;
+  /** Resolves when the bridge is closed, by whichever side or because the worker ended, with the reason. */
+  readonly closed: Promise<string>;
+  /**
+   * The functions that the worker serves, returning promises. A worker that is blocked by a call of
+   * its own carries them out meanwhile.
+   */
+  readonly worker: Asynchronous<WorkerApi> & {
+    batch<const Calls extends readonly Noted<unknown>[]>(
+      note: (calls: Noting<WorkerApi>) => Calls,
+    ): Promise<Answers<Calls>>;
+  };
+  /** The same with options for each call: `timeout` in milliseconds, and a `signal`. */
+  with(options: CallOptions): Asynchronous<WorkerApi>;
+  /** Ends the bridge: calls without an answer reject with a `BridgeClosedError`, on both sides. */
+  close(): void;
+}
+
+interface Made {
+  readonly offer: Offer;
+  readonly port: MessagePort;
+  readonly values: MessagePort | undefined;
+  stopListening(): void;
+}
+
+const defaultCapacity = 1 << 21;
+const mostCapacity = 1 << 29;
+const defaultLimit = 1 << 28;
+const defaultPatience = 10_000;
+
+/**
+ * Lets a worker call the functions of `api`. Call it when the worker has been made; the worker calls
+ * {@link connect}.
+ *
+ * A function may return a promise: whoever called it then waits, blocked or not. What it throws is
+ * thrown in the worker, with name, message, stack, cause, code and own properties.
+ *
+ * ```js
+ * const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+ * const bridge = expose(worker, { add: (a, b) => a + b });
+ * ```
+ */
+export function expose<WorkerApi = object>(
+  worker: WorkerLike,
+  api: object,
+  options: ExposeOptions = {},
+): Exposed<WorkerApi> {
+  if (typeof worker?.postMessage !== 'function') {
+    throw invalid('worker', worker, 'a Worker or a port');
+  }
+  const { codec = structured(), spin = 'auto', schemas } = options;
+  const { capacity = defaultCapacity, limit = defaultLimit, patience = defaultPatience } = options;
+  const missing = noSharedMemory();
+  const { transport = missing ? 'port/port' : 'ring' } = options;
+  if (!transports.includes(transport)) {
+    throw invalid('transport', transport, `one of ${transports.join(', ')}`);
+  }
+  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
+  if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
+  checkInteger('capacity', capacity, 1, mostCapacity);
+  checkInteger('limit', limit, 1, 2 ** 31 - 1);
+  checkInteger('patience', patience, 1, 2 ** 31 - 1);
+  if (missing && transport !== 'port/port') {
+    throw new BridgeStateError(
+      `the transport ${transport} needs shared memory: ${missing}`,
+      'expose',
+    );
+  }
+  const functions = functionsOf(api, 'api');
+  const compiled = compileCalls(schemas);
+  const base = worker as unknown as Port;
+
+  let connection: Connection | undefined;
+  let view: object | undefined;
+  let reason: string | undefined;
+  const offers = new Map<number, Made>();
+  const ending = new AbortController();
+  const life = new Life();
+
+  function end(why: string): void {
+    if (reason !== undefined) return;
+    reason = why;
+    ending.abort();
+    stopListening();
+    withdrawOffers();
+    life.end(why, 'expose');
+  }
+
+  function withdrawOffers(): void {
+    for (const { port, values, stopListening } of offers.values()) {
+      stopListening();
+      port.close();
+      values?.close();
+    }
+    offers.clear();
+  }
+
+  function makeNewOffer(): void {
+    const { offer, port, values, moving } = makeOffer({
+      transport,
+      capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
+      names: functions.map(({ name }) => name),
+      codec: codec.name,
+      limit,
+      patience,
+      spin: spin === 'auto',
+    });
+    const stopListening = listen(port as unknown as Port, heard);
+    offers.set(offer.id, { offer, port, values, stopListening });
+    (port as unknown as Port).unref?.();
+    base.postMessage(message(offer.id, 'offer', offer), moving as never);
+  }
+
+  function heard(data: unknown): void {
+    const received = messageOf(data);
+    if (received === undefined || reason !== undefined) return;
+    const [, id, type, payload] = received;
+    if (type === 'hello') {
+      if (connection === undefined) makeNewOffer();
+      return;
+    }
+    // A worker that is closed before it has seen an offer refuses all.
+    if (type === 'refuse' && id === 0 && connection === undefined) {
+      end(String(payload));
+      return;
+    }
+    const made = offers.get(id);
+    if (made === undefined) return;
+    if (type === 'accept') accept(made, payload as readonly string[]);
+    else if (type === 'alive') watchLock(id, ending.signal, onExit);
+    else if (connection) connection.receive(data);
+    else if (type === 'refuse' || type === 'close') end(String(payload));
+  }
+
+  function accept(made: Made, names: readonly string[]): void {
+    if (connection) return;
+    const { offer, port, values } = made;
+    // The connection listens there itself: nothing may be heard twice.
+    made.stopListening();
+    offers.delete(offer.id);
+    withdrawOffers();
+    offers.set(offer.id, made);
+    connection = new Connection({
+      role: 'host',
+      offer,
+      port,
+      values,
+      base,
+      codec,
+      functions,
+      schemas: compiled,
+      ended: end,
+    });
+    connection.side.meet(names);
+    view = asynchronous(connection.side, names);
+    connection.side.pump();
+    life.resolveReady();
+  }
+
+  /** The worker is gone. */
+  function lose(why: string): void {
+    if (connection) connection.otherHasEnded(why);
+    else end(why);
+  }
+
+  function close(): void {
+    if (connection) {
+      connection.close('closed here', true);
+      return;
+    }
+    for (const { offer, port } of offers.values()) {
+      port.postMessage(message(offer.id, 'close', otherHasClosed));
+    }
+    end('closed here');
+  }
+
+  const onExit = () => lose(workerHasEnded);
+  const onError = (error: { message?: string }) => {
+    // In a browser a worker lives on after an error, once it runs.
+    if (base.on || connection === undefined) {
+      lose(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
+    }
+  };
+  const stopHearing = listen(base, heard, () => {
+    // Once connected the bridge has a port of its own.
+    if (connection === undefined) end(workerHasEnded);
+  });
+  base.on?.('exit', onExit);
+  base.on?.('error', onError);
+  base.addEventListener?.('error', onError);
+  function stopListening(): void {
+    stopHearing();
+    base.off?.('exit', onExit);
+    base.off?.('error', onError);
+    base.removeEventListener?.('error', onError);
+  }
+  makeNewOffer();
+
+  function connected(): Connection {
+    if (connection) return connection;
+    throw new BridgeStateError(
+      'the worker has not connected yet: await bridge.ready first',
+      'expose',
+    );
+  }
+
+  return {
+    ready: life.ready,
+    closed: life.closed,
+    get worker() {
+      connected();
+      return view as never;
+    },
+    with(more) {
+      checkCallOptions(more);
+      const { side } = connected();
+      return asynchronous(side, side.names, more) as never;
+    },
+    close,
+    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,
+  } as Exposed<WorkerApi>;
+}

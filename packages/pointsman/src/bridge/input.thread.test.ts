@@ -1,0 +1,199 @@
+/** Bad input: the error says which argument, what it was and what was expected. */
+import { describe, expect, test } from 'vitest';
+import { bridged, startThread, useBridge } from '../../tests/bridge/threads.js';
+import { expose } from './index.js';
+
+const notNumbers = [null, '1', '', 1n, true, {}, [1], () => 1];
+const notIntegers = [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1, 0, 2 ** 53];
+
+/** How a message shows the value. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  return Object(value) === value ? typeof value : String(value);
+}
+
+describe('expose', () => {
+  const given = (options: object) => async () => {
+    const thread = await startThread();
+    return expose(thread.worker, {}, options);
+  };
+
+  test.each([undefined, null, 5, 'worker', {}, { postMessage: 1 }])('the worker %s', (worker) => {
+    expect(() => expose(worker as never, {})).toThrow(
+      new TypeError(`worker must be a Worker or a port, got ${shown(worker)}`),
+    );
+  });
+
+  test.each([undefined, null, 5, 'api'])('the api %s', async (api) => {
+    const { worker } = await startThread();
+    expect(() => expose(worker, api as never)).toThrow(
+      new TypeError(`api must be an object of functions, got ${shown(api)}`),
+    );
+  });
+
+  test('the transport', async () => {
+    for (const transport of ['rings', '', null, 5, {}]) {
+      await expect(given({ transport })()).rejects.toThrow(
+        new TypeError(
+          `transport must be one of ring, shared/shared, port/shared, port/port, got ${shown(transport)}`,
+        ),
+      );
+    }
+  });
+
+  test('spin', async () => {
+    for (const spin of [true, 'never', null, 0]) {
+      await expect(given({ spin })()).rejects.toThrow(
+        new TypeError(`spin must be "auto" or false, got ${shown(spin)}`),
+      );
+    }
+  });
+
+  test.each([
+    ['capacity', 2 ** 29],
+    ['limit', 2 ** 31 - 1],
+    ['patience', 2 ** 31 - 1],
+  ])('%s', async (name, most) => {
+    const expected = `${name} must be an integer from 1 to ${most}`;
+    for (const value of notNumbers) {
+      const error = new TypeError(`${expected}, got ${shown(value)}`);
+      await expect(given({ [name]: value })()).rejects.toThrow(error);
+    }
+    for (const value of [...notIntegers, most + 1]) {
+      const error = new RangeError(`${expected}, got ${shown(value)}`);
+      await expect(given({ [name]: value })()).rejects.toThrow(error);
+    }
+  });
+
+  test('the codec', async () => {
+    for (const codec of [null, 'cbor', 5, {}]) {
+      await expect(given({ codec })()).rejects.toThrow(/^codec must be /);
+    }
+  });
+
+  test('schemas', async () => {
+    for (const schemas of [null, 5, 'schemas', { f: 5 }, { f: { arguments: 5 } }]) {
+      await expect(given({ schemas })()).rejects.toThrow(/^(schemas|f)/);
+    }
+  });
+});
+
+describe('names that the bridge uses itself', () => {
+  test.each(['async', 'send', 'batch', 'with', 'ready', 'closed', 'close', 'then'])(
+    '%s',
+    async (name) => {
+      const thread = await startThread();
+      const message = `.${name}: the bridge uses this name itself; choose another`;
+      expect(() => expose(thread.worker, { [name]() {} })).toThrow(new TypeError(`api${message}`));
+      const caught = await thread.run(
+        ({ bridge, caught }, name) => caught(() => bridge.connect({ serve: { [name]() {} } })),
+        name,
+      );
+      expect(caught).toMatchObject({ name: 'TypeError', message: `serve${message}` });
+      expect(() => expose(thread.worker, { [name]: { inside() {} } })).toThrow(
+        new TypeError(`api${message}`),
+      );
+    },
+  );
+
+  test('not inside of an object', async () => {
+    const { run } = await bridged({ inside: { close: () => 'a name like others' } });
+    expect(await run(({ host }) => (host.inside as never as { close(): string }).close())).toBe(
+      'a name like others',
+    );
+  });
+});
+
+describe('connect', () => {
+  test('serve, the port and the codec', async () => {
+    const thread = await startThread();
+    const caught = await thread.run(async ({ bridge, caught }) => [
+      await caught(() => bridge.connect({ serve: 5 as never })),
+      await caught(() => bridge.connect({ serve: null as never })),
+      await caught(() => bridge.connect({ port: {} as never })),
+      await caught(() => bridge.connect({ port: null as never })),
+      await caught(() => bridge.connect({ port: 'parent' as never })),
+      await caught(() => bridge.connect({ codec: 'cbor' as never })),
+    ]);
+    expect(caught.map(({ name, message }) => `${name}: ${message}`)).toEqual([
+      'TypeError: serve must be an object of functions, got 5',
+      'TypeError: serve must be an object of functions, got null',
+      'TypeError: port must be a port, got object',
+      'TypeError: port must be a port, got null',
+      'TypeError: port must be a port, got "parent"',
+      'TypeError: codec must be a codec, got "cbor"',
+    ]);
+  });
+});
+
+describe('with', () => {
+  const all = useBridge({ add: (a: number, b: number) => a + b });
+  const values = {
+    timeout: [...notNumbers.slice(0, 7).filter((value) => typeof value !== 'bigint')],
+    outOfRange: [Number.NaN, Number.POSITIVE_INFINITY, -1, 2 ** 31],
+    signal: [null, 'signal', 5, {}, { aborted: false }],
+  };
+
+  test.each(['worker', 'host'])('in the %s', async (side) => {
+    const refused = async (name: string, value: unknown) => {
+      const options = { [name]: value } as never;
+      if (side === 'worker') {
+        return all.run(
+          ({ host, caught }, options) => caught(() => host.with(options)),
+          options as object as never,
+        );
+      }
+      try {
+        all.bridge.with(options);
+        return { name: 'nothing thrown', message: '' };
+      } catch (error) {
+        return error as Error;
+      }
+    };
+    const milliseconds = 'timeout must be a number of milliseconds from 0 to 2147483647';
+    for (const value of values.timeout) {
+      const { name, message } = await refused('timeout', value);
+      expect([name, message]).toEqual(['TypeError', `${milliseconds}, got ${shown(value)}`]);
+    }
+    for (const value of values.outOfRange) {
+      const { name, message } = await refused('timeout', value);
+      expect([name, message]).toEqual(['RangeError', `${milliseconds}, got ${shown(value)}`]);
+    }
+    for (const value of values.signal) {
+      const { name, message } = await refused('signal', value);
+      expect([name, message]).toEqual([
+        'TypeError',
+        `signal must be an AbortSignal, got ${shown(value)}`,
+      ]);
+    }
+  });
+
+  test('no options at all', async () => {
+    for (const options of [undefined, null, 5]) {
+      expect(() => all.bridge.with(options as never)).toThrow(
+        new TypeError(`options must be an object, got ${shown(options)}`),
+      );
+    }
+  });
+
+  test('a batch of something else', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      let other: unknown;
+      host.batch((calls) => {
+        other = calls.add(1, 2);
+        return [];
+      });
+      return [
+        await caught(() => host.batch((() => [other]) as never)),
+        await caught(() => host.batch((() => 5) as never)),
+        await caught(() => host.batch((() => [{}]) as never)),
+        await caught(() => host.async.batch((() => [{ target: 0, args: [] }]) as never)),
+        host.add(1, 2),
+      ];
+    });
+    const message = expect.stringMatching(/^batch must be .* calls/);
+    const refused = { name: 'TypeError', message };
+    expect(caught).toMatchObject([refused, refused, refused, refused, 3]);
+  });
+});

@@ -1,0 +1,258 @@
+/** `with`: a timeout and a signal end the wait, and nothing of the call is left to trouble the next. */
+import { describe, expect, test, vi } from 'vitest';
+import { bridged, useBridge } from '../../tests/bridge/threads.js';
+import { TimeoutError } from '../sync/errors.js';
+
+function makeApi() {
+  let held: ((value: unknown) => void)[] = [];
+  const called: unknown[] = [];
+  return {
+    add: (a: number, b: number) => a + b,
+    /** Answers as soon as `release` is called, with so many bytes. */
+    hold: (id: number, size = 0) =>
+      new Promise((resolve) => {
+        called.push(id);
+        held.push(() => resolve({ id, bytes: new Uint8Array(size).fill(id) }));
+      }),
+    release() {
+      const now = held;
+      held = [];
+      for (const answer of now) answer(undefined);
+      return now.length;
+    },
+    echo: (id: number, bytes?: Uint8Array) => ({ id, bytes }),
+    called: () => called.splice(0),
+  };
+}
+
+describe.each([
+  ['ring', {}],
+  ['parts', { capacity: 4096 }],
+  ['port/shared', { transport: 'port/shared' }],
+] as const)('%s', (_, config) => {
+  const all = useBridge(makeApi(), {
+    ...config,
+    serve: ({ kept }) => ({
+      hold: (id: number) =>
+        new Promise((resolve) => {
+          kept.answer = () => resolve(id);
+        }),
+      release: () => (kept.answer as () => void)(),
+      double: (n: number) => 2 * n,
+    }),
+  });
+
+  test('a blocking call gives up, and says which it was', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.with({ timeout: 5 }).hold(1)),
+      await caught(() => host.with({ timeout: 0 }).hold(2)),
+      await caught(() => host.with({ timeout: 5 }).batch((h) => [h.add(1, 1), h.hold(3)])),
+      host.with({ timeout: 10_000 }).add(1, 2),
+      host.release(),
+    ]);
+    expect(caught).toMatchObject([
+      { name: 'TimeoutError', message: 'hold() had no answer within 5 ms', call: 'hold' },
+      { name: 'TimeoutError', message: 'hold() had no answer within 0 ms' },
+      { name: 'TimeoutError', message: expect.stringMatching(/add, hold.* within 5 ms/) },
+      3,
+      3,
+    ]);
+  });
+
+  test('an asynchronous call gives up', async () => {
+    const caught = await all.run(async ({ host, caught }) => [
+      await caught(() => host.with({ timeout: 5 }).async.hold(1)),
+      await caught(() => host.with({ timeout: 0 }).async.hold(2)),
+      await caught(() => host.with({ timeout: 5 }).async.batch((h) => [h.hold(3), h.add(1, 1)])),
+      await host.with({ timeout: 10_000 }).async.add(1, 2),
+      host.release(),
+    ]);
+    const hold = { name: 'TimeoutError', call: 'hold' };
+    expect(caught).toMatchObject([hold, hold, hold, 3, 3]);
+  });
+
+  test('late answers are dropped, and later calls get their own', async () => {
+    const wrong = await all.run(async ({ host, caught }) => {
+      const wrong: unknown[] = [];
+      for (let id = 1; id <= 25; id++) {
+        const size = id * 300;
+        const late =
+          id % 2
+            ? await caught(() => host.with({ timeout: 1 }).hold(id, size))
+            : await caught(() => host.with({ timeout: 1 }).async.hold(id, size));
+        if (late.name !== 'TimeoutError') wrong.push(late);
+        const next = host.async.echo(id + 100, new Uint8Array(size).fill(1));
+        if (host.release() !== 1) wrong.push('release');
+        const answer = host.echo(id + 200, new Uint8Array(size).fill(2));
+        if (answer.id !== id + 200 || answer.bytes?.at(-1) !== 2) wrong.push(answer);
+        const other = await next;
+        if (other.id !== id + 100 || other.bytes?.at(-1) !== 1) wrong.push(other);
+        const both = host.batch((calls) => [calls.add(id, 1), calls.add(id, 2)]);
+        if (both[0] !== id + 1 || both[1] !== id + 2) wrong.push(both);
+      }
+      return wrong;
+    });
+    expect(wrong).toEqual([]);
+    await all.run(({ host }) => host.called());
+  });
+
+  test('a signal that is aborted already: nothing is called', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const signal = AbortSignal.abort(new RangeError('before'));
+      const view = host.with({ signal });
+      return [
+        await caught(() => view.hold(1)),
+        await caught(() => view.async.hold(2)),
+        await caught(() => view.batch((h) => [h.hold(3)])),
+        await caught(() => view.async.batch((h) => [h.hold(4)])),
+      ];
+    });
+    const before = { name: 'RangeError', message: 'before' };
+    expect(caught).toMatchObject([before, before, before, before]);
+    expect(await all.run(({ host }) => host.called())).toEqual([]);
+  });
+
+  test('a signal that is aborted while the call is under way, or after it', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const controller = new AbortController();
+      const view = host.with({ signal: controller.signal });
+      const answer = await view.async.add(1, 2);
+      const call = view.async.hold(5);
+      await host.async.add(0, 0);
+      controller.abort('meanwhile');
+      let reason: unknown;
+      await call.catch((error: unknown) => {
+        reason = error;
+      });
+      return [
+        answer,
+        reason,
+        host.release(),
+        host.add(1, 1),
+        (await caught(() => view.add(1, 1))).name,
+      ];
+    });
+    expect(caught).toEqual([3, 'meanwhile', 1, 2, 'no error']);
+  });
+
+  test('no listener and no timer is left, however a call ends', async () => {
+    const counts = await all.run(async ({ host, caught }) => {
+      const listeners: unknown[] = [];
+      const timers = new Set<unknown>();
+      const { setTimeout: set, clearTimeout: clear } = globalThis;
+      Object.assign(globalThis, {
+        setTimeout: (callback: () => void, time: number) => {
+          const timer = set(() => {
+            timers.delete(timer);
+            callback();
+          }, time);
+          timers.add(timer);
+          return timer;
+        },
+        clearTimeout: (timer: never) => {
+          timers.delete(timer);
+          clear(timer);
+        },
+      });
+      try {
+        const controller = new AbortController();
+        const { signal } = controller;
+        const { addEventListener, removeEventListener } = signal;
+        let most = 0;
+        signal.addEventListener = (type: string, listener: never) => {
+          most = Math.max(most, listeners.push(listener));
+          addEventListener.call(signal, type, listener);
+        };
+        signal.removeEventListener = (type: string, listener: never) => {
+          listeners.splice(listeners.indexOf(listener), 1);
+          removeEventListener.call(signal, type, listener);
+        };
+        const view = host.with({ signal, timeout: 1_000_000 });
+        await view.async.add(1, 1);
+        await caught(() => view.async.echo(Symbol() as never));
+        await caught(() => host.with({ signal, timeout: 1 }).async.hold(1));
+        const call = view.async.hold(2);
+        const during = [most, timers.size];
+        controller.abort();
+        await caught(() => call);
+        host.release();
+        return [during, listeners.length, timers.size];
+      } finally {
+        Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+      }
+    });
+    expect(counts).toEqual([[1, 1], 0, 0]);
+  });
+
+  test('options add up', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const signal = AbortSignal.abort('both');
+      const view = host.with({ timeout: 5 }).with({ signal: new AbortController().signal });
+      return [
+        (await caught(() => view.hold(1))).name,
+        (await caught(() => view.with({ signal }).add(1, 1))).message,
+        view.with({ timeout: undefined }).add(1, 1),
+        host.release(),
+      ];
+    });
+    expect(caught).toEqual(['TimeoutError', 'string "both"', 2, 1]);
+  });
+
+  test('in the host', async () => {
+    const { bridge } = all;
+    const worker = bridge.with({ timeout: 5 });
+    const error = await worker.hold(1).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error).toMatchObject({ message: 'hold() had no answer within 5 ms', call: 'hold' });
+    await bridge.worker.release();
+    const controller = new AbortController();
+    const call = bridge.with({ signal: controller.signal }).hold(2);
+    controller.abort('stop');
+    await expect(call).rejects.toBe('stop');
+    await bridge.worker.release();
+    expect(await bridge.worker.double(4)).toBe(8);
+    await expect(bridge.with({ signal: AbortSignal.abort('no') }).double(1)).rejects.toBe('no');
+  });
+});
+
+test('the clock of a timeout is stopped by the answer', async () => {
+  const { bridge } = await bridged({}, { serve: () => ({ double: (n: number) => 2 * n }) });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const answer = bridge.with({ timeout: 1_000 }).double(2);
+    expect(vi.getTimerCount()).toBe(1);
+    expect(await answer).toBe(4);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a timeout holds although there is no room for the call, and what waits goes on afterwards', async () => {
+  const state = new Int32Array(new SharedArrayBuffer(8));
+  const { run } = await bridged(
+    {
+      /** Keeps the host from its event loop until the worker says so. */
+      busy() {
+        Atomics.store(state, 0, 1);
+        const end = performance.now() + 10_000;
+        while (Atomics.load(state, 1) === 0 && performance.now() < end);
+      },
+      length: (bytes: Uint8Array) => bytes.length,
+    },
+    { capacity: 4096 },
+  );
+  const answers = await run(async ({ host, caught }, state) => {
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+    host.send.busy();
+    while (Atomics.load(state, 0) === 0) await turn();
+    // One call alone: the answer to another would have the rest of it sent.
+    const call = host.async.length(new Uint8Array(50_000));
+    await turn();
+    const { name } = await caught(() => host.with({ timeout: 20 }).length(new Uint8Array(3_001)));
+    await turn();
+    Atomics.store(state, 1, 1);
+    return [name, await call, await host.async.length(new Uint8Array(5_000))];
+  }, state);
+  expect(answers).toEqual(['TimeoutError', 50_000, 5_000]);
+});

@@ -1,0 +1,157 @@
+/**
+ * The worker's side: calls into the thread that has made it.
+ */
+
+import { invalid } from '../sync/errors.js';
+import { soon } from '../transport/event-loop.js';
+import { holdLock } from '../transport/lock.js';
+import { listen, type Port, platform } from '../transport/platform.js';
+import { fill, functionsOf } from './calls.js';
+import type { Codec } from './codec/codec.js';
+import { structured } from './codec/structured.js';
+import {
+  Connection,
+  hostHasEnded,
+  message,
+  messageOf,
+  type Offer,
+  otherHasClosed,
+} from './connection.js';
+import { BridgeStateError } from './errors.js';
+import { Life } from './life.js';
+import { type CallSchemas, compileCalls } from './schemas.js';
+import type { Host } from './types.js';
+
+export interface ConnectOptions {
+  /** How values become bytes; the host has to name the same. Default: `structured()`. */
+  readonly codec?: Codec;
+  /** Schemas of functions, on both sides the same. */
+  readonly schemas?: CallSchemas;
+  /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
+  readonly serve?: object;
+  /** Where the host is. Default: whoever has made this worker. */
+  readonly port?: { postMessage(message: unknown, ...rest: never[]): void };
+}
+
+/**
+ * Connects to the host, which calls {@link expose}. The functions can be called when `ready` has
+ * resolved: they block until they have the answer. `async`, `send`, `batch` and `with` are other ways
+ * to call them.
+ *
+ * ```js
+ * const host = connect();
+ * await host.ready;
+ * host.add(1, 2); // 3
+ * ```
+ */
+export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
+  const { codec = structured(), serve = {}, schemas, port: base = platform.host } = options;
+  if (base === undefined) {
+    throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
+  }
+  if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
+  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
+  const functions = functionsOf(serve, 'serve');
+  const compiled = compileCalls(schemas);
+  const host = base as Port;
+
+  let connection: Connection | undefined;
+  let over = false;
+  const life = new Life();
+
+  function end(reason: string): void {
+    over = true;
+    life.end(reason, 'connect');
+  }
+
+  const view = Object.assign(Object.create(unconnected), {
+    ready: life.ready,
+    closed: life.closed,
+    close() {
+      if (connection) connection.close('closed here', true);
+      else if (!over) {
+        host.postMessage(message(0, 'refuse', otherHasClosed));
+        end('closed here');
+        // A host may come later still. Where listening would keep this thread alive, it learns of its end.
+        if (host.ref) stopListening();
+      }
+    },
+  });
+
+  const stopListening = listen(host, heard, () => {
+    stopListening();
+    if (!over) end(hostHasEnded);
+  });
+
+  function heard(data: unknown): void {
+    const received = messageOf(data);
+    if (received?.[2] !== 'offer') return;
+    stopListening();
+    const offer = received[3] as Offer;
+    if (over) {
+      host.postMessage(message(offer.id, 'refuse', otherHasClosed));
+    } else if (offer.codec !== codec.name) {
+      const reason = `the host uses the codec ${offer.codec}, the worker ${codec.name}`;
+      host.postMessage(message(offer.id, 'refuse', reason));
+      end(reason);
+    } else {
+      accept(offer);
+    }
+  }
+
+  function accept(offer: Offer): void {
+    connection = new Connection({
+      role: 'worker',
+      offer,
+      port: offer.port,
+      values: offer.values,
+      base: host,
+      codec,
+      functions,
+      schemas: compiled,
+      ended: end,
+    });
+    // A thread that blocks could not do it later.
+    if (platform.receive !== undefined) begin();
+    else void holdLock(offer.id, life.closed, () => connection?.post('alive')).then(begin);
+  }
+
+  function begin(): void {
+    if (connection === undefined || over) return;
+    const { side, offer } = connection;
+    side.meet(offer.names);
+    fill(view, side, offer.names);
+    connection.post(
+      'accept',
+      functions.map(({ name }) => name),
+    );
+    side.attend();
+    life.resolveReady();
+  }
+
+  // An offer that was made before comes first: then there is no need for another. It may take two turns,
+  // as Node looks for messages between them.
+  soon(() =>
+    soon(() => {
+      if (connection === undefined && !over) host.postMessage(message(0, 'hello'));
+    }),
+  );
+  return view as Host<Api>;
+}
+
+/** Says what to do about a call that comes too early. */
+const unconnected: object = new Proxy(
+  {},
+  {
+    get(_, name) {
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
+      if (name === 'async' || name === 'send') return unconnected;
+      return () => {
+        throw new BridgeStateError(
+          `${name}() is called before the bridge is connected, or the host has no such function: await host.ready first`,
+          name,
+        );
+      };
+    },
+  },
+);

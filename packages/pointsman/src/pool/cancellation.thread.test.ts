@@ -1,0 +1,309 @@
+/** A task that is given up: when it has not begun it never begins, else it is stopped, and no other is touched. */
+import { describe, expect, test } from 'vitest';
+import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
+import { TimeoutError } from '../sync/errors.js';
+import { ThreadEndedError } from './index.js';
+
+/** One thread that is held up, with many tasks ahead in its ring, and others in the queue. */
+async function busy(options: Parameters<typeof open>[0] = {}) {
+  const opened = await openWarm(options);
+  const { pool, board } = opened;
+  for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
+  const gate = board.gate();
+  const held = pool.run('hold', [gate.number, 'held']);
+  await until(() => gate.begun === 1);
+  return { ...opened, gate, held };
+}
+
+describe('before it has begun', () => {
+  test('aborted before it is run', async () => {
+    const { pool, board } = await open();
+    const word = board.take();
+    const signal = AbortSignal.abort(new RangeError('before'));
+    await expect(pool.run('count', [word], { signal })).rejects.toThrow(new RangeError('before'));
+    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    await pool.run('echo', [1]);
+    expect(board.at(word)).toBe(0);
+  });
+
+  test('while no thread has begun', async () => {
+    const { pool, board } = await open();
+    const controller = new AbortController();
+    const given = pool.run('write', [0], { signal: controller.signal });
+    const other = pool.run('write', [1]);
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ name: 'AbortError' });
+    await other;
+    expect(board.log).toEqual([1]);
+    expect(pool.metrics).toMatchObject({ completed: 1, cancelled: 1, failed: 0 });
+  });
+
+  test('ahead in its thread, and in the queue', async () => {
+    const { pool, board, gate, held } = await busy();
+    const controllers = range(600).map(() => new AbortController());
+    const tasks = controllers.map(({ signal }, n) =>
+      pool.run('write', [n], { signal }).catch((error: unknown) => error),
+    );
+    // Of each three the middle one stays.
+    controllers.forEach((controller, n) => {
+      if (n % 3 !== 1) controller.abort(`reason ${n}`);
+    });
+    gate.open();
+    expect(await held).toBe('held');
+    expect(await Promise.all(tasks)).toEqual(
+      range(600).map((n) => (n % 3 === 1 ? n : `reason ${n}`)),
+    );
+    expect(board.log).toEqual(range(600).filter((n) => n % 3 === 1));
+    expect(pool.threads).toBe(1);
+    expect(pool.metrics).toMatchObject({ cancelled: 400, threadsStarted: 1 });
+  });
+
+  test('all of more than a thread can have ahead, in one turn', async () => {
+    const { pool, board } = await openWarm();
+    const outcomes = range(2_000).map((n) => {
+      const controller = new AbortController();
+      const task = pool.run('write', [n], { signal: controller.signal });
+      controller.abort(n);
+      return reasonOf(task);
+    });
+    const last = pool.run('write', [-1]);
+    expect(await Promise.all(outcomes)).toEqual(range(2_000));
+    expect(await last).toBe(-1);
+    // A thread that looks for tasks may have begun some in between; none begins later, or twice.
+    const log = [...board.log];
+    expect(log.at(-1)).toBe(-1);
+    expect(new Set(log).size).toBe(log.length);
+    await pool.run('echo', [1]);
+    expect(board.log).toEqual(log);
+  });
+
+  test('all behind one that takes long, more than a thread can have ahead', async () => {
+    const { pool, board, gate, held } = await busy();
+    for (let n = 0; n < 1_200; n++) {
+      const controller = new AbortController();
+      const task = pool.run('write', [n], { signal: controller.signal });
+      controller.abort(n);
+      expect(await reasonOf(task)).toBe(n);
+    }
+    const last = pool.run('write', [-1]);
+    gate.open();
+    await held;
+    expect(await last).toBe(-1);
+    expect(board.log).toEqual([-1]);
+  });
+
+  test('by a timeout', async () => {
+    const { pool, board, gate, held } = await busy();
+    const tasks = range(4).map((n) => reasonOf(pool.run('write', [n], { timeout: n % 2 })));
+    for (const reason of await Promise.all(tasks)) {
+      expect(reason).toBeInstanceOf(TimeoutError);
+      expect((reason as Error).message).toMatch(/^write\(\) has not ended within [01] ms$/);
+    }
+    gate.open();
+    await held;
+    await pool.run('write', [9]);
+    expect(board.log).toEqual([9]);
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
+
+  test('by a timeout of 0 before there is a thread', async () => {
+    const { pool, board } = await open();
+    const given = reasonOf(pool.run('write', [0], { timeout: 0 }));
+    expect(await given).toBeInstanceOf(TimeoutError);
+    await pool.run('write', [1]);
+    expect(board.log).toEqual([1]);
+  });
+});
+
+describe('while it runs', () => {
+  test.each(['loopUntilAborted', 'loopUntilThrown', 'waitForAbort'] as const)(
+    '%s stops, and keeps its thread',
+    async (name) => {
+      const { pool, board } = await openWarm({ grace: 60_000 });
+      const thread = await pool.run('who');
+      const controller = new AbortController();
+      const gate = board.gate();
+      const given = pool.run(name, [gate.number], { signal: controller.signal });
+      const others = range(5).map((n) => pool.run('write', [n]));
+      await until(() => gate.begun === 1);
+      controller.abort(new RangeError('stop'));
+      await expect(given).rejects.toThrow(new RangeError('stop'));
+      expect(await Promise.all(others)).toEqual(range(5));
+      expect(gate.ended).toBe(1);
+      expect(await pool.run('who')).toBe(thread);
+      expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0, threadsStarted: 1 });
+    },
+  );
+
+  test('the rejection does not wait for it', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const controller = new AbortController();
+    const gate = board.gate();
+    const given = pool.run('hold', [gate.number], { signal: controller.signal });
+    await until(() => gate.begun === 1);
+    controller.abort('now');
+    expect(await reasonOf(given)).toBe('now');
+    expect(gate.ended).toBe(0);
+    // It counts as running as long as it does.
+    expect(pool.running).toBe(1);
+    gate.open();
+    await pool.run('echo', [1]);
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
+
+  test('a task that listens hears the reason', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const controller = new AbortController();
+    const gate = board.gate();
+    const given = pool.run('waitForAbort', [gate.number], { signal: controller.signal });
+    await until(() => gate.begun === 1);
+    controller.abort({ why: ['a', 'reason'] });
+    expect(await reasonOf(given)).toEqual({ why: ['a', 'reason'] });
+    expect(await pool.run('reasonHeard')).toEqual({ why: ['a', 'reason'] });
+  });
+
+  test('by a timeout', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const given = pool.run('waitForAbort', [gate.number], { timeout: 30 });
+    const reason = await reasonOf(given);
+    expect(reason).toBeInstanceOf(TimeoutError);
+    await pool.run('echo', [1]);
+    // It may not have been begun in time.
+    if (gate.begun === 1) {
+      expect(await pool.run('reasonHeard')).toMatchObject({ name: 'TimeoutError' });
+    }
+    const loop = board.gate();
+    await reasonOf(pool.run('loopUntilAborted', [loop.number], { timeout: 30 }));
+    await pool.run('echo', [1]);
+    expect(loop.ended).toBe(loop.begun);
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
+
+  test.each([1, 2])('one that does not stop is ended with its thread, of %i', async (threads) => {
+    const opened = await openWarm({ threads, grace: 20 });
+    const { pool, board } = opened;
+    for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
+    const controller = new AbortController();
+    const [gate, bystander] = [board.gate(), board.gate()];
+    const given = pool.run('loop', [gate.number], { signal: controller.signal });
+    const held = threads === 2 ? pool.run('holdLoosely', [bystander.number, 'held']) : undefined;
+    const words = range(60).map(() => board.take());
+    const others = words.map((word) => pool.run('count', [word]));
+    await until(() => gate.begun === 1 && (threads === 1 || bystander.begun === 1));
+    controller.abort('too long');
+    expect(await reasonOf(given)).toBe('too long');
+    await until(() => pool.metrics.threadsStarted === threads + 1);
+    bystander.open();
+    await Promise.all(others);
+    expect(words.map((word) => board.at(word))).toEqual(words.map(() => 1));
+    if (held) expect(await held).toBe('held');
+    expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0, threadsLost: 0 });
+    await warm(opened, threads);
+    expect(pool.threads).toBe(threads);
+  });
+
+  test('one after the other that does not stop', async () => {
+    const { pool, board } = await open({ grace: 0 });
+    for (let n = 0; n < 4; n++) {
+      const gate = board.gate();
+      const controller = new AbortController();
+      const given = pool.run('loop', [gate.number], { signal: controller.signal });
+      const next = pool.run('write', [n]);
+      await until(() => gate.begun === 1);
+      controller.abort(n);
+      expect(await reasonOf(given)).toBe(n);
+      expect(await next).toBe(n);
+    }
+    expect(board.log).toEqual(range(4));
+  });
+
+  test('one that has ended before its grace is over is left alone', async () => {
+    const { pool, board } = await openWarm({ grace: 30 });
+    const controller = new AbortController();
+    const [gate, next] = [board.gate(), board.gate()];
+    const given = pool.run('loopUntilAborted', [gate.number], { signal: controller.signal });
+    const held = pool.run('holdLoosely', [next.number, 'held']);
+    await until(() => gate.begun === 1);
+    const aborted = performance.now();
+    controller.abort('stop');
+    expect(await reasonOf(given)).toBe('stop');
+    await until(() => next.begun === 1 && performance.now() > aborted + 60);
+    next.open();
+    expect(await held).toBe('held');
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
+});
+
+describe('afterwards', () => {
+  /** Counts who listens. */
+  function watched() {
+    const controller = new AbortController();
+    const listeners = new Set<unknown>();
+    const own = controller.signal;
+    const { addEventListener, removeEventListener } = own;
+    own.addEventListener = ((type: string, listener: never, options?: never) => {
+      listeners.add(listener);
+      addEventListener.call(own, type, listener, options);
+    }) as typeof addEventListener;
+    own.removeEventListener = ((type: string, listener: never) => {
+      listeners.delete(listener);
+      removeEventListener.call(own, type, listener);
+    }) as typeof removeEventListener;
+    return { controller, signal: own, listeners };
+  }
+
+  test('nobody listens to the signal', async () => {
+    const { pool, board } = await openWarm({ grace: 0 });
+    const { controller, signal, listeners } = watched();
+    await Promise.all(range(10).map((n) => pool.run('echo', [n], { signal, timeout: 60_000 })));
+    await reasonOf(pool.run('throws.error', [], { signal }));
+    await reasonOf(pool.run('uncloneable', [], { signal }));
+    await reasonOf(pool.run('echo', [Symbol('s')], { signal }));
+    await reasonOf(pool.run('nothing' as never, [] as never, { signal }));
+    await reasonOf(pool.run('echo', [1], { signal, timeout: 0 }));
+    const exit = board.gate();
+    exit.open();
+    // What only asks for its end in a browser may be given the next task before it comes.
+    await reasonOf(pool.run('holdAndExit', [exit.number, 1], { signal }));
+    expect(await collect(await pool.run('numbers', [20, board.take(2)], { signal }))).toHaveLength(
+      20,
+    );
+    for await (const _ of await pool.run('numbers', [20, board.take(2)], { signal })) break;
+    await reasonOf(collect(await pool.run('failAfter', [3], { signal })));
+    await pool.run('echo', [1]);
+    expect(listeners.size).toBe(0);
+    const gate = board.gate();
+    const given = pool.run('loop', [gate.number], { signal });
+    await until(() => gate.begun === 1);
+    expect(listeners.size).toBe(1);
+    controller.abort('now');
+    expect(await reasonOf(given)).toBe('now');
+    expect(listeners.size).toBe(0);
+  });
+
+  test('nobody listens when a thread has ended in an iteration, or the pool is terminated', async () => {
+    const { pool, board } = await openWarm();
+    const { signal, listeners } = watched();
+    const ended = await pool.run('exitAfter', [3], { signal, timeout: 60_000 });
+    expect(await reasonOf(collect(ended))).toBeInstanceOf(ThreadEndedError);
+    expect(listeners.size).toBe(0);
+    const numbers = await pool.run('numbers', [100, board.take(2)], { signal, timeout: 60_000 });
+    await numbers.next();
+    const waiting = reasonOf(pool.run('echo', [1], { signal }));
+    // One for all tasks of a signal.
+    expect(listeners.size).toBe(1);
+    await pool.terminate();
+    await waiting;
+    expect(listeners.size).toBe(0);
+  });
+
+  test('an abort changes nothing', async () => {
+    const { pool } = await openWarm({ grace: 0 });
+    const controller = new AbortController();
+    expect(await pool.run('echo', [1], { signal: controller.signal })).toBe(1);
+    controller.abort();
+    expect(await pool.run('echo', [2])).toBe(2);
+    expect(pool.metrics).toMatchObject({ completed: 3, cancelled: 0, threadsStarted: 1 });
+  });
+});

@@ -1,0 +1,190 @@
+/** The end of a pool: whoever waits learns of it, and nothing is left. */
+import { describe, expect, test } from 'vitest';
+import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
+import { PoolClosedError } from './index.js';
+
+describe('close', () => {
+  test('waits for all tasks, and refuses others', async () => {
+    const { pool, board } = await openWarm({ threads: 2 });
+    const gate = board.gate();
+    const held = range(2).map(() => pool.run('hold', [gate.number]));
+    const others = range(20).map((n) => pool.run('write', [n]));
+    const closed = pool.close();
+    const refused = pool.run('write', [100]);
+    await expect(refused).rejects.toMatchObject({
+      name: 'PoolClosedError',
+      message: 'the pool is closed',
+    });
+    expect(await reasonOf(collect(pool.map('echo', [1])))).toBeInstanceOf(PoolClosedError);
+    expect(pool.threads).toBe(2);
+    gate.open();
+    await Promise.all([...held, ...others]);
+    await closed;
+    expect(pool.threads).toBe(0);
+    expect([...board.log].sort((a, b) => a - b)).toEqual(range(20));
+    expect(pool.metrics).toMatchObject({ completed: 24, failed: 0, cancelled: 0, threadsLost: 0 });
+  });
+
+  test('again, and when it has never begun', async () => {
+    const { pool } = await open();
+    await Promise.all([pool.close(), pool.close()]);
+    await pool.close();
+    expect(pool.metrics.threadsStarted).toBe(0);
+    expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
+  });
+
+  test('while its threads start', async () => {
+    const { pool } = await open({ threads: 2 });
+    const tasks = range(4).map((n) => pool.run('echo', [n]));
+    const closed = pool.close();
+    expect(await Promise.all(tasks)).toEqual(range(4));
+    await closed;
+    expect(pool.threads).toBe(0);
+  });
+
+  test('when all that waited for a thread was given up', async () => {
+    const { pool } = await open();
+    const controller = new AbortController();
+    const given = reasonOf(pool.run('echo', [1], { signal: controller.signal }));
+    const closed = pool.close();
+    controller.abort('now');
+    expect(await given).toBe('now');
+    await closed;
+    expect(pool.threads).toBe(0);
+  });
+
+  test('waits for a task that was given up and does not stop yet', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const controller = new AbortController();
+    const given = reasonOf(pool.run('hold', [gate.number], { signal: controller.signal }));
+    await until(() => gate.begun === 1);
+    controller.abort('now');
+    await given;
+    const closed = pool.close();
+    gate.open();
+    await closed;
+    expect(gate.ended).toBe(1);
+  });
+
+  test('after failures and exits', async () => {
+    const { pool } = await openWarm({ threads: 2 });
+    const outcomes = [
+      reasonOf(pool.run('throws.error')),
+      reasonOf(pool.run('echo', [Symbol('s')])),
+      reasonOf(pool.run('nothing' as 'echo', [1])),
+      pool.run('exit', [1]).catch((error: unknown) => error),
+    ];
+    await Promise.all([...outcomes, pool.close()]);
+    expect(pool.threads).toBe(0);
+  });
+
+  test('by await using', async () => {
+    const { pool } = await open();
+    const dispose: typeof Symbol.asyncDispose =
+      Symbol.asyncDispose ?? (Symbol.for('Symbol.asyncDispose') as never);
+    const task = pool.run('later', [1]);
+    await pool[dispose]();
+    expect(await task).toBe(1);
+    expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
+  });
+});
+
+describe('terminate', () => {
+  test('rejects what runs, what is ahead, what waits and what is read', async () => {
+    const { pool, board } = await openWarm({ threads: 2, grace: 60_000 });
+    const iterator = await pool.run('numbers', [1_000_000, board.take(2)]);
+    await iterator.next();
+    const gate = board.gate();
+    const tasks = [
+      reasonOf(pool.run('loop', [gate.number])),
+      ...range(20).map((n) => reasonOf(pool.run('write', [n]))),
+    ];
+    const reading = reasonOf(collect(iterator));
+    await until(() => gate.begun === 1);
+    const terminated = pool.terminate();
+    for (const error of await Promise.all(tasks)) {
+      expect(error).toBeInstanceOf(PoolClosedError);
+      expect((error as Error).message).toBe('the pool was terminated');
+    }
+    expect(await reading).toBeInstanceOf(PoolClosedError);
+    await terminated;
+    expect([pool.threads, pool.size, pool.running]).toEqual([0, 0, 0]);
+    expect(board.log).toEqual([]);
+    expect(pool.metrics).toMatchObject({ cancelled: 22, failed: 0, threadsLost: 0 });
+    expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
+  });
+
+  test('counts an iterator once whose generator ends in the meantime', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const { signal } = new AbortController();
+    const iterator = await pool.run('numbersThenHold', [0, gate.number], { signal });
+    const reading = reasonOf(collect(iterator));
+    await until(() => gate.begun === 1);
+    // The pool stops listening in the midst of ending the thread.
+    signal.removeEventListener = () => {
+      gate.open();
+      const end = performance.now() + 50;
+      while (gate.ended === 0 || performance.now() < end);
+    };
+    await pool.terminate();
+    expect(await reading).toBeInstanceOf(PoolClosedError);
+    expect([pool.threads, pool.size, pool.running]).toEqual([0, 0, 0]);
+    expect(pool.metrics.cancelled).toBe(1);
+  });
+
+  test('counts a task once that was given up before', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const controller = new AbortController();
+    const given = reasonOf(pool.run('loop', [gate.number], { signal: controller.signal }));
+    await until(() => gate.begun === 1);
+    controller.abort('before');
+    expect(await given).toBe('before');
+    await pool.terminate();
+    expect(pool.metrics).toMatchObject({ cancelled: 1, completed: 1, failed: 0 });
+  });
+
+  test('again, after close, and when it has never begun', async () => {
+    const { pool } = await open();
+    await Promise.all([pool.terminate(), pool.terminate()]);
+    await pool.close();
+    const other = await openWarm();
+    await other.pool.close();
+    await other.pool.terminate();
+  });
+
+  test('while close waits', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const task = reasonOf(pool.run('loop', [gate.number]));
+    await until(() => gate.begun === 1);
+    const closed = pool.close();
+    await pool.terminate();
+    await closed;
+    expect(await task).toBeInstanceOf(PoolClosedError);
+  });
+
+  test('while its threads start', async () => {
+    const { pool, board } = await open({ threads: 2 });
+    const tasks = range(4).map((n) => reasonOf(pool.run('write', [n])));
+    await pool.terminate();
+    for (const error of await Promise.all(tasks)) expect(error).toBeInstanceOf(PoolClosedError);
+    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    // Another thread has had its turns.
+    await warm(await open(), 1);
+    expect(board.log).toEqual([]);
+  });
+
+  test('while somebody waits for room', async () => {
+    const { pool, board } = await openWarm({ capacity: 0 });
+    const gate = board.gate();
+    const tasks = range(3).map(() => reasonOf(pool.run('loop', [gate.number])));
+    await until(() => gate.begun === 1);
+    const room = reasonOf(pool.room());
+    await pool.terminate();
+    expect(await room).toBeInstanceOf(PoolClosedError);
+    await Promise.all(tasks);
+  });
+});

@@ -1,0 +1,142 @@
+/**
+ * What a task can learn and say of itself: {@link task}.
+ *
+ * Invariant: a thread runs one task at a time, from its call until what it returns is settled and, if
+ * that is iterated over, until the iteration is over. So there is never a doubt which task is meant.
+ */
+
+import { TimeoutError } from '../sync/errors.js';
+import { type Claims, now } from './claims.js';
+
+/** A task that runs in this thread. */
+export class Running {
+  readonly id: number;
+  readonly number: number;
+  readonly name: string;
+  readonly progress: ((value: unknown) => void) | undefined;
+  readonly #claims: Claims;
+  #controller: AbortController | undefined;
+
+  constructor(
+    id: number,
+    number: number,
+    name: string,
+    progress: ((value: unknown) => void) | undefined,
+    claims: Claims,
+  ) {
+    this.id = id;
+    this.number = number;
+    this.name = name;
+    this.progress = progress;
+    this.#claims = claims;
+  }
+
+  get deadline(): number | undefined {
+    const deadline = this.#claims.deadline(this.number);
+    return deadline === 0 ? undefined : deadline - now() + performance.now();
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= this.#makeController();
+    return this.#controller.signal;
+  }
+
+  /** Told by a message, which comes when the thread returns to its event loop. */
+  stop(reason: unknown): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
+  }
+
+  /** A loop that never returns to the event loop sees the word in shared memory. */
+  #makeController(): AbortController {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const inherited = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
+    const look = () => {
+      if (inherited?.get?.call(signal)) return true;
+      const stop = this.#claims.stopOf(this.number);
+      if (stop === undefined) return false;
+      controller.abort(
+        stop === 'timed out'
+          ? new TimeoutError(`${this.name}() has not ended in time`)
+          : new DOMException('the task was aborted', 'AbortError'),
+      );
+      return true;
+    };
+    Object.defineProperty(signal, 'aborted', { get: look });
+    Object.defineProperty(signal, 'throwIfAborted', {
+      value: () => {
+        if (look()) throw signal.reason;
+      },
+    });
+    return controller;
+  }
+}
+
+let current: Running | undefined;
+
+export function enter(running: Running | undefined): void {
+  current = running;
+}
+
+function running(member: string): Running {
+  if (current === undefined) {
+    throw new Error(
+      `task.${member} is about the task that a thread of a pool runs: none runs here`,
+    );
+  }
+  return current;
+}
+
+/**
+ * The task that runs in this thread, also behind an `await`. Where none runs, its members throw. What goes on
+ * after its task is over would see the next one.
+ */
+export interface TaskContext {
+  /**
+   * Aborts when whoever has run the task gives it up: by a signal, by a timeout, or with the pool.
+   * `aborted` and `throwIfAborted()` see it at once, even in a loop that never returns to the event loop,
+   * for the price of one load, where memory is shared; listeners hear of it when the loop gets its turn. A
+   * task that does not stop within the pool's `grace` is ended with its thread.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * When the task's `timeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
+   * if it has none, or where no memory is shared.
+   */
+  readonly deadline: number | undefined;
+  /** The name of the function that runs. */
+  readonly name: string;
+  /** Tells `onProgress` of whoever has run the task; nothing happens if there is none. It does not wait. */
+  progress(value: unknown): void;
+}
+
+/**
+ * The task that runs in this thread.
+ *
+ * ```js
+ * export function sum(numbers) {
+ *   let total = 0;
+ *   for (const [index, number] of numbers.entries()) {
+ *     task.signal.throwIfAborted();
+ *     total += number;
+ *     if (index % 1_000 === 0) task.progress(index / numbers.length);
+ *   }
+ *   return total;
+ * }
+ * ```
+ */
+export const task: TaskContext = {
+  get signal() {
+    return running('signal').signal;
+  },
+  get deadline() {
+    return running('deadline').deadline;
+  },
+  get name() {
+    return running('name').name;
+  },
+  progress(value) {
+    running('progress').progress?.(value);
+  },
+};

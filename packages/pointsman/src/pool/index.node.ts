@@ -1,0 +1,6 @@
+/** `pointsman/pool` in Node, and what behaves like it. */
+
+import '../transport/platform.node.js';
+import './platform.node.js';
+
+export * from './index.js';

@@ -1,0 +1,15 @@
+/**
+ * `pointsman/pool`: work that would keep an event loop busy, in threads of its own.
+ */
+
+export { type Transferred, transfer } from '../transport/transfer.js';
+export { type TaskContext, task } from './context.js';
+export { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
+export type { Summary } from './histogram.js';
+export type { MapOptions } from './map.js';
+export type { PoolMetrics } from './metrics.js';
+export type { PoolOptions, RunOptions } from './options.js';
+export type { Delay } from './platform.js';
+export { Pool } from './pool.js';
+export { serve } from './serve.js';
+export type { AnyApi, ArgumentsOf, FunctionOf, NameOf, Proxied, ResultOf } from './types.js';

@@ -1,0 +1,140 @@
+/** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
+
+import type { WorkerLike } from '../bridge/host.js';
+import { checkInteger, invalid } from '../sync/errors.js';
+import { checkCallOptions } from '../transport/call-options.js';
+
+export interface PoolOptions {
+  /**
+   * The module whose exported functions the threads run: a URL, as of `new URL('./hash.js', import.meta.url)`.
+   * Each thread loads it once.
+   */
+  readonly module?: URL | string | undefined;
+  /**
+   * Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script.
+   * Called for each thread. `name` and `resourceLimits` are then the worker's own.
+   */
+  readonly worker?: (() => WorkerLike) | undefined;
+  /**
+   * The most threads, from 1 to 1,024. Default: as many as can run at a time, by
+   * `os.availableParallelism()` or `navigator.hardwareConcurrency`. They start when there is work.
+   */
+  readonly threads?: number | undefined;
+  /** Threads that are kept although there is nothing to do, once they have started. Default: 0. */
+  readonly minThreads?: number | undefined;
+  /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
+  readonly idleTimeout?: number | undefined;
+  /** Tasks that may wait, beside those that threads have. Default: any number, `Infinity`. */
+  readonly capacity?: number | undefined;
+  /**
+   * What happens to a task for which there is no room: it waits nevertheless (`wait`, the default; await
+   * {@link Pool.room} before a call to hold back), it is refused with a `QueueFullError` (`reject`), or the
+   * newest of the least urgent is, which may be another (`shed`).
+   */
+  readonly whenFull?: 'wait' | 'reject' | 'shed' | undefined;
+  /**
+   * Milliseconds of waiting that count as much as one step of priority, so that no task waits for ever.
+   * With `Infinity` a less urgent task waits for as long as more urgent ones come. Default: 1,000.
+   */
+  readonly ageing?: number | undefined;
+  /**
+   * Milliseconds that a task which runs has to stop when it is given up, before its thread is ended.
+   * Whoever has run it does not wait for that. Default: 100.
+   */
+  readonly grace?: number | undefined;
+  /**
+   * How much less urgent than others the threads are to the operating system, from 0 to 19; on Linux, and
+   * elsewhere nothing. With cores to spare they are as fast as with 0. Default: 10.
+   */
+  readonly nice?: number | undefined;
+  /**
+   * When a thread is replaced by a new one: after so many tasks, bytes of heap, or milliseconds. It ends
+   * between two tasks, and may run some that it has ahead. Default: never.
+   */
+  readonly recycle?:
+    | {
+        readonly tasks?: number | undefined;
+        readonly heap?: number | undefined;
+        readonly age?: number | undefined;
+      }
+    | undefined;
+  /** Limits of the threads' memory, as `Worker` of Node takes them; in browsers nothing. */
+  readonly resourceLimits?: object | undefined;
+  /** What the threads are called. Default: `pool`. */
+  readonly name?: string | undefined;
+}
+
+export interface RunOptions {
+  /**
+   * Gives the task up when it aborts: the promise rejects at once, with the signal's reason. A task that was
+   * not begun has no effect; one that runs sees it as `task.signal`, and has the pool's `grace` to stop.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds from the call on, waiting included; then it is given up with a `TimeoutError`. */
+  readonly timeout?: number | undefined;
+  /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */
+  readonly priority?: number | undefined;
+  /**
+   * Whose task it is. Keys of the same priority take turns, however many tasks each has. Any value, compared
+   * as the keys of a `Map`; tasks without one are in a line together.
+   */
+  readonly key?: unknown;
+  /** What is moved to the thread instead of being copied; it is part of the arguments. */
+  readonly transfer?: readonly Transferable[] | undefined;
+  /** Hears what the task says by `task.progress`, in order and before the result. What it throws is an unhandled rejection. */
+  readonly onProgress?: ((value: never) => void) | undefined;
+}
+
+const longest = 2 ** 31 - 1;
+
+export function checkPoolOptions(options: PoolOptions): void {
+  if (Object(options) !== options) throw invalid('options', options, 'an object');
+  const { module, worker, threads, minThreads, idleTimeout, capacity, whenFull } = options;
+  const { ageing, grace, nice, recycle, resourceLimits, name } = options;
+  if (worker !== undefined) {
+    if (typeof worker !== 'function')
+      throw invalid('worker', worker, 'a function that makes a Worker');
+    if (module !== undefined) throw invalid('module', module, 'absent if there is a worker');
+  } else if (module !== undefined && !(module instanceof URL)) {
+    if (typeof module !== 'string' || !URL.canParse(module)) {
+      throw invalid('module', module, 'a URL, as of new URL("./tasks.js", import.meta.url)');
+    }
+  }
+  const check = (each: string, value: unknown, min: number, max: number) => {
+    if (value !== undefined) checkInteger(each, value, min, max);
+  };
+  check('threads', threads, 1, 1024);
+  check('minThreads', minThreads, 0, threads ?? 1024);
+  check('idleTimeout', idleTimeout, 0, longest);
+  if (capacity !== Number.POSITIVE_INFINITY) check('capacity', capacity, 0, longest);
+  if (whenFull !== undefined && !['wait', 'reject', 'shed'].includes(whenFull)) {
+    throw invalid('whenFull', whenFull, '"wait", "reject" or "shed"');
+  }
+  if (ageing !== Number.POSITIVE_INFINITY) check('ageing', ageing, 1, longest);
+  check('grace', grace, 0, longest);
+  check('nice', nice, 0, 19);
+  if (recycle !== undefined) {
+    if (Object(recycle) !== recycle) throw invalid('recycle', recycle, 'an object');
+    check('recycle.tasks', recycle.tasks, 1, longest);
+    check('recycle.heap', recycle.heap, 1, Number.MAX_SAFE_INTEGER);
+    check('recycle.age', recycle.age, 1, longest);
+  }
+  if (resourceLimits !== undefined && Object(resourceLimits) !== resourceLimits) {
+    throw invalid('resourceLimits', resourceLimits, 'an object');
+  }
+  if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
+}
+
+export function checkRunOptions(options: RunOptions): void {
+  checkCallOptions(options);
+  const { priority, transfer, onProgress } = options;
+  if (priority !== undefined && !Number.isFinite(priority)) {
+    throw invalid('priority', priority, 'a finite number', 'number');
+  }
+  if (transfer !== undefined && !Array.isArray(transfer)) {
+    throw invalid('transfer', transfer, 'an array of what is moved');
+  }
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw invalid('onProgress', onProgress, 'a function');
+  }
+}

@@ -1,0 +1,61 @@
+/** What differs between runtimes: how a thread is started, and what it may know of itself. */
+
+import type { Port } from '../transport/platform.js';
+
+export interface PoolWorker extends Port {
+  terminate(): unknown;
+}
+
+export interface StartOptions {
+  readonly name: string;
+  readonly resourceLimits: object | undefined;
+}
+
+/** Milliseconds by which the event loop's turns came late. */
+export interface Delay {
+  readonly mean: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface PoolPlatform {
+  /** As many threads as can run at a time. */
+  readonly cores: number;
+  /** Starts a thread that waits for its setup. */
+  start(options: StartOptions): PoolWorker;
+  /** Measures this thread's event loop until `stop`. */
+  watchEventLoop?(): { read(): Delay; stop(): void };
+  /** Makes this thread less urgent. */
+  yieldTo?(nice: number): void;
+  /** Bytes of this thread's heap that are in use. */
+  heapUsed?(): number;
+  /** Errors of this thread that nobody has caught; they do not end it then. */
+  onUncaught(listener: (error: unknown) => void): void;
+}
+
+const web: PoolPlatform = {
+  cores: globalThis.navigator?.hardwareConcurrency ?? 1,
+  start({ name }) {
+    // Bundlers look for exactly this expression.
+    const worker = new Worker(new URL('./entry.js', import.meta.url), { type: 'module', name });
+    return worker as unknown as PoolWorker;
+  },
+  heapUsed: () =>
+    (performance as { memory?: { usedJSHeapSize: number } }).memory?.usedJSHeapSize ?? 0,
+  onUncaught(listener) {
+    const scope = globalThis as unknown as EventTarget;
+    const heard = (event: Event) => {
+      event.preventDefault();
+      const { error, reason, message } = event as unknown as Record<string, unknown>;
+      listener(error ?? reason ?? new Error(String(message)));
+    };
+    scope.addEventListener('error', heard);
+    scope.addEventListener('unhandledrejection', heard);
+  },
+};
+
+export let poolPlatform = web;
+
+export function usePoolPlatform(other: PoolPlatform): void {
+  poolPlatform = other;
+}

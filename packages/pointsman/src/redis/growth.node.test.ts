@@ -1,0 +1,77 @@
+/** Nothing grows: what a lock needed while it lasted is gone when it is over. */
+import { getEventListeners, setMaxListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { handlers, soon, untilHeld, useServer, ways } from '../../tests/redis/scene.js';
+import type { RedisMutex } from './index.js';
+
+const scene = useServer();
+const reason = new Error('enough');
+
+const timers = () =>
+  process.getActiveResourcesInfo().filter((resource) => /Timeout|Immediate/.test(resource)).length;
+
+/** Locks random keys, and gives up every third time. */
+async function attempt(mutex: RedisMutex, n: number): Promise<void> {
+  const controller = new AbortController();
+  const keys = n % 4 ? `key-${(n * 7919) % 500}` : [`key-${n % 500}`, `key-${(n * 31) % 500}`];
+  const locked = mutex.lock(keys, { signal: controller.signal, timeout: 60_000 });
+  if (n % 3 === 0) queueMicrotask(() => controller.abort(reason));
+  else if (n % 3 === 1) setImmediate(() => controller.abort(reason));
+  const guard = await locked.catch((error) => {
+    if (error !== reason) throw error;
+  });
+  await guard?.release();
+  expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+}
+
+describe.each(ways)('$handler, $mode', (way) => {
+  // Each batch of the handler pure reads all of the namespace.
+  const times = way.handler === 'script' ? 10_000 : 1_000;
+
+  test(`after ${times} locks and aborts nothing is left, here and on the server`, async () => {
+    const mutex = await scene.process(way);
+    const [keys, armed] = [Number(await scene.server.command('DBSIZE')), timers()];
+    for (let n = 0; n < times; n += 250) {
+      await Promise.all(Array.from({ length: 250 }, (_, i) => attempt(mutex, n + i)));
+    }
+    await untilHeld(mutex);
+    await mutex.close();
+    await expect.poll(() => scene.server.command('DBSIZE'), soon).toBe(keys);
+    await expect.poll(timers, soon).toBeLessThanOrEqual(armed);
+  });
+
+  test('a signal that all share has no listeners when all are through', async () => {
+    const mutex = await scene.process(way);
+    const { signal } = new AbortController();
+    setMaxListeners(0, signal);
+    const work = async (n: number) => {
+      await mutex.run(`key-${n % 7}`, () => {}, { signal });
+      expect(await mutex.lock(`key-${n % 7}`, { signal, timeout: 0 }).catch(() => 0)).toBeDefined();
+    };
+    await Promise.all(Array.from({ length: 50 }, (_, n) => work(n)));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});
+
+test.each(handlers)('idle processes are forgotten by the server, %s', async (handler) => {
+  const mutex = await scene.process({ handler, ttl: 100 });
+  await mutex.run(['a', 'b'], () => {});
+  expect(await scene.keys()).not.toEqual([]);
+  await expect.poll(() => scene.keys(), soon).toEqual([]);
+  await expect
+    .poll(() => scene.server.command('PUBSUB', 'CHANNELS', `{${scene.namespace}}:`), soon)
+    .toEqual([]);
+  expect(await mutex.run(['a', 'b'], () => 'again')).toBe('again');
+});
+
+test('a condition leaves no listener and no timer', async () => {
+  const mutex = await scene.process();
+  const { signal } = new AbortController();
+  const armed = timers();
+  await mutex.run('k', async (guard) => {
+    await mutex.condition('c').wait(guard, { signal, timeout: 20 });
+  });
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  await mutex.close();
+  await expect.poll(timers, soon).toBeLessThanOrEqual(armed);
+});

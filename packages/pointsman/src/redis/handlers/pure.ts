@@ -1,0 +1,231 @@
+/**
+ * The handler `pure`: for servers that do not allow Lua. It reads the whole namespace under WATCH, does in
+ * here what the script does there, and writes the difference in a transaction: two round trips, and
+ * again if anybody else has changed the namespace meanwhile.
+ *
+ * Invariant: what it writes was computed from what the server still has when it is written. The time is
+ * that of the reading; a transaction that comes late only takes leases for longer than they are and
+ * gives its own for shorter.
+ */
+
+import { Mutex } from '../../sync/mutex.js';
+import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
+import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
+import { apply, emptyState, type State, type World } from '../protocol/reference.js';
+import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
+import { channelOf, type Handler, keysOf } from './handler.js';
+
+/** One transaction at a time on a connection: its WATCH is for all that is sent there. */
+const transactions = new WeakMap<CommandConnection, Mutex>();
+
+type Fields = Map<string, string>;
+
+/** The namespace as it lies in Redis. */
+interface Stored {
+  readonly locks: Fields;
+  readonly sessions: Fields;
+  readonly requests: Fields;
+  /** Members of the sorted set. */
+  readonly queue: Set<string>;
+}
+
+function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Request>): State {
+  const state = emptyState();
+  for (const [key, value] of locks) {
+    const words = value.split(' ');
+    if (key === '') {
+      const [token, time, seen, guard] = words.map(Number) as [number, number, number, number];
+      state.clock = { token, time, seen };
+      state.guard = guard > 0 ? guard : undefined;
+    } else {
+      state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
+    }
+  }
+  for (const [session, value] of sessions) {
+    const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+    state.sessions.set(session, { expires, incarnation, ttl });
+  }
+  for (const [id, request] of requests) state.requests.set(id, request);
+  return state;
+}
+
+function store({ clock, locks, sessions, requests, guard }: State): Stored {
+  const stored: Stored = {
+    locks: new Map(),
+    sessions: new Map(),
+    requests: new Map(),
+    queue: new Set(),
+  };
+  if (clock === undefined) return stored;
+  stored.locks.set('', `${clock.token} ${clock.time} ${clock.seen} ${guard ?? 0}`);
+  for (const [key, { id, token }] of locks) stored.locks.set(key, `${id} ${token}`);
+  for (const [session, { expires, incarnation, ttl }] of sessions) {
+    stored.sessions.set(session, `${expires} ${incarnation} ${ttl}`);
+  }
+  for (const [id, request] of requests) {
+    stored.requests.set(id, JSON.stringify(request));
+    for (const member of membersOf(id, request)) stored.queue.add(member);
+  }
+  return stored;
+}
+
+function membersOf(id: string, { order, keys, condition }: Request): string[] {
+  const place = (kind: string, name: string) =>
+    `${kind}${Buffer.byteLength(name)}:${name}:${order.padStart(16, '0')}${id}`;
+  return condition === undefined ? keys.map((key) => place('k', key)) : [place('c', condition)];
+}
+
+function changesOf(key: string, before: Fields, after: Fields): string[][] {
+  const set = [...after].filter(([field, value]) => before.get(field) !== value).flat();
+  const gone = [...before.keys()].filter((field) => !after.has(field));
+  return [
+    ...(set.length > 0 ? [['HSET', key, ...set]] : []),
+    ...(gone.length > 0 ? [['HDEL', key, ...gone]] : []),
+  ];
+}
+
+export class PureHandler implements Handler {
+  readonly #connection: CommandConnection;
+  readonly #keys: ReturnType<typeof keysOf>;
+  readonly #base: string;
+  readonly #channels: ConnectionFactory['channels'];
+  readonly #transactions: Mutex;
+
+  constructor(
+    connection: CommandConnection,
+    base: string,
+    channels: ConnectionFactory['channels'],
+  ) {
+    this.#connection = connection;
+    this.#keys = keysOf(base);
+    this.#base = base;
+    this.#channels = channels;
+    const shared = transactions.get(connection) ?? new Mutex();
+    transactions.set(connection, shared);
+    this.#transactions = shared;
+  }
+
+  async prepare(): Promise<void> {}
+
+  exchange(batch: Batch): Promise<Reply> {
+    return this.#transactions.run(async () => {
+      for (;;) {
+        const reply = await this.#attempt(batch);
+        if (reply !== undefined) return reply;
+      }
+    });
+  }
+
+  #call(...command: string[]): Promise<unknown> {
+    return this.#connection.call(this.#keys[0], ...command);
+  }
+
+  /** Undefined if somebody else was faster. */
+  async #attempt(batch: Batch): Promise<Reply | undefined> {
+    const [locksKey, sessionsKey, queueKey, requestsKey] = this.#keys;
+    const [, time, life, ...hashes] = await Promise.all([
+      this.#call('WATCH', ...this.#keys),
+      this.#call('TIME'),
+      this.#call('PTTL', locksKey),
+      this.#call('HGETALL', locksKey),
+      this.#call('HGETALL', sessionsKey),
+      this.#call('HGETALL', requestsKey),
+    ]);
+    const [locks, sessions, records] = hashes.map((flat) => mapOf(flat as string[])) as [
+      Fields,
+      Fields,
+      Fields,
+    ];
+    const requests = requestsOf(hashes[2] as string[]);
+    const [seconds, micros] = (time as string[]).map(Number) as [number, number];
+    const fresh = !locks.has('');
+    const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
+    const world = {
+      now: seconds * 1e6 + micros,
+      uptime: fresh ? await this.#uptime() : Number.POSITIVE_INFINITY,
+    };
+
+    // Who listens is asked for when it turns out to matter, and then everything is done again.
+    const listeners = new Map<string, number>();
+    for (;;) {
+      const state = load(locks, sessions, requests);
+      const messages: [channel: string, message: Message][] = [];
+      const unknown: string[] = [];
+      const view: World = {
+        ...world,
+        announce: (message) => {
+          messages.push(['', message]);
+          return others.get('') ?? 0;
+        },
+        tell: (process, message) => {
+          if (message.name === 'held' && !listeners.has(process)) unknown.push(process);
+          if (listeners.get(process) !== 0) messages.push([process, message]);
+          return listeners.get(process) ?? 0;
+        },
+      };
+      const reply = apply(state, batch, view);
+      if (reply.name !== 'done') {
+        await this.#call('UNWATCH');
+        return reply;
+      }
+      if (unknown.length > 0) {
+        for (const [process, count] of await this.#listeners(unknown))
+          listeners.set(process, count);
+        continue;
+      }
+      const after = store(state);
+      const before = new Set([...requests].flatMap(([id, request]) => membersOf(id, request)));
+      const joined = [...after.queue].filter((member) => !before.has(member));
+      const left = [...before].filter((member) => !after.queue.has(member));
+      const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
+      const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
+      return this.#commit(
+        [
+          ...changesOf(locksKey, locks, after.locks),
+          ...changesOf(sessionsKey, sessions, after.sessions),
+          ...changesOf(requestsKey, records, after.requests),
+          ...(joined.length > 0
+            ? [['ZADD', queueKey, ...joined.flatMap((member) => ['0', member])]]
+            : []),
+          ...(left.length > 0 ? [['ZREM', queueKey, ...left]] : []),
+          ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
+          ...messages.map(([process, message]) => [
+            this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+            channelOf(this.#base, process),
+            encodeMessage(message),
+          ]),
+        ],
+        reply,
+      );
+    }
+  }
+
+  async #commit(commands: readonly string[][], reply: Reply): Promise<Reply | undefined> {
+    const answers = await Promise.allSettled([
+      this.#call('MULTI'),
+      ...commands.map((command) => this.#call(...command)),
+      this.#call('EXEC'),
+    ]);
+    // A command that was refused has made EXEC fail; its own error says why.
+    const refused = answers.find(({ status }) => status === 'rejected');
+    if (refused !== undefined) throw (refused as PromiseRejectedResult).reason;
+    const executed = (answers.at(-1) as PromiseFulfilledResult<unknown>).value;
+    if (executed === null) return undefined;
+    const failed = (executed as unknown[]).find((answer) => answer instanceof Error);
+    if (failed !== undefined) throw failed;
+    return reply;
+  }
+
+  /** How many listen to each of these processes. */
+  async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
+    const channels = processes.map((name) => channelOf(this.#base, name));
+    const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
+    const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
+    return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
+  }
+
+  async #uptime(): Promise<number> {
+    const info = String(await this.#call('INFO', 'server'));
+    return Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0) * 1000;
+  }
+}

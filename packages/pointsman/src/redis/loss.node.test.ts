@@ -1,0 +1,230 @@
+/**
+ * Locks that are lost: their holders are told in time, whoever waits is served in the end, and no lock
+ * is handed out that is not held.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import {
+  modes,
+  short,
+  soon,
+  twoWays,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+} from '../../tests/redis/scene.js';
+import { LockLostError, type RedisGuard } from './index.js';
+
+const scene = useServer();
+
+/** Resolves when the guard says that it is lost. */
+async function untilLost({ signal }: RedisGuard): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
+
+function expectLost(guard: RedisGuard) {
+  expect(guard.signal.aborted).toBe(true);
+  expect(guard.signal.reason).toBeInstanceOf(LockLostError);
+  expect(guard).toMatchObject({ valid: false, released: false });
+  expect(() => guard.assertValid()).toThrow(guard.signal.reason);
+}
+
+const forgetSessions = async () => {
+  await scene.server.command('DEL', `{${scene.namespace}}:sessions`);
+};
+const forgetEverything = async () => {
+  await scene.server.command('FLUSHALL');
+};
+const stall = (milliseconds: number) => {
+  for (const end = performance.now() + milliseconds; performance.now() < end; );
+};
+
+describe.each(twoWays)('$handler, $mode', (way) => {
+  const brief = { ...way, ttl: short };
+
+  test.each([
+    ['its session', forgetSessions],
+    ['everything', forgetEverything],
+  ])(
+    'the server has forgotten %s: the holder is told, the waiters are served',
+    async (_, forget) => {
+      const [a, b] = [await scene.process(brief), await scene.process(brief)];
+      const guard = await a.lock(['k', 'l']);
+      const waiters = [watch(a.lock('k')), watch(b.lock('k')), watch(b.lock('l'))];
+      await expect.poll(async () => (await a.query()).waiting.length, soon).toBeGreaterThan(0);
+      await forget();
+      await untilLost(guard);
+      expectLost(guard);
+      expect(a.metrics.losses).toBe(1);
+      const served = waiters.map(async ({ promise }) => {
+        const next = await promise;
+        expect(next.valid).toBe(true);
+        expect(next.token).toBeGreaterThan(guard.token);
+        await next.release();
+      });
+      await Promise.all(served);
+      await guard.release();
+      await untilHeld(a);
+    },
+  );
+
+  test('nobody gets a lock after FLUSHALL before its holder knows that it is lost', async () => {
+    const [a, b] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await a.lock('k');
+    await b.query();
+    await forgetEverything();
+    const next = await b.lock('k');
+    expectLost(guard);
+    expect(next.valid).toBe(true);
+  });
+
+  test('the connections have gone dead: the lease runs out here before it does there', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const other = await scene.process(brief);
+    const guard = await mutex.lock('k');
+    const waiter = watch(other.lock('k'));
+    await untilWaiting(other, 1);
+    proxy.blackhole(true);
+    await untilLost(guard);
+    expectLost(guard);
+    const next = await waiter.promise;
+    expect(next.valid).toBe(true);
+    expect(next.token).toBeGreaterThan(guard.token);
+    await next.release();
+    proxy.blackhole(false);
+    await mutex.run('k', ({ token }) => expect(token).toBeGreaterThan(next.token));
+  });
+
+  test('this process stands still: the guard is not valid when it goes on', async () => {
+    const mutex = await scene.process(brief);
+    const guard = await mutex.lock('k');
+    expect(guard.valid).toBe(true);
+    stall(short * 1.5);
+    expect(guard.valid).toBe(false);
+    expectLost(guard);
+    await mutex.run('k', (next) => next.assertValid());
+  });
+
+  test('extending a lost lock rejects', async () => {
+    const mutex = await scene.process(brief);
+    const guard = await mutex.lock('k');
+    await forgetEverything();
+    await expect(guard.extend()).rejects.toThrow(LockLostError);
+    expectLost(guard);
+  });
+
+  test('run gives what the function gives, although the lock was lost', async () => {
+    const mutex = await scene.process(brief);
+    const error = new Error('mine');
+    const value = mutex.run('k', async (guard) => {
+      await forgetEverything();
+      await untilLost(guard);
+      return 'value';
+    });
+    expect(await value).toBe('value');
+    const failure = mutex.run('k', async (guard) => {
+      await forgetEverything();
+      await untilLost(guard);
+      throw error;
+    });
+    await expect(failure).rejects.toBe(error);
+  });
+
+  test('a grant that comes later than its lease is not handed out as it is', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const other = await scene.process(brief);
+    await mutex.run('other', () => {});
+    await untilHeld(other);
+    proxy.holdReplies();
+    const late = watch(mutex.lock('k'));
+    // With WATCH and MULTI nothing is granted before replies have been read.
+    if (way.handler === 'script') await untilHeld(other, 'k');
+    const between = await other.lock('k');
+    expect(late.state).toBe('pending');
+    await delay(short);
+    proxy.letGo();
+    // Whatever it believes now, it must not be let in while the other holds the lock.
+    await untilWaiting(other, 1);
+    expect(late.state).toBe('pending');
+    expect(between.valid).toBe(true);
+    await between.release();
+    const guard = await late.promise;
+    expect(guard.valid).toBe(true);
+    expect(guard.token).toBeGreaterThan(between.token);
+  });
+
+  test('the same for a waiter whose grant was on its way for too long', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const [holder, third] = [await scene.process(brief), await scene.process(brief)];
+    const held = await holder.lock('k');
+    const late = watch(mutex.lock('k'));
+    await untilWaiting(holder, 1);
+    proxy.holdReplies();
+    await held.release();
+    const between = await third.lock('k');
+    expect(late.state).toBe('pending');
+    proxy.letGo();
+    await untilWaiting(third, 1);
+    expect(late.state).toBe('pending');
+    expect(between.valid).toBe(true);
+    await between.release();
+    expect((await late.promise).valid).toBe(true);
+  });
+
+  test('replies that are always late, though not too late, do no harm', async () => {
+    const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 1_000 });
+    const other = await scene.process({ ...way, ttl: 1_000 });
+    proxy.delayReplies(40);
+    const tokens: number[] = [];
+    const work = async (each: typeof mutex) => {
+      for (let i = 0; i < 3; i++) {
+        await each.run('k', async (guard) => {
+          expect(guard.valid).toBe(true);
+          tokens.push(guard.token);
+          await delay(5);
+          expect(guard.valid).toBe(true);
+        });
+      }
+    };
+    await Promise.all([work(mutex), work(other)]);
+    expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
+    expect(mutex.metrics.losses + other.metrics.losses).toBe(0);
+  });
+
+  test('after a close during a blackout nothing hangs', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const guard = await mutex.lock('k');
+    proxy.blackhole(true);
+    await mutex.close();
+    expect(guard.valid).toBe(false);
+  });
+});
+
+describe.each(modes)('%s, with either handler', (mode) => {
+  const way = { mode };
+  const brief = { mode, ttl: short };
+
+  test('a guard that was extended outlasts a pause shorter than the ttl', async () => {
+    const mutex = await scene.process({ ...way, ttl: 1_000 });
+    const guard = await mutex.lock('k');
+    await guard.extend();
+    stall(500);
+    expect(guard.valid).toBe(true);
+    await guard.extend();
+    stall(500);
+    expect(guard.valid).toBe(true);
+  });
+
+  test('a lock is held for much longer than its ttl, if nothing happens', async () => {
+    const [mutex, other] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await mutex.lock('k');
+    const waiter = watch(other.lock('k'));
+    await delay(short * 3);
+    expect(guard.valid).toBe(true);
+    expect(waiter.state).toBe('pending');
+    await guard.release();
+    await waiter.promise;
+  });
+});

@@ -1,0 +1,375 @@
+/**
+ * The script, the handler `pure` and the reference do the same: made-up batches are applied to a real
+ * server, and from the same state the reference has to come to the same replies, messages and state.
+ *
+ * Time is made to pass by moving the clock that the server's last batch has left in the state.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Server, startServer } from '../../../tests/servers/server.js';
+import { type CommandConnection, connectionsOf } from '../connection/connection.js';
+import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
+import { PureHandler } from '../handlers/pure.js';
+import { ScriptHandler } from '../handlers/script.js';
+import type { Batch, Join, Message, Operation, Reply } from './protocol.js';
+import { apply, emptyState, type State } from './reference.js';
+import { decodeMessage, requestsOf } from './wire.js';
+
+const processes = ['p-1', 'q-2', 'r-3'] as const;
+const sessions = ['p-1.0', 'p-1.1', 'q-2.0', 'r-3.0'] as const;
+const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
+const conditions = ['c', 'a'] as const;
+/** Longer and shorter than the server has been running when the tests begin. */
+const ttls = { long: 3_600_000, short: 1_000 };
+
+let server: Server;
+let client: Redis;
+let commands: CommandConnection;
+let listeners: Redis[];
+
+beforeAll(async () => {
+  // Hashes then keep the order in which their fields came, as maps do.
+  server = await startServer({ args: ['--hash-max-listpack-value', '100000'] });
+  client = new Redis(server.port);
+  commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
+  listeners = processes.map(() => new Redis(server.port));
+  await vi.waitUntil(async () => (await uptime()) >= ttls.short, { timeout: 5_000 });
+}, 20_000);
+
+afterAll(async () => {
+  await commands?.close();
+  for (const connection of [client, ...(listeners ?? [])]) connection?.disconnect();
+  await server?.stop();
+});
+
+async function uptime(): Promise<number> {
+  const info = await client.info('server');
+  return Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]) * 1000;
+}
+
+type Step =
+  | { readonly do: 'batch'; readonly batch: Batch; readonly pure: boolean }
+  /** The same batch as an earlier one, as after a lost answer. */
+  | { readonly do: 'again'; readonly earlier: number; readonly pure: boolean }
+  /** Milliseconds; less than none when the server's clock is set back. */
+  | { readonly do: 'pass'; readonly time: number }
+  | { readonly do: 'listen'; readonly process: number }
+  | { readonly do: 'flush' };
+
+interface Case {
+  /** Which processes listen in the beginning. */
+  readonly listening: readonly boolean[];
+  readonly steps: readonly Step[];
+}
+
+/** A request stands for the same keys whenever it is sent. */
+const requests = sessions.flatMap((session, s) =>
+  Array.from({ length: 5 }, (_, i) => ({
+    session,
+    id: `${session}/${i}${(s + i) % 2 === 0 ? '~' : ''}`,
+    keys: [['a'], ['b'], ['a', 'b'], ['b', 'schlüssel:'], ['a', 'd', 'schlüssel:']][i] as string[],
+  })),
+);
+
+const anyOperation = (session: string): fc.Arbitrary<Operation> => {
+  const request = fc.constantFrom(...requests.filter((own) => own.session === session));
+  const condition = fc.constantFrom(...conditions);
+  const tokens = fc.constantFrom(1, 64);
+  const lock = fc
+    .record({
+      request,
+      tokens,
+      wait: fc.constantFrom(true, true, true, false),
+      more: fc.subarray([...keys]),
+    })
+    .map(({ request: { id, keys }, tokens, wait, more }): Operation => {
+      const optional = more.filter((key) => !keys.includes(key));
+      return { name: 'lock', id, tokens, wait, keys, optional };
+    });
+  return fc.oneof(
+    { weight: 12, arbitrary: lock },
+    {
+      weight: 8,
+      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'unlock', id, keys })),
+    },
+    {
+      weight: 1,
+      arbitrary: request.map(({ id }): Operation => ({ name: 'unlock', id, keys: ['a', 'd'] })),
+    },
+    {
+      weight: 2,
+      arbitrary: request.map(({ id, keys }): Operation => ({ name: 'check', id, keys })),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .record({ request, condition })
+        .map(({ request: { id, keys }, condition }): Operation => {
+          return { name: 'wait', id, condition, keys };
+        }),
+    },
+    { weight: 1, arbitrary: request.map(({ id }): Operation => ({ name: 'wake', id })) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        name: fc.constant('notify' as const),
+        condition,
+        count: fc.constantFrom(1, 2, 2 ** 31 - 1),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant<Operation>({ name: 'reserve', tokens: 4096 }) },
+    { weight: 2, arbitrary: fc.constant<Operation>({ name: 'renew' }) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom(...sessions)
+        .map((session): Operation => ({ name: 'leave', session })),
+    },
+    { weight: 1, arbitrary: fc.constant<Operation>({ name: 'query' }) },
+  );
+};
+
+const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((session) =>
+  fc.record({
+    session: fc.constant(session),
+    ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
+    incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
+    join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
+    listening: fc.boolean(),
+    operations: fc.array(anyOperation(session), { minLength: 1, maxLength: 4 }),
+  }),
+);
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.record({
+      do: fc.constant('batch' as const),
+      batch: anyBatch,
+      pure: fc.boolean(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('again' as const),
+      earlier: fc.nat(),
+      pure: fc.boolean(),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      time: fc.constantFrom(340, 340, 500, 500, 5_000, -2_000),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+);
+
+const anyCase: fc.Arbitrary<Case> = fc.record({
+  listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
+  steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
+});
+
+/** All that a batch has brought about. */
+interface Outcome {
+  readonly reply: Reply;
+  /** What each process was told. */
+  readonly told: readonly (readonly Message[])[];
+  readonly state: State;
+}
+
+/** One namespace, and who listens there. */
+class Namespace {
+  readonly base: string;
+  readonly keys: readonly string[];
+  readonly script: Handler;
+  readonly pure: Handler;
+  readonly listening = processes.map(() => false);
+  readonly #told: Message[][] = processes.map(() => []);
+  readonly #hear: ((channel: string, text: string) => void)[];
+
+  constructor(name: string) {
+    this.base = baseOf('', name);
+    this.keys = keysOf(this.base);
+    this.script = new ScriptHandler(commands, this.base, 'plain');
+    this.pure = new PureHandler(commands, this.base, 'plain');
+    this.#hear = listeners.map((listener, i) => {
+      const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text));
+      listener.on('message', hear);
+      return hear;
+    });
+  }
+
+  async listen(i: number, on: boolean): Promise<void> {
+    this.listening[i] = on;
+    const channels = [channelOf(this.base), channelOf(this.base, processes[i])];
+    if (on) await listeners[i]?.subscribe(...channels);
+    else await listeners[i]?.unsubscribe(...channels);
+  }
+
+  /** What was told since the last time. A listener's answer comes behind all that it was told. */
+  async told(): Promise<Message[][]> {
+    await Promise.all(listeners.map((listener) => listener.ping()));
+    return this.#told.map((messages) => messages.splice(0));
+  }
+
+  async state(): Promise<State> {
+    const [locks, sessions, queue, records] = this.keys as [string, string, string, string];
+    const [held, leases, members, waiting, ...lives] = await Promise.all([
+      client.hgetall(locks),
+      client.hgetall(sessions),
+      client.zrange(queue, '0', '-1'),
+      client.hgetall(records),
+      ...this.keys.map((key) => client.pttl(key)),
+    ]);
+    // -1: it would stay for ever.
+    expect(lives).not.toContain(-1);
+    const state = emptyState();
+    for (const [key, value] of Object.entries(held)) {
+      const words = value.split(' ');
+      if (key === '') {
+        const [token, time, seen, guard] = words.map(Number) as [number, number, number, number];
+        state.clock = { token, time, seen };
+        if (guard > 0) state.guard = guard;
+      } else {
+        state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
+      }
+    }
+    for (const [session, value] of Object.entries(leases)) {
+      const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+      state.sessions.set(session, { expires, incarnation, ttl });
+    }
+    state.requests = requestsOf(Object.entries(waiting).flat());
+    expect(members).toEqual(membersOf(state));
+    return state;
+  }
+
+  end(): void {
+    for (const [i, hear] of this.#hear.entries()) listeners[i]?.off('message', hear);
+  }
+}
+
+/** How the requests stand in the queue. */
+function membersOf({ requests }: State): string[] {
+  const members: Buffer[] = [];
+  for (const [id, { keys, order, condition }] of requests) {
+    const places = condition === undefined ? keys.map((key) => ['k', key]) : [['c', condition]];
+    for (const [kind, name = ''] of places) {
+      const place = `${kind}${Buffer.byteLength(name)}:${name}:`;
+      members.push(Buffer.from(`${place}${order.padStart(16, '0')}${id}`));
+    }
+  }
+  return members.sort(Buffer.compare).map(String);
+}
+
+const copyOf = (state: State): State => structuredClone(state);
+
+/** The reference's outcome, if the server's clock was at `now` microseconds. */
+function predict(
+  before: State,
+  batch: Batch,
+  listening: readonly boolean[],
+  now: number,
+  uptime: number,
+): Outcome {
+  const state = copyOf(before);
+  const told: Message[][] = processes.map(() => []);
+  const reply = apply(state, batch, {
+    now,
+    uptime,
+    announce: (message) => {
+      told.forEach((messages, i) => {
+        if (listening[i]) messages.push(message);
+      });
+      return listening.filter(Boolean).length;
+    },
+    tell: (process, message) => {
+      const i = processes.indexOf(process as never);
+      if (!listening[i]) return 0;
+      told[i]?.push(message);
+      return 1;
+    },
+  });
+  return { reply, told, state };
+}
+
+/** The tokens that an outcome shows. */
+function tokensOf({ reply, told, state }: Outcome): number[] {
+  const done = reply.name === 'done' ? reply : { results: [], grants: [] };
+  return [
+    ...done.results.flatMap((result) => (result.name === 'held' ? result.grant.token : [])),
+    ...done.grants.map(({ token }) => token),
+    ...told.flat().flatMap((message) => (message.name === 'held' ? message.grant.token : [])),
+    ...(state.clock === undefined ? [] : [state.clock.token]),
+  ];
+}
+
+/**
+ * The script tells its clock in milliseconds only. The microseconds show in the tokens, or else in
+ * whether the state was old enough to be given up.
+ */
+function moments(actual: Outcome, predicted: Outcome, before: State, least: number): number[] {
+  const shifts = tokensOf(actual).map((token, i) => token - (tokensOf(predicted)[i] ?? token));
+  const base = Math.max(least, (before.clock?.token ?? 0) + 1);
+  const found = [least, least + 999, ...shifts.map((shift) => base + shift)];
+  return found.filter((now) => now >= least && now < least + 1000);
+}
+
+let runs = 0;
+
+async function play({ listening, steps }: Case): Promise<void> {
+  const namespace = new Namespace(`run-${++runs}`);
+  const sent: Batch[] = [];
+  const up = await uptime();
+  await namespace.script.prepare();
+  await Promise.all(listening.map((on, i) => on && namespace.listen(i, true)));
+  try {
+    for (const step of steps) {
+      const before = await namespace.state();
+      if (step.do === 'listen') {
+        await namespace.listen(step.process, !namespace.listening[step.process]);
+        continue;
+      }
+      if (step.do === 'flush') {
+        await client.del(...namespace.keys);
+        continue;
+      }
+      if (step.do === 'pass') {
+        const { clock, guard = 0 } = before;
+        if (clock === undefined) continue;
+        const moved = `${clock.token} ${clock.time} ${clock.seen - step.time} ${guard}`;
+        await client.hset(namespace.keys[0] as string, '', moved);
+        continue;
+      }
+      const batch = step.do === 'batch' ? step.batch : sent[step.earlier % (sent.length || 1)];
+      if (batch === undefined) continue;
+      sent.push(batch);
+      const handler = step.pure ? namespace.pure : namespace.script;
+      const reply = await handler.exchange(batch);
+      const actual = { reply, told: await namespace.told(), state: await namespace.state() };
+
+      const least = reply.name === 'done' ? reply.now * 1000 : Date.now() * 1000;
+      const predicted = predict(before, batch, namespace.listening, least, up);
+      const possible = moments(actual, predicted, before, least).map((now) =>
+        predict(before, batch, namespace.listening, now, up),
+      );
+      if (!possible.some((outcome) => isDeepStrictEqual(outcome, actual))) {
+        expect({ batch, before, ...actual }).toEqual({ batch, before, ...possible.at(-1) });
+      }
+    }
+  } finally {
+    namespace.end();
+  }
+}
+
+test('script, pure and reference agree', { timeout: 60_000 }, async () => {
+  await fc.assert(fc.asyncProperty(anyCase, play), { numRuns: 150 });
+});

@@ -1,0 +1,198 @@
+/** Connections that are lost and made again: locks go on, waiters keep their place and are served. */
+import { describe, expect, test } from 'vitest';
+import { libraries } from '../../tests/redis/clients.js';
+import {
+  type ProcessOptions,
+  type Scene,
+  short,
+  soon,
+  twoWays,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+  ways,
+} from '../../tests/redis/scene.js';
+
+const scene = useServer();
+const everything = [
+  ...ways.map((way) => ({ library: 'ioredis', ...way }) as const),
+  { library: 'node-redis', handler: 'script', mode: 'local' } as const,
+  { library: 'node-redis', handler: 'pure', mode: 'strict' } as const,
+];
+
+/** Each loses connections of a process; `cut` those through a proxy, the others at the server. */
+const cuts: Record<string, (scene: Scene, cut: () => void) => unknown> = {
+  'the network cuts them': (_, cut) => cut(),
+  'the server kills those for commands': ({ server }) =>
+    server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+  'the server kills those for messages': ({ server }) =>
+    server.command('CLIENT', 'KILL', 'TYPE', 'pubsub'),
+  'the server forgets its scripts': ({ server }) => server.command('SCRIPT', 'FLUSH'),
+};
+
+describe.each(Object.entries(cuts))('%s', (_, lose) => {
+  describe.each(everything)('$library, $handler, $mode', (way) => {
+    test('while a lock is held and waited for: it goes on, and so does the queue', async () => {
+      const { proxy, mutex } = await scene.disturbed(way);
+      const other = await scene.process(way);
+      const guard = await mutex.lock(['k', 'l']);
+      const first = watch(mutex.lock('k'));
+      const second = watch(other.lock('l'));
+      await expect.poll(async () => (await other.query()).waiting.length, soon).not.toBe(0);
+      await lose(scene, () => proxy.cut());
+      await mutex.query();
+      await other.query();
+      expect(guard.valid).toBe(true);
+      await guard.extend();
+      expect([first.state, second.state]).toEqual(['pending', 'pending']);
+      await guard.release();
+      for (const { promise } of [first, second]) {
+        const next = await promise;
+        expect(next.token).toBeGreaterThan(guard.token);
+        await next.release();
+      }
+      expect(mutex.metrics.losses + other.metrics.losses).toBe(0);
+      await untilHeld(other);
+    });
+
+    test('while the server is asked: the answer comes by the next connection', async () => {
+      const { proxy, mutex } = await scene.disturbed(way);
+      await mutex.query();
+      proxy.holdReplies();
+      const locked = watch(mutex.lock('k'));
+      const refused = watch(mutex.tryLock(['k', 'm']));
+      await lose(scene, () => proxy.cut());
+      proxy.letGo();
+      const guard = await locked.promise;
+      expect(guard.valid).toBe(true);
+      expect(await refused.promise).toBeUndefined();
+      await guard.release();
+      await untilHeld(mutex);
+    });
+  });
+});
+
+describe.each(ways)('$handler, $mode', (way) => {
+  const working = async (options: ProcessOptions) => {
+    const { proxy, mutex } = await scene.disturbed(options);
+    return { proxy, mutex };
+  };
+
+  test('cuts at any time never let two in', async () => {
+    const processes = [await working(way), await working(way)];
+    await processes[0]?.mutex.query();
+    let inside = 0;
+    let done = 0;
+    const work = async (n: number) => {
+      for (let i = 0; i < 8; i++) {
+        await processes[n % 2]?.mutex.run(['k', `${i % 2}`], async (guard) => {
+          const valid = guard.valid;
+          if (valid) expect(++inside).toBe(1);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          if (valid) inside--;
+        });
+        done++;
+      }
+    };
+    let over = false;
+    const disturb = async () => {
+      for (let n = 0; !over; n++) {
+        processes[n % 2]?.proxy.cut();
+        await new Promise((resolve) => setTimeout(resolve, 60));
+      }
+    };
+    const disturbing = disturb();
+    await Promise.all([0, 1, 2, 3].map(work));
+    over = true;
+    await disturbing;
+    expect(done).toBe(32);
+  });
+
+  test('a grant that was said while nobody could hear it is found after the reconnection', async () => {
+    const { proxy, mutex } = await working(way);
+    const holder = await scene.process(way);
+    const guard = await holder.lock('k');
+    const waiter = watch(mutex.lock('k'));
+    await untilWaiting(holder, 1);
+    proxy.holdReplies();
+    await guard.release();
+    await untilHeld(holder, 'k');
+    proxy.cut();
+    proxy.letGo();
+    expect((await waiter.promise).valid).toBe(true);
+  });
+});
+
+/** Nobody listens there. */
+const nowhere = 1;
+
+describe.each(libraries)('a connection is half-open, %s', (library) => {
+  /** Only the connection for messages is left when everything is swallowed. */
+  const deafen = async ({ proxy }: Awaited<ReturnType<Scene['disturbed']>>) => {
+    proxy.pointAt(nowhere);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect.poll(() => proxy.connections, soon).toBe(1);
+    proxy.blackhole(true);
+    proxy.blackhole(false);
+    proxy.pointAt(scene.server.port);
+  };
+
+  test.each(twoWays)('that for messages, before the first lock: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, library, ttl: short });
+    await process.mutex.query();
+    await deafen(process);
+    await expect.poll(() => process.mutex.tryLock('k').catch(() => {}), soon).toBeDefined();
+  });
+
+  test.each(twoWays)('that for messages, while a lock is held: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, library, ttl: 1_000 });
+    const guard = await process.mutex.lock('k');
+    const newest = async () => {
+      const listeners = String(await scene.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+      return Math.max(...[...listeners.matchAll(/^id=(\d+)/gm)].map(([, id]) => Number(id)));
+    };
+    const before = await newest();
+    await deafen(process);
+    await expect.poll(newest, soon).toBeGreaterThan(before);
+    expect(guard.valid).toBe(true);
+  });
+
+  test('that for commands, before the server is prepared', { timeout: 10_000 }, async () => {
+    const { proxy, mutex } = await scene.disturbed({ library, ttl: short });
+    await mutex.query();
+    await scene.server.command('SCRIPT', 'FLUSH');
+    const missed = async () => String(await scene.server.command('INFO', 'errorstats'));
+    const before = await missed();
+    proxy.holdReplies();
+    const waiting = watch(mutex.lock('k'));
+    await expect.poll(missed, soon).not.toBe(before);
+    proxy.letGo();
+    proxy.blackhole(true);
+    proxy.blackhole(false);
+    await waiting.promise.catch(() => {});
+    await expect
+      .poll(() => mutex.tryLock('l').catch(() => {}), { ...soon, timeout: 8_000 })
+      .toBeDefined();
+  });
+});
+
+describe.each(libraries)('the server restarts without its data, %s', (library) => {
+  test.each(twoWays)('waiters are served by the new one: $handler, $mode', async (way) => {
+    const [a, b] = [
+      await scene.process({ ...way, library, ttl: 300 }),
+      await scene.process({ ...way, library, ttl: 300 }),
+    ];
+    const guard = await a.lock('k');
+    const waiters = [watch(a.lock('k')), watch(b.lock('k'))];
+    await expect.poll(async () => (await a.query()).waiting.length, soon).toBeGreaterThan(0);
+    await scene.server.restart();
+    const served = waiters.map(async ({ promise }) => {
+      const next = await promise;
+      expect(guard.valid).toBe(false);
+      expect(next.token).toBeGreaterThan(guard.token);
+      await next.release();
+    });
+    await Promise.all(served);
+  });
+});

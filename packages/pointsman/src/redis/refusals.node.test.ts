@@ -1,0 +1,236 @@
+/**
+ * Servers that refuse: the request is refused with a RedisLockError whose cause says why, nothing is held,
+ * and everything works again when the server has been mended.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Redis } from 'ioredis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  handlers,
+  soon,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+  ways,
+} from '../../tests/redis/scene.js';
+import { startServer } from '../../tests/servers/server.js';
+import { RedisLockError, RedisMutex } from './index.js';
+
+const scene = useServer();
+
+async function expectRefusal(promise: Promise<unknown>, cause: RegExp) {
+  const error = await promise.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(RedisLockError);
+  expect(error.message).toMatch(cause);
+  expect(error.cause).toBeInstanceOf(Error);
+  expect((error.cause as Error).message).toMatch(cause);
+}
+
+/** As long as it takes until what could not be given back has been given back. */
+const patient = { interval: 20, timeout: 4_000 };
+
+/** Sets the server up so that it refuses to write; how it says so; and how to mend it. */
+interface Refusal {
+  readonly name: string;
+  readonly says: RegExp;
+  readonly refuse: string[];
+  readonly mend: string[];
+}
+
+const refusals: Refusal[] = [
+  {
+    name: 'is a replica',
+    says: /READONLY/,
+    refuse: ['REPLICAOF', '127.0.0.1', '1'],
+    mend: ['REPLICAOF', 'NO', 'ONE'],
+  },
+  {
+    name: 'has no memory left',
+    says: /OOM/,
+    refuse: ['CONFIG', 'SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction'],
+    mend: ['CONFIG', 'SET', 'maxmemory', '0'],
+  },
+  {
+    name: 'has too few replicas',
+    says: /NOREPLICAS/,
+    refuse: ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+    mend: ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+  },
+];
+
+describe.each(refusals)('the server $name', ({ says, refuse, mend }) => {
+  const spoil = async () => {
+    const [command, ...parameters] = refuse as [string, ...string[]];
+    await scene.server.command(command, ...parameters);
+    onTestFinished(repair);
+  };
+  const repair = async () => {
+    const [command, ...parameters] = mend as [string, ...string[]];
+    await scene.server.command(command, ...parameters);
+  };
+
+  test.each(ways)('before the first lock: $handler, $mode', async (way) => {
+    const mutex = await scene.process({ ...way, ttl: 300 });
+    await spoil();
+    await expectRefusal(mutex.lock('k'), says);
+    await expectRefusal(mutex.tryLock('k'), says);
+    await expectRefusal(mutex.query(), says);
+    await expectRefusal(mutex.condition('c').notify(), says);
+    await repair();
+    expect(await mutex.run('k', ({ valid }) => valid)).toBe(true);
+    await untilHeld(mutex);
+  });
+
+  test.each(ways)('while one holds and another asks: $handler, $mode', async (way) => {
+    const [a, b] = [await scene.process(way), await scene.process(way)];
+    const guard = await a.lock('k');
+    await b.query();
+    await spoil();
+    await expectRefusal(b.lock(['k', 'l']), says);
+    await expectRefusal(b.lock('free'), says);
+    await expect(b.run('free', () => expect.unreachable())).rejects.toThrow(RedisLockError);
+    void guard.release();
+    await repair();
+    await expect
+      .poll(() => b.tryLock(['k', 'l', 'free']), patient)
+      .toMatchObject({ keys: ['free', 'k', 'l'] });
+  });
+});
+
+describe.each(ways)('$handler, $mode: something else is stored where', (way) => {
+  test.each(['locks', 'sessions', 'queue', 'requests'])('the %s should be', async (name) => {
+    const key = `{${scene.namespace}}:${name}`;
+    const [a, b] = [
+      await scene.process({ ...way, ttl: 300 }),
+      await scene.process({ ...way, ttl: 300 }),
+    ];
+    const guard = await a.lock('k');
+    await b.query();
+    await scene.server.command('SET', key, 'something else');
+    await expectRefusal(b.lock('k'), /WRONGTYPE/);
+    await scene.server.command('DEL', key);
+    void guard.release();
+    await b.run(['k', 'l'], ({ valid }) => expect(valid).toBe(true), { timeout: 4_000 });
+    await expect.poll(async () => (await b.query()).held, patient).toEqual([]);
+  });
+});
+
+describe('a user without the rights', () => {
+  const user = async (name: string, ...rules: string[]) => {
+    const all = ['on', '>secret', 'allkeys', 'allchannels', '+@all'];
+    await scene.server.command('ACL', 'SETUSER', name, 'reset', ...all, ...rules);
+    return { username: name, password: 'secret' };
+  };
+
+  test('to run scripts is refused by the handler script, and served by pure', async () => {
+    const given = await user('no-scripts', '-@scripting');
+    const mutex = await scene.process({ user: given });
+    await expectRefusal(mutex.lock('k'), /NOPERM/);
+    const pure = await scene.process({ user: given, handler: 'pure' });
+    expect(await pure.run('k', () => 'done')).toBe('done');
+    await user('no-scripts');
+    expect(await mutex.run('k', () => 'done')).toBe('done');
+  });
+
+  test.each(handlers)('to use the channels is refused, %s', async (handler) => {
+    const given = await user('no-channels', 'resetchannels');
+    const mutex = await scene.process({ user: given, handler });
+    await expectRefusal(mutex.lock('k'), /NOPERM|NOPERM.*channel/);
+    await user('no-channels');
+    await expect
+      .poll(() => mutex.run('k', () => 'done').catch(() => 'refused'), patient)
+      .toBe('done');
+    await untilHeld(mutex);
+  });
+
+  test.each(handlers)('to write is refused, %s', async (handler) => {
+    const given = await user('no-writing', '-@write');
+    const mutex = await scene.process({ user: given, handler });
+    await expectRefusal(mutex.lock('k'), /NOPERM|ACL failure|can't run this command/);
+    await user('no-writing');
+    expect(await mutex.run('k', () => 'done')).toBe('done');
+  });
+
+  test.each(handlers)('to publish leaves nobody stranded, %s', async (handler) => {
+    const given = await user('no-publish', '-publish');
+    const [mute, other] = [
+      await scene.process({ user: given, handler, mode: 'strict', ttl: 300 }),
+      await scene.process({ handler, mode: 'strict', ttl: 300 }),
+    ];
+    await other.query();
+    const guard = await mute.lock('k');
+    const waiter = watch(other.lock('k'));
+    await untilWaiting(other, 1);
+    void guard.release();
+    // The batch that would tell the waiter is refused before this one is answered.
+    await mute.query().catch(() => {});
+    await user('no-publish');
+    expect((await waiter.promise).valid).toBe(true);
+  });
+});
+
+describe('a server that', () => {
+  /** Answers as it is told, by the name of the command. */
+  async function fake(answer: (name: string) => string): Promise<number> {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => {
+        const words = String(bytes).split('\r\n');
+        for (let i = 0; i < words.length; i++) {
+          if (!words[i]?.startsWith('*')) continue;
+          socket.write(answer((words[i + 2] ?? '').toUpperCase()));
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.close();
+    });
+    return (server.address() as AddressInfo).port;
+  }
+  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
+
+  test('is too old is refused, with its version and what is needed', async () => {
+    const port = await fake((name) =>
+      name === 'INFO' ? bulk('# Server\r\nredis_version:5.0.7\r\nloading:0\r\n') : '+OK\r\n',
+    );
+    const mutex = await scene.process({ port });
+    const error = await mutex.lock('k').catch((reason) => reason);
+    expect(error).toBeInstanceOf(RedisLockError);
+    expect(error.message).toMatch(/Redis 6\.2 or later.*got 5\.0\.7/);
+  });
+
+  test('cannot be reached is given up after a while', async () => {
+    const server = await startServer();
+    onTestFinished(() => server.stop());
+    const client = new Redis({ port: server.port, lazyConnect: true });
+    onTestFinished(() => client.disconnect());
+    await server.kill();
+    const mutex = new RedisMutex(client, { ttl: 300 });
+    onTestFinished(() => mutex.close());
+    const [first, second] = [watch(mutex.lock('k')), watch(mutex.tryLock('l'))];
+    await expectRefusal(first.promise, /ECONNREFUSED/);
+    await expectRefusal(second.promise, /ECONNREFUSED/);
+    await server.restart();
+    await expect
+      .poll(() => mutex.run(['k', 'l'], () => 'done').catch(() => 'refused'), patient)
+      .toBe('done');
+    await expect.poll(async () => (await mutex.query()).held, soon).toEqual([]);
+  });
+
+  test('asks for another password is refused in the end, and says so', async () => {
+    const server = await startServer({ args: ['--requirepass', 'secret'] });
+    onTestFinished(() => server.stop());
+    const client = new Redis({ port: server.port, password: 'wrong', lazyConnect: true });
+    client.on('error', () => {});
+    onTestFinished(() => client.disconnect());
+    const mutex = new RedisMutex(client, { ttl: 300 });
+    onTestFinished(() => mutex.close());
+    await expectRefusal(mutex.lock('k'), /WRONGPASS/);
+  });
+});

@@ -1,5 +1,0 @@
-/** `pointsman/bridge` in Node, and in what behaves like it. */
-
-import './platform.node.js';
-
-export * from './index.js';

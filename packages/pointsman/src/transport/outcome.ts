@@ -1,0 +1,33 @@
+/** Errors on their way to whoever waits for an answer. */
+
+import { describe, TimeoutError } from '../sync/errors.js';
+
+export function timedOut(name: string, timeout: number): TimeoutError {
+  const error = new TimeoutError(`${name}() had no answer within ${timeout} ms`);
+  return Object.assign(error, { call: name });
+}
+
+/** Characters of a text that are kept of an error which cannot be passed on as it is. */
+const most = 10_000;
+
+/** What is left of an error that cannot be passed on as it is. Never throws. */
+export function bare(error: unknown): Error {
+  try {
+    if (!(error instanceof Error))
+      return new Error(`something that cannot be passed on: ${describe(error)}`);
+    const [name, message, stack] = [error.name, error.message, error.stack].map((text) =>
+      String(text).slice(0, most),
+    );
+    return Object.assign(new Error(message), { name, stack });
+  } catch {
+    return new Error('an error that cannot be passed on');
+  }
+}
+
+/** Adds where the call was made to an error's stack, which tells where it was thrown. */
+export function withCaller(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const here = new Error().stack?.split('\n').slice(3).join('\n');
+  if (here) error.stack = `${error.stack}\n    -- called by --\n${here}`;
+  return error;
+}
