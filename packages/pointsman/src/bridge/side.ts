@@ -15,7 +15,6 @@ import type { CallOptions } from '../transport/call-options.js';
 import { soon } from '../transport/event-loop.js';
 import { bare, timedOut, withCaller } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';
-import { type Calls, References } from '../transport/references.js';
 import { isTransferred, transferCopy } from '../transport/transfer.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import { type Blockable, Blocking, lookFor } from './blocking.js';
@@ -46,6 +45,7 @@ import {
 import { IdMap } from './id-map.js';
 import type { FrameReader, FrameWriter } from './links.js';
 import { Lookout, type Watched } from './lookout.js';
+import { type Calls, References } from './references.js';
 import { Reader } from './ring/reader.js';
 import type { RingReader, RingWriter } from './ring/ring.js';
 import { MessageTooLargeError, Writer } from './ring/writer.js';

@@ -3,33 +3,9 @@
  */
 
 import type { CallOptions } from '../transport/call-options.js';
-import type { Transferred } from '../transport/transfer.js';
+import type { Received, RemoteIterable, Sent } from '../transport/types.js';
 
-/** Asynchronous iterators arrive as this: `for await` anywhere, a plain `for` in a thread that blocks. */
-export interface RemoteIterable<T> extends AsyncIterableIterator<T> {
-  [Symbol.iterator](): Iterator<T>;
-}
-
-/** A value as the other thread receives it. */
-export type Received<T> =
-  T extends Transferred<infer Value>
-    ? Received<Value>
-    : T extends (...args: infer Args) => infer Result
-      ? (...args: Sent<Args>) => Promise<Received<Awaited<Result>>>
-      : T extends AsyncIterable<infer Item>
-        ? RemoteIterable<Received<Item>>
-        : T;
-
-/** Parameters as the other thread may fill them. A callback need not be asynchronous here. */
-export type Sent<Args extends readonly unknown[]> = {
-  [Index in keyof Args]: Sendable<Args[Index]>;
-};
-
-type Sendable<T> =
-  | (T extends (...args: infer Args) => infer Result
-      ? (...args: Args) => Result | Awaited<Result>
-      : T)
-  | Transferred<T>;
+export type { Received, RemoteIterable, Sent };
 
 type AnyFunction = (...args: never[]) => unknown;
 

@@ -6,8 +6,8 @@
  */
 
 import { isForeign } from '../bridge/codec/value.js';
+import { iterationOf } from '../bridge/references.js';
 import type { Pending } from '../bridge/side.js';
-import { iterationOf } from '../transport/references.js';
 import { isTransferred } from '../transport/transfer.js';
 import type { Pace } from './pace.js';
 import type { Definition } from './protocol.js';

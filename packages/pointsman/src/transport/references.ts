@@ -1,30 +1,31 @@
 /**
- * What has no bytes of its own: functions, abort signals, iterators, and values that move. A number
- * stands for each in a frame.
+ * What cannot be copied and is passed on by reference: functions, abort signals and iterators. A number
+ * stands for each in a message.
  *
  * Invariant: what was passed on stays alive here exactly as long as the other side may still use it.
  * This side counts in how many messages it has passed something on, the other in how many it has
  * received it; when the other's stand-in is collected as garbage it gives that count back.
  */
 
-import type { RemoteIterable } from '../bridge/types.js';
-import { isTransferred, type Transferred, transfer } from './transfer.js';
+import type { RemoteIterable } from './types.js';
 
+/** The lowest bits of a number say what it stands for. */
 const FUNCTION = 0;
 const SIGNAL = 1;
 const ITERATOR = 2;
-const MOVED = 3;
-/** It came from the other side. */
-const YOURS = 4;
-const KINDS = 8;
+/** It came from the other side, and goes home. */
+const HOME = 3;
+const KINDS = 4;
 
-/** What references ask of the bridge. */
-export interface Calls {
+/** How references reach the other side. */
+export interface ReferenceCalls {
   /** Calls what a reference of the other side stands for. */
   callReference(id: number, args: readonly unknown[], name: string): Promise<unknown>;
-  /** The same, blocking. */
+  /** The same, blocking; throws where this thread cannot block. */
   blockOnReference(id: number, args: readonly unknown[]): unknown;
+  /** `count` references to `id` are not in use any more. */
   release(id: number, count: number): void;
+  /** The signal that was passed on as `id` has been aborted. */
   abort(id: number, reason: unknown): void;
 }
 
@@ -42,34 +43,21 @@ interface Exported {
 }
 
 interface Imported {
-  readonly stands: WeakRef<object>;
+  readonly standIn: WeakRef<object>;
   count: number;
 }
 
 export class References {
-  /** Whether the other side will read messages before it has read what is being written. */
-  reachable = true;
-  /** Whether what was last written cannot be written again: an iterator is in it, or something that moves. */
-  isUnique = false;
-  readonly #calls: Calls;
+  readonly #calls: ReferenceCalls;
   readonly #exported = new Map<number, Exported>();
   readonly #ids = new Map<object, number>();
   readonly #imported = new Map<number, Imported>();
   readonly #origins = new WeakMap<object, number>();
   readonly #controllers = new Map<number, WeakRef<AbortController>>();
-  readonly #arrived = new Map<number, unknown>();
   #next = 1;
-  #nextMoved = 1;
-  #nextArrived = 1;
-  /** What the message that is being written has counted, in case it is never sent. */
-  #counted: number[] = [];
-  /** What the message that is being read has counted, or used up. */
-  #received: number[] = [];
-  #moving: Transferred<unknown>[] = [];
-  #aborted: number[] = [];
-  readonly #collected = new FinalizationRegistry<number>((id) => this.#give(id));
+  readonly #collected = new FinalizationRegistry<number>((id) => this.#giveBack(id));
 
-  constructor(calls: Calls) {
+  constructor(calls: ReferenceCalls) {
     this.#calls = calls;
   }
 
@@ -80,109 +68,93 @@ export class References {
 
   // --- what this side passes on ---
 
-  numberOf(value: object): number {
+  /**
+   * The number that stands for a value in a message; -1 if it is not passed on by reference. `passed`
+   * collects what this one message counts: give it to {@link sent} or to {@link undo}.
+   */
+  numberOf(value: object, passed: number[]): number {
     const origin = this.#origins.get(value);
-    if (origin !== undefined) return origin * KINDS + YOURS;
+    if (origin !== undefined) return origin * KINDS + HOME;
     if (typeof value === 'function') {
-      return (
-        this.#export(
-          value,
-          () => value as AnyFunction,
-          () => {},
-        ) *
-          KINDS +
-        FUNCTION
-      );
+      const call = () => value as AnyFunction;
+      return this.#export(value, passed, call, () => {}) * KINDS + FUNCTION;
     }
-    if (value instanceof AbortSignal) return this.#exportSignal(value) * KINDS + SIGNAL;
-    if (isTransferred(value)) {
-      if (value.list.length > 0 && !value.isCopy) this.isUnique = true;
-      let index = this.#moving.indexOf(value);
-      if (index < 0) index = this.#moving.push(value) - 1;
-      return this.#numberOfMoved(index);
-    }
+    if (value instanceof AbortSignal) return this.#exportSignal(value, passed) * KINDS + SIGNAL;
     const iterate = iterationOf(value);
     if (iterate === undefined) return -1;
-    this.isUnique = true;
-    return this.#exportIterator(value, iterate) * KINDS + ITERATOR;
+    return this.#exportIterator(value, passed, iterate) * KINDS + ITERATOR;
   }
 
-  numberByMessage(value: object): number {
-    if (!this.reachable) return -1;
-    let index = this.#moving.findIndex((moved) => moved.value === value);
-    if (index < 0) index = this.#moving.push(transfer(value, [])) - 1;
-    return this.#numberOfMoved(index);
-  }
-
-  #numberOfMoved(index: number): number {
-    return (this.#nextMoved + index) * KINDS + MOVED;
-  }
-
-  #export(value: object, makeCall: (id: number) => AnyFunction, end: () => void): number {
+  #export(
+    value: object,
+    passed: number[],
+    makeCall: (id: number) => AnyFunction,
+    end: () => void,
+  ): number {
     let id = this.#ids.get(value);
     if (id === undefined) {
       id = this.#next++;
       this.#ids.set(value, id);
       this.#exported.set(id, { value, call: makeCall(id), count: 0, end });
     }
-    if (!this.#counted.includes(id)) {
+    if (!passed.includes(id)) {
       (this.#exported.get(id) as Exported).count++;
-      this.#counted.push(id);
+      passed.push(id);
     }
     return id;
   }
 
-  #exportSignal(signal: AbortSignal): number {
+  #exportSignal(signal: AbortSignal, passed: number[]): number {
     const abort = () => {
       const id = this.#ids.get(signal);
       if (id !== undefined) this.#calls.abort(id, signal.reason);
     };
-    const known = this.#ids.has(signal);
+    const isKnown = this.#ids.has(signal);
     const id = this.#export(
       signal,
+      passed,
       () => () => signal.aborted,
       () => signal.removeEventListener('abort', abort),
     );
-    if (signal.aborted) this.#aborted.push(id);
-    else if (!known) signal.addEventListener('abort', abort, { once: true });
+    if (!signal.aborted && !isKnown) signal.addEventListener('abort', abort, { once: true });
     return id;
   }
 
-  #exportIterator(value: object, iterate: () => AnyIterator): number {
+  #exportIterator(value: object, passed: number[], iterate: () => AnyIterator): number {
     let iterator: AnyIterator | undefined;
-    let over = false;
+    let isOver = false;
+    const step = async (id: number, method: 'next' | 'return' | 'throw', argument: unknown) => {
+      iterator ??= iterate();
+      const own = iterator[method] as ((argument: unknown) => unknown) | undefined;
+      if (own === undefined) {
+        isOver = true;
+        this.#forget(id);
+        if (method === 'throw') throw argument;
+        return { done: true, value: argument };
+      }
+      try {
+        const result = (await own.call(iterator, argument)) as IteratorResult<unknown>;
+        if (result.done) isOver = true;
+        return { done: result.done === true, value: await result.value };
+      } catch (error) {
+        isOver = true;
+        throw error;
+      } finally {
+        if (isOver) this.#forget(id);
+      }
+    };
+    const end = async () => {
+      if (isOver) return;
+      isOver = true;
+      iterator ??= iterate();
+      await iterator.return?.(undefined);
+    };
     return this.#export(
       value,
-      (id) => async (method, argument) => {
-        iterator ??= iterate();
-        const step = iterator[method as 'next'] as ((argument: unknown) => unknown) | undefined;
-        if (step === undefined) {
-          over = true;
-          this.#forget(id);
-          if (method === 'throw') throw argument;
-          return { done: true, value: argument };
-        }
-        try {
-          const result = (await step.call(iterator, argument)) as IteratorResult<unknown>;
-          if (result.done) over = true;
-          return { done: result.done === true, value: await result.value };
-        } catch (error) {
-          over = true;
-          throw error;
-        } finally {
-          if (over) this.#forget(id);
-        }
-      },
-      () => {
-        if (over) return;
-        over = true;
-        const finish = async () => {
-          iterator ??= iterate();
-          await iterator.return?.(undefined);
-        };
-        // Nobody is left to hear of an error.
-        finish().catch(() => {});
-      },
+      passed,
+      (id) => (method, argument) => step(id, method as 'next', argument),
+      // Nobody is left to hear of an error.
+      () => void end().catch(() => {}),
     );
   }
 
@@ -194,33 +166,17 @@ export class References {
     exported.end();
   }
 
-  /** What the message moves, to be posted before it is published. */
-  get moving(): readonly Transferred<unknown>[] {
-    return this.#moving;
-  }
-
-  /** The message has been published. */
-  sent(): void {
-    if (this.#moving.length > 0) {
-      this.#nextMoved += this.#moving.length;
-      this.#moving = [];
-    }
-    if (this.#counted.length > 0) this.#counted = [];
-    if (this.#aborted.length === 0) return;
-    const aborted = this.#aborted;
-    this.#aborted = [];
-    for (const id of aborted) {
-      const signal = this.#exported.get(id)?.value as AbortSignal | undefined;
-      if (signal) this.#calls.abort(id, signal.reason);
+  /** The message is on its way: signals in it that were aborted before are told of now. */
+  sent(passed: readonly number[]): void {
+    for (const id of passed) {
+      const value = this.#exported.get(id)?.value;
+      if (value instanceof AbortSignal && value.aborted) this.#calls.abort(id, value.reason);
     }
   }
 
-  /** The message will not be sent. */
-  undo(): void {
-    for (const id of this.#counted) this.released(id, 1);
-    this.#counted = [];
-    this.#moving = [];
-    this.#aborted = [];
+  /** The message will not be sent, or nobody will look at it. */
+  undo(passed: readonly number[]): void {
+    for (const id of passed) this.released(id, 1);
   }
 
   /** The other side does not use `count` of the references it was given. */
@@ -238,85 +194,80 @@ export class References {
 
   // --- what this side has been given ---
 
-  valueOf(number: number): unknown {
+  /** What a number in a message stands for. `received` collects what this one message counts. */
+  valueOf(number: number, received: number[]): unknown {
     const id = Math.floor(number / KINDS);
     switch (number % KINDS) {
-      case YOURS:
+      case HOME:
         return this.#exported.get(id)?.value;
-      case MOVED: {
-        this.#received.push(-id);
-        return this.#arrived.get(id);
-      }
       case SIGNAL:
-        return this.#import(id, () => {
-          const controller = new AbortController();
-          this.#controllers.set(id, new WeakRef(controller));
-          // The signal keeps its controller alive, so that it can be aborted as long as it is in use.
-          holders.set(controller.signal, controller);
-          return controller.signal;
-        });
+        return this.#import(id, received, () => this.#makeSignal(id));
       case ITERATOR:
-        return this.#import(id, () => this.#iterator(id));
+        return this.#import(id, received, () => this.#makeIterator(id));
       default:
-        return this.#import(id, () => {
-          const call = (...args: unknown[]) => this.#calls.callReference(id, args, 'a callback');
-          return call;
-        });
+        return this.#import(
+          id,
+          received,
+          () =>
+            (...args: unknown[]) =>
+              this.#calls.callReference(id, args, 'a callback'),
+        );
     }
   }
 
-  #import(id: number, make: () => object): object {
+  #import(id: number, received: number[], make: () => object): object {
     const imported = this.#imported.get(id);
-    const known = imported?.stands.deref();
-    const counted = this.#received.includes(id);
-    if (!counted) this.#received.push(id);
+    const known = imported?.standIn.deref();
+    const isCounted = received.includes(id);
+    if (!isCounted) received.push(id);
     if (imported && known) {
-      if (!counted) imported.count++;
+      if (!isCounted) imported.count++;
       return known;
     }
     const made = make();
     // One that was collected has not given its count back yet.
-    this.#imported.set(id, { stands: new WeakRef(made), count: 1 + (imported?.count ?? 0) });
+    this.#imported.set(id, { standIn: new WeakRef(made), count: 1 + (imported?.count ?? 0) });
     this.#origins.set(made, id);
     this.#collected.register(made, id);
     return made;
   }
 
-  /** The message has been read. */
-  received(): void {
-    if (this.#received.length === 0) return;
-    for (const id of this.#received) if (id < 0) this.#arrived.delete(-id);
-    this.#received = [];
-  }
-
-  #give(id: number): void {
+  #giveBack(id: number): void {
     const imported = this.#imported.get(id);
-    if (imported === undefined || imported.stands.deref() !== undefined) return;
+    if (imported === undefined || imported.standIn.deref() !== undefined) return;
     this.#imported.delete(id);
     this.#controllers.delete(id);
     this.#calls.release(id, imported.count);
   }
 
+  #makeSignal(id: number): AbortSignal {
+    const controller = new AbortController();
+    this.#controllers.set(id, new WeakRef(controller));
+    // The signal keeps its controller alive, so that it can be aborted as long as it is in use.
+    controllerOf.set(controller.signal, controller);
+    return controller.signal;
+  }
+
   /** Both an asynchronous iterator and, where the thread may block, an ordinary one. */
-  #iterator(id: number): object {
-    let over = false;
+  #makeIterator(id: number): object {
+    let isOver = false;
     const done = (value: unknown) => ({ done: true, value });
-    const note = (result: unknown) => {
-      if ((result as IteratorResult<unknown>).done) over = true;
+    const noted = (result: unknown) => {
+      if ((result as IteratorResult<unknown>).done) isOver = true;
       return result;
     };
     const later = (method: string) => async (argument?: unknown) => {
-      if (over) {
+      if (isOver) {
         if (method === 'throw') throw argument;
         return done(method === 'return' ? argument : undefined);
       }
-      if (method !== 'next') over = true;
-      return note(await this.#calls.callReference(id, [method, argument], 'an iterator'));
+      if (method !== 'next') isOver = true;
+      return noted(await this.#calls.callReference(id, [method, argument], 'an iterator'));
     };
     const now = (method: string) => (argument?: unknown) => {
-      if (over) return done(argument);
-      if (method !== 'next') over = true;
-      return note(this.#calls.blockOnReference(id, [method, argument]));
+      if (isOver) return done(argument);
+      if (method !== 'next') isOver = true;
+      return noted(this.#calls.blockOnReference(id, [method, argument]));
     };
     const iterator = {
       next: later('next'),
@@ -331,16 +282,7 @@ export class References {
     return iterator;
   }
 
-  /** A value that moves has come. */
-  arrive(value: unknown): void {
-    this.#arrived.set(this.#nextArrived++, value);
-  }
-
-  /** How many have come and are not used yet. */
-  get arrivals(): number {
-    return this.#arrived.size;
-  }
-
+  /** The other side has aborted a signal that it has passed on. */
   abort(id: number, reason: unknown): void {
     this.#controllers.get(id)?.deref()?.abort(reason);
   }
@@ -350,11 +292,10 @@ export class References {
     for (const id of [...this.#exported.keys()]) this.#forget(id);
     this.#imported.clear();
     this.#controllers.clear();
-    this.#arrived.clear();
   }
 }
 
-const holders = new WeakMap<AbortSignal, AbortController>();
+const controllerOf = new WeakMap<AbortSignal, AbortController>();
 const remoteIterables = new WeakSet<object>();
 
 /** Whether it stands for an iterator of another thread. */
