@@ -2,7 +2,7 @@
  * Giving up leaves no trace: at whatever point of its way to the lock somebody gives up, afterwards
  * nothing is held or queued on the server, and the next waiter is served.
  */
-import { getEventListeners, setMaxListeners } from 'node:events';
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { soon, untilHeld, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
 import { type RedisGuard, type RedisMutex, TimeoutError } from './index.js';
@@ -209,12 +209,12 @@ describe.each(ways)('$handler, $mode', (way) => {
     const [holder, mutex] = [await scene.process(way), await scene.process(way)];
     const controller = new AbortController();
     const { signal } = controller;
-    setMaxListeners(100, signal);
     const held = await holder.lock('k');
     const waiters = Array.from({ length: 100 }, (_, n) =>
       watch((n % 2 ? mutex : holder).lock(n % 3 ? 'k' : ['k', 'l'], { signal })),
     );
     await expect.poll(async () => (await holder.query()).waiting.length, soon).not.toBe(0);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     controller.abort(reason);
     for (const { promise } of waiters) await expect(promise).rejects.toBe(reason);
     await untilHeld(holder, 'k');

@@ -7,7 +7,8 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkInteger, invalid } from '../sync/errors.js';
+import { checkInteger, invalid, timedOut } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
 import { readTerms, type WaitOptions } from '../sync/queue.js';
 import { RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
@@ -98,25 +99,22 @@ export class RedisCondition {
         }
       }
     };
-    const abort = () => void wake();
     // Known after the lock is held again: the answer that wakes may grant it too.
-    let timedOut: Promise<boolean> | undefined;
-    const timer =
-      timeout === undefined
-        ? undefined
-        : setTimeout(() => {
-            timedOut = wake();
-          }, timeout);
-    signal?.addEventListener('abort', abort);
-    if (signal?.aborted) abort();
+    let woken: Promise<boolean> | undefined;
+    const giveUp = (): void => {
+      woken = wake();
+    };
+    // The signal may have aborted while the turn was being parked.
+    const aborted = signal?.aborted;
+    if (aborted) giveUp();
+    const stop = aborted ? undefined : giveUpOn({ signal, timeout }, giveUp, timedOut);
     try {
       await again;
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      stop?.();
     }
     if (signal?.aborted) throw signal.reason;
-    return !(await timedOut);
+    return !(await woken);
   }
 
   /**

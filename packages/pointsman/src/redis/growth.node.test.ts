@@ -1,6 +1,6 @@
 /** Nothing grows: what a lock needed while it lasted is gone when it is over. */
-import { getEventListeners, setMaxListeners } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { getEventListeners } from 'node:events';
+import { describe, expect, test, vi } from 'vitest';
 import { handlers, soon, untilHeld, useServer, ways } from '../../tests/redis/scene.js';
 import type { RedisMutex } from './index.js';
 
@@ -43,7 +43,6 @@ describe.each(ways)('$handler, $mode', (way) => {
   test('a signal that all share has no listeners when all are through', async () => {
     const mutex = await scene.process(way);
     const { signal } = new AbortController();
-    setMaxListeners(0, signal);
     const work = async (n: number) => {
       await mutex.run(`key-${n % 7}`, () => {}, { signal });
       expect(await mutex.lock(`key-${n % 7}`, { signal, timeout: 0 }).catch(() => 0)).toBeDefined();
@@ -62,6 +61,21 @@ test.each(handlers)('idle processes are forgotten by the server, %s', async (han
     .poll(() => scene.server.command('PUBSUB', 'CHANNELS', `{${scene.namespace}}:`), soon)
     .toEqual([]);
   expect(await mutex.run(['a', 'b'], () => 'again')).toBe('again');
+});
+
+test('forty thousand who wait on one signal are one listener', async () => {
+  const mutex = await scene.process();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const listen = vi.spyOn(signal, 'addEventListener');
+  const held = await mutex.lock('k');
+  const waits = Array.from({ length: 40_000 }, () => mutex.lock('k', { signal }));
+  expect(listen).toHaveBeenCalledTimes(1);
+  controller.abort('enough');
+  const results = await Promise.allSettled(waits);
+  expect(results.every((result) => 'reason' in result && result.reason === 'enough')).toBe(true);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  await held.release();
 });
 
 test('a condition leaves no listener and no timer', async () => {

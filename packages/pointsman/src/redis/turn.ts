@@ -6,7 +6,8 @@
  * does not. Its timer and its listener live only while it waits.
  */
 
-import { TimeoutError } from '../sync/errors.js';
+import { timedOut } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/queue.js';
 import type { LockLostError } from './errors.js';
 import { RedisGuard } from './guard.js';
@@ -57,17 +58,8 @@ export class Turn {
   }
 
   /** Ends the wait early when the signal aborts or the time is over. */
-  limit({ signal, timeout }: WaitOptions): void {
-    const abort = () => this.giveUp(signal?.reason);
-    const timer =
-      timeout === undefined
-        ? undefined
-        : setTimeout(() => this.giveUp(new TimeoutError(`timed out after ${timeout} ms`)), timeout);
-    signal?.addEventListener('abort', abort);
-    this.#stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
+  limit(options: WaitOptions): void {
+    this.#stop = giveUpOn(options, (reason) => this.giveUp(reason), timedOut);
   }
 
   /** Milliseconds that it has been inside. */

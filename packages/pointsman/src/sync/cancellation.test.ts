@@ -294,6 +294,32 @@ describe.each(ways)('%s', (_, createExit) => {
   });
 });
 
+/** A signal that is not the platform's, and counts who listens to it and how often that changes. */
+function createSignal() {
+  const listeners = new Set<() => void>();
+  const counted = {
+    listeners,
+    calls: 0,
+    abort(reason: unknown) {
+      Object.assign(signal, { aborted: true, reason });
+      for (const listener of listeners) listener();
+    },
+    signal: {} as AbortSignal,
+  };
+  const signal = Object.assign(counted.signal, {
+    aborted: false,
+    addEventListener(_: string, listener: () => void) {
+      counted.calls++;
+      listeners.add(listener);
+    },
+    removeEventListener(_: string, listener: () => void) {
+      counted.calls++;
+      listeners.delete(listener);
+    },
+  });
+  return counted;
+}
+
 describe('a signal', () => {
   test('that has aborted refuses at once, whether free or not', async () => {
     for (const reason of [new Error('why'), 'why', null, 0, false]) {
@@ -398,6 +424,55 @@ describe('a signal', () => {
     held.release();
     expect(semaphore.available).toBe(1);
     expect((await semaphore.acquire({ signal })).released).toBe(false);
+  });
+
+  test('that fails when it is no longer listened to: everybody goes on, and is heard again', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const { signal, abort, listeners } = createSignal();
+    signal.removeEventListener = () => {
+      throw new Error('from the signal');
+    };
+    const first = semaphore.acquire({ signal });
+    held.release();
+    const permit = await first;
+    const second = semaphore.acquire({ signal, timeout: 1_000 });
+    expect(listeners.size).toBe(1);
+    vi.advanceTimersByTime(1_000);
+    await expect(second).rejects.toThrow(TimeoutError);
+    const third = semaphore.acquire({ signal });
+    abort('aborted');
+    await expect(third).rejects.toBe('aborted');
+    permit.release();
+    expect(semaphore.idle).toBe(true);
+  });
+
+  test('is listened to once, however many wait on it, and not at all when nobody does', async () => {
+    const semaphore = new Semaphore(1);
+    const mutex = new KeyedMutex<number>();
+    const held = [await semaphore.acquire(), await mutex.lock(1)];
+    const counted = createSignal();
+    const { signal, abort, listeners } = counted;
+    const crowd = () =>
+      Array.from({ length: 20_000 }, () => [
+        semaphore.acquire({ signal }),
+        mutex.lock(1, { signal }),
+      ]).flat();
+    const served = Promise.all(crowd().map((wait) => wait.then((permit) => permit.release())));
+    expect(listeners.size).toBe(1);
+    for (const permit of held) permit.release();
+    await served;
+    expect(listeners.size).toBe(0);
+    expect(counted.calls).toBe(2);
+    held.push(await semaphore.acquire(), await mutex.lock(1));
+    const gone = Promise.allSettled(crowd());
+    expect(counted.calls).toBe(3);
+    abort('aborted');
+    expect([listeners.size, counted.calls]).toEqual([0, 4]);
+    expect([semaphore.waiting, mutex.waiting(1)]).toEqual([0, 0]);
+    expect(new Set((await gone).map((result) => 'reason' in result && result.reason))).toEqual(
+      new Set(['aborted']),
+    );
   });
 
   test('of a timeout of the platform is a TimeoutError by name', async () => {
@@ -507,6 +582,34 @@ describe('what a listener of the signal may do while it aborts', () => {
     await drained;
     const results = await Promise.allSettled(waiters);
     expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected']);
+  });
+
+  test('let somebody in who waits on the same signal, and wait on it again', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const { signal, abort, listeners } = createSignal();
+    const drain = semaphore.drain({ signal });
+    const controller = new AbortController();
+    const waiter = semaphore.acquire({ signal: controller.signal });
+    // The limit is read while the first waiter is told: it lets the second one in.
+    const large = new Semaphore(2);
+    const all = await large.acquire();
+    const told = [large.acquire({ permits: 2, signal }), large.acquire({ signal })];
+    Object.defineProperty(signal, 'aborted', { get: () => false, set() {} });
+    abort('aborted');
+    await expect(told[0]).rejects.toBe('aborted');
+    // This signal denies that it has aborted, so the second was let in by the first one's leaving.
+    (await told[1])?.release();
+    await expect(drain).rejects.toBe('aborted');
+    expect(listeners.size).toBe(0);
+    all.release();
+    controller.abort('later');
+    await expect(waiter).rejects.toBe('later');
+    const again = semaphore.acquire({ signal });
+    abort('again');
+    await expect(again).rejects.toBe('again');
+    held.release();
+    expect([semaphore.idle, large.idle]).toEqual([true, true]);
   });
 
   test('abort another signal', async () => {

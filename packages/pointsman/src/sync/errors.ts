@@ -13,6 +13,10 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
+/** What a wait that was given up after this many milliseconds rejects with. */
+export const timedOut = (timeout: number): TimeoutError =>
+  new TimeoutError(`timed out after ${timeout} ms`);
+
 /** The primitive was closed, before or while the operation waited, and no other reason was given. */
 export class ClosedError extends Error {
   override readonly name = 'ClosedError';

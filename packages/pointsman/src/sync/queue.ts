@@ -13,7 +13,8 @@
  * time than with instances of a class.
  */
 
-import { checkInteger, invalid, TimeoutError } from './errors.js';
+import { checkInteger, invalid, timedOut } from './errors.js';
+import { giveUpOn } from './give-up.js';
 
 /** What every operation that waits may be told. */
 export interface WaitOptions {
@@ -38,7 +39,7 @@ export interface Terms extends WaitOptions {
   readonly owner?: unknown;
   /** The waiter in front. */
   previous?: Waiter | undefined;
-  /** Ends the timer and the listener. */
+  /** Stops watching the signal and the time. */
   end?: (() => void) | undefined;
 }
 
@@ -84,8 +85,6 @@ export const rejection = (reason: unknown): PromiseLike<never> => ({
   then: (_: unknown, reject?: ((reason: unknown) => unknown) | null) => reject?.(reason) as never,
 });
 
-const timedOut = (timeout: number) => new TimeoutError(`timed out after ${timeout} ms`);
-
 function setPrevious({ terms }: Waiter, previous: Waiter): void {
   if (terms !== undefined) terms.previous = previous;
 }
@@ -119,7 +118,16 @@ export class WaitQueue<Grant> implements Waiter {
     return new Promise((resolve) => {
       if (terms.timeout === 0) throw timedOut(0);
       const waiter: Waiter = { resolve, next: this, terms };
-      this.#limit(waiter, terms, left);
+      if (terms.signal !== undefined || terms.timeout !== undefined) {
+        terms.end = giveUpOn(
+          terms,
+          (reason) => {
+            this.settle(rejection(reason), waiter, terms.previous);
+            left?.();
+          },
+          timedOut,
+        );
+      }
       this.#link(waiter, this.#placeFor(terms.priority));
     });
   }
@@ -160,24 +168,5 @@ export class WaitQueue<Grant> implements Waiter {
       while (priorityOf(place) < priority) place = place.terms?.previous as Waiter;
     }
     return place;
-  }
-
-  #limit(waiter: Waiter, terms: Terms, left?: () => void): void {
-    const { signal, timeout } = terms;
-    if (signal === undefined && timeout === undefined) return;
-    const giveUp = (event?: Event): void => {
-      // A timer or a listener may come late: it has been ended, but was on its way already.
-      if (terms.end === undefined) return;
-      const reason = event ? signal?.reason : timedOut(timeout as number);
-      this.settle(rejection(reason), waiter, terms.previous);
-      left?.();
-    };
-    signal?.addEventListener('abort', giveUp);
-    const timer = timeout === undefined ? undefined : setTimeout(giveUp, timeout);
-    terms.end = () => {
-      terms.end = undefined;
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
-    };
   }
 }

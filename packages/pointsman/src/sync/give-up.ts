@@ -1,0 +1,80 @@
+/**
+ * Giving up a wait: when a signal aborts or a time is over, whichever comes first, and at most once.
+ *
+ * Invariant: a signal has one listener while anybody waits on it, and none otherwise. The platform
+ * searches all listeners of a signal to add or remove one, so that a listener for each waiter would
+ * make a crowd on one signal cost the square of its size.
+ */
+
+type GiveUp = (reason: unknown) => void;
+
+/** Those who wait on a signal, in the order in which they came. */
+interface Waiters {
+  readonly set: Set<GiveUp>;
+  readonly unlisten: () => void;
+}
+
+const waitersOf = new WeakMap<AbortSignal, Waiters>();
+
+function listen(signal: AbortSignal): Waiters {
+  const set = new Set<GiveUp>();
+  const abort = (): void => {
+    // A copy, because everybody who is told leaves, and may make others leave or come.
+    for (const giveUp of [...set]) {
+      try {
+        giveUp(signal.reason);
+      } catch (error) {
+        // Reported as the platform reports what a listener throws; the others are told all the same.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  };
+  const unlisten = (): void => {
+    try {
+      signal.removeEventListener('abort', abort);
+      waitersOf.delete(signal);
+    } catch {
+      // It goes on listening, for whoever waits on this signal next.
+    }
+  };
+  signal.addEventListener('abort', abort);
+  const waiters = { set, unlisten };
+  waitersOf.set(signal, waiters);
+  return waiters;
+}
+
+/**
+ * Calls `giveUp` once, with the signal's reason when it aborts or with `timeoutError(timeout)` after
+ * `timeout` milliseconds, unless the function that is returned has been called before. That one stops
+ * watching, in one step; it never throws, and calling it again does nothing.
+ *
+ * The signal must not have aborted yet. Waiters on one signal are told in the order in which they came.
+ * Throws what `addEventListener` throws, and then watches nothing.
+ */
+export function giveUpOn(
+  options: { readonly signal?: AbortSignal | undefined; readonly timeout?: number | undefined },
+  giveUp: (reason: unknown) => void,
+  timeoutError: (timeout: number) => Error,
+): () => void {
+  const { signal, timeout } = options;
+  const waiters = signal && (waitersOf.get(signal) ?? listen(signal));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let watching = true;
+  const stop = (): void => {
+    if (!watching) return;
+    watching = false;
+    clearTimeout(timer);
+    if (waiters?.set.delete(end) && waiters.set.size === 0) waiters.unlisten();
+  };
+  // Asks first: a timer that was stopped may fire all the same, and a copy of waiters may be old.
+  const end = (reason: unknown): void => {
+    if (!watching) return;
+    stop();
+    giveUp(reason);
+  };
+  waiters?.set.add(end);
+  if (timeout !== undefined) timer = setTimeout(() => end(timeoutError(timeout)), timeout);
+  return stop;
+}
