@@ -12,14 +12,14 @@
  */
 
 import type { CallOptions } from '../transport/call-options.js';
+import { DataCloneError } from '../transport/clone-errors.js';
 import { soon } from '../transport/event-loop.js';
-import { bare, timedOut, withCaller } from '../transport/outcome.js';
+import { isThenable, timedOut, toPlainError, withCaller } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';
 import { isTransferred, transferCopy } from '../transport/transfer.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import { type Blockable, Blocking, lookFor } from './blocking.js';
 import type { Codec, Decoder, Encoder } from './codec/codec.js';
-import { DataCloneError } from './codec/errors.js';
 import { structured } from './codec/structured.js';
 import { readValue, writeValue } from './codec/value.js';
 import type { Control } from './control.js';
@@ -513,7 +513,7 @@ export class Side implements Calls, Watched {
       this.#errorEncoder.abandon?.();
       this.references.undo();
       this.#out.begin(writer);
-      writeValue(writer, bare(error), this.#errorEncoder, this.references);
+      writeValue(writer, toPlainError(error), this.#errorEncoder, this.references);
     }
     this.#end(writer, kind, first, 0);
   }
@@ -902,13 +902,4 @@ export class Side implements Calls, Watched {
     this.#options.ringReader?.stop();
     this.#keepAlive();
   }
-}
-
-/** Whether it is a promise, or behaves like one. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  );
 }

@@ -8,8 +8,9 @@
 
 import { isForeign } from '../bridge/codec/value.js';
 import { type AnyIterator, iterationOf } from '../bridge/references.js';
-import { type AnyFunction, isThenable, type Side, type Tasks } from '../bridge/side.js';
+import type { AnyFunction, Side, Tasks } from '../bridge/side.js';
 import { soon } from '../transport/event-loop.js';
+import { isThenable } from '../transport/outcome.js';
 import { type Claims, now } from './claims.js';
 import { enter, Running } from './context.js';
 import { rebuild } from './inline-rebuild.js';

@@ -5,7 +5,7 @@ import { structured } from '../bridge/codec/structured.js';
 import { Connection, message, messageOf } from '../bridge/connection.js';
 import { invalid } from '../sync/errors.js';
 import { holdLock } from '../transport/lock.js';
-import { bare } from '../transport/outcome.js';
+import { toPlainError } from '../transport/outcome.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { Claims, unsharedMemory } from './claims.js';
 import { poolPlatform } from './platform.js';
@@ -72,7 +72,7 @@ async function run(
     try {
       say(type, error);
     } catch {
-      say(type, bare(error));
+      say(type, toPlainError(error));
     }
   };
   poolPlatform.yieldTo?.(nice);

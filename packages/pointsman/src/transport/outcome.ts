@@ -11,7 +11,7 @@ export function timedOut(name: string, timeout: number): TimeoutError {
 const most = 10_000;
 
 /** What is left of an error that cannot be passed on as it is. Never throws. */
-export function bare(error: unknown): Error {
+export function toPlainError(error: unknown): Error {
   try {
     if (!(error instanceof Error))
       return new Error(`something that cannot be passed on: ${describe(error)}`);
@@ -30,4 +30,13 @@ export function withCaller(error: unknown): unknown {
   const here = new Error().stack?.split('\n').slice(3).join('\n');
   if (here) error.stack = `${error.stack}\n    -- called by --\n${here}`;
   return error;
+}
+
+/** Whether it is a promise, or behaves like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
 }

@@ -3,9 +3,9 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DataCloneError } from '../../transport/clone-errors.js';
 import { cbor } from './cbor.js';
 import type { References } from './codec.js';
-import { DataCloneError } from './errors.js';
 import { graphOf, Line, noReferences, shared } from './model/line.js';
 
 const key = fc.string({ maxLength: 8 }).filter((text) => text !== '__proto__');

@@ -13,8 +13,8 @@
  */
 
 import { Decoder as CborDecoder, Encoder as CborEncoder, Tag } from 'cbor-x';
+import { Refused, refusal } from '../../transport/clone-errors.js';
 import type { Codec, References } from './codec.js';
-import { Refused, refusal } from './errors.js';
 import { goesByMessage, kindOf, refuseOpaque } from './kinds.js';
 import { isForeign } from './value.js';
 

@@ -4,9 +4,9 @@
  * Invariant: where the class is missing, what is read is a plain object with the same numbers.
  */
 
+import { Refused } from '../../transport/clone-errors.js';
 import { CorruptMessageError, type Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
-import { Refused } from './errors.js';
 
 type GeometryClass = new (...values: unknown[]) => object;
 

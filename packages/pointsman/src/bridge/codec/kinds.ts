@@ -6,7 +6,7 @@
  * nobody else could make one again.
  */
 
-import { Refused } from './errors.js';
+import { Refused } from '../../transport/clone-errors.js';
 
 export type Kind =
   | 'plain'

@@ -10,9 +10,9 @@
  */
 
 import { invalid } from '../../sync/errors.js';
+import { member } from '../../transport/clone-errors.js';
 import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
-import { member } from './errors.js';
 
 /** What a value must be. */
 export interface Schema<Value = unknown> {

@@ -3,11 +3,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DataCloneError } from '../../transport/clone-errors.js';
 import { Memory } from '../ring/memory.js';
 import { CorruptMessageError, Reader } from '../ring/reader.js';
 import { MessageTooLargeError, Writer } from '../ring/writer.js';
 import type { References } from './codec.js';
-import { DataCloneError } from './errors.js';
 import { graphOf, Line, noReferences, shared } from './model/line.js';
 import { structured } from './structured.js';
 

@@ -15,11 +15,11 @@
  * as many bytes 0.16 ms beside 0.09 of structuredClone, which is quicker here.
  */
 
+import { Refused, refusal } from '../../transport/clone-errors.js';
 import { CorruptMessageError, type Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
 import type { Codec, Decoder, Encoder, References } from './codec.js';
 import { readError, writeError } from './error-values.js';
-import { Refused, refusal } from './errors.js';
 import { readGeometry, writeGeometry } from './geometry.js';
 import { kindOf, refuseOpaque } from './kinds.js';
 import { define, type ReadShape, readShape, WrittenShapes } from './shapes.js';

@@ -1,0 +1,332 @@
+/**
+ * One of the two ends of a connection over message ports: calls what the other end serves, answers its
+ * calls, and passes on what structured clone cannot carry.
+ *
+ * Invariants:
+ * - Each call has one outcome: a value, an error, or that the connection is closed. What comes later for
+ *   a call that was given up is dropped.
+ * - What is sent arrives in order. A value that cannot be sent fails the one call that it belongs to.
+ *
+ * Who owns the endpoint may send records of kinds of its own, from {@link OWN_KINDS} on.
+ */
+
+import { giveUpOn } from '../sync/give-up.js';
+import { type Attachment, Batches, STRIDE } from './batches.js';
+import type { CallOptions } from './call-options.js';
+import { platformRefusal } from './clone-errors.js';
+import { isThenable, timedOut, toPlainError } from './outcome.js';
+import { type Baggage, isPlainData, type Packed, pack, unpack } from './pack.js';
+import { References } from './references.js';
+
+export type AnyFunction = (...args: unknown[]) => unknown;
+
+/** Call `id` of function `a` with the arguments `b`. */
+const CALL = 1;
+/** The same without an answer. */
+const SEND = 2;
+/** Answers call `id` with `b`. */
+const RESULT = 3;
+/** Call `id` has thrown `b`. */
+const FAILED = 4;
+/** Nobody waits for call `id` any more. */
+const CANCEL = 5;
+/** `a` references to `id` are not in use any more. */
+const RELEASE = 6;
+/** The signal `id` has been aborted, with the reason `b`. */
+const ABORT = 7;
+export const OWN_KINDS = 16;
+
+/** Added to the kind of a record whose value `b` is {@link Packed}. */
+const PACKED = 1 << 8;
+/** Added to the number of a reference where a function is named by number. */
+const REFERENCE = 0x40000000;
+
+export interface EndpointOptions {
+  /** Posts a batch to the other end. Throws if it cannot be cloned. */
+  post(records: unknown[], transfer: Transferable[]): void;
+  /** What the other end may call, by number. */
+  readonly functions?: readonly { readonly name: string; readonly call: AnyFunction }[];
+  /** A record of the owner's own kind has come. */
+  handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
+  /** Why a call of this name has no answer, or what it was to call is not there any more. */
+  unanswered(name: string, why: string): Error;
+  /** Something has begun or ended that must not end with the event loop. */
+  activityChanged?(isActive: boolean): void;
+}
+
+interface PendingCall {
+  readonly name: string;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** A value on its way, and how to take it back. */
+export interface Sent {
+  /** It cannot be sent again: something in it has moved, or is iterated over. */
+  readonly isUnique: boolean;
+}
+
+const PLAIN: Sent = { isUnique: false };
+
+export class Endpoint {
+  readonly #options: EndpointOptions;
+  readonly #batches: Batches;
+  readonly #references: References;
+  readonly #pending = new Map<number, PendingCall>();
+  /**
+   * Calls of the other end that have not been answered. Their arguments are kept until then: a signal
+   * that only its listeners know would be collected, and with it the news that it is aborted.
+   */
+  readonly #serving = new Map<number, readonly unknown[]>();
+  #lastId = 0;
+  #wasActive = false;
+  #closed: string | undefined;
+
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+    this.#batches = new Batches(options.post);
+    this.#references = new References({
+      callReference: (id, args, name) => this.call(REFERENCE + id, args, {}, name),
+      blockOnReference: () => {
+        throw options.unanswered('an iterator', 'no call can block without shared memory');
+      },
+      release: (id, count) => this.#note(RELEASE, id, count),
+      abort: (id, reason) => this.#sendError(ABORT, id, reason),
+    });
+  }
+
+  // --- calls ---
+
+  /** Calls a function of the other end by its number. `name` is for errors. */
+  call(
+    target: number,
+    args: readonly unknown[],
+    options: CallOptions,
+    name: string,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      options.signal?.throwIfAborted();
+      if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
+      const id = ++this.#lastId;
+      this.send(CALL, id, target, args, undefined, [], (error) => {
+        this.#pending.get(id)?.reject(error);
+      });
+      const stop = giveUpOn(
+        options,
+        (reason) => {
+          this.#pending.delete(id);
+          this.#note(CANCEL, id);
+          this.#activityChanged();
+          reject(reason);
+        },
+        (timeout) => timedOut(name, timeout),
+      );
+      const over = () => {
+        stop();
+        this.#pending.delete(id);
+        this.#activityChanged();
+      };
+      this.#pending.set(id, {
+        name,
+        resolve(value) {
+          over();
+          resolve(value);
+        },
+        reject(error) {
+          over();
+          reject(error);
+        },
+      });
+      this.#activityChanged();
+    });
+  }
+
+  /** The same without an answer. */
+  notify(target: number, args: readonly unknown[], name: string): void {
+    if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
+    let failed: { readonly error: unknown } | undefined;
+    this.send(SEND, 0, target, args, undefined, [], (error) => {
+      failed = { error };
+    });
+    // Nobody waits for it, so what cannot be sent has to be seen at once.
+    this.flush();
+    if (failed) throw failed.error;
+  }
+
+  // --- records ---
+
+  /**
+   * Sends a record; `value` may contain what structured clone cannot carry. `refused` is called if it
+   * cannot be sent all the same.
+   */
+  send(
+    kind: number,
+    id: number,
+    a: unknown,
+    value: unknown,
+    c: unknown,
+    transfer: readonly Transferable[],
+    refused: (error: unknown) => void,
+  ): Sent {
+    if (isPlainData(value, transfer)) {
+      const isUnique = transfer.length > 0;
+      const attachment = isPrimitive(value)
+        ? undefined
+        : { transfer, refused: (error: unknown) => refused(platformRefusal(value, error)) };
+      this.#batches.add(kind, id, a, value, c, attachment);
+      return isUnique ? { isUnique } : PLAIN;
+    }
+    const baggage: Baggage = { transfer: [...transfer], passed: [], isUnique: transfer.length > 0 };
+    const references = this.#references;
+    let packed: Packed;
+    try {
+      packed = pack(value, references, baggage);
+    } catch (error) {
+      references.undo(baggage.passed);
+      throw error;
+    }
+    const attachment: Attachment = {
+      transfer: baggage.transfer,
+      refused(error) {
+        references.undo(baggage.passed);
+        refused(platformRefusal(packed.value, error));
+      },
+    };
+    this.#batches.add(kind | PACKED, id, a, packed, c, attachment);
+    references.sent(baggage.passed);
+    this.#activityChanged();
+    return { isUnique: baggage.isUnique };
+  }
+
+  /** Sends an error, or what is left of it if it cannot be sent as it is. */
+  sendError(kind: number, id: number, error: unknown, c?: unknown): void {
+    const plain = () => this.send(kind, id, undefined, toPlainError(error), c, [], () => {});
+    try {
+      this.send(kind, id, undefined, error, c, [], plain);
+    } catch {
+      plain();
+    }
+  }
+
+  /** A record without a value. */
+  #note(kind: number, id: number, a?: unknown): void {
+    if (this.#closed === undefined) this.#batches.add(kind, id, a, undefined, undefined);
+  }
+
+  #sendError(kind: number, id: number, error: unknown): void {
+    if (this.#closed === undefined) this.sendError(kind, id, error);
+  }
+
+  /** Sends now what waits for the end of the turn. */
+  flush(): void {
+    this.#batches.flush();
+  }
+
+  /** A batch has come. */
+  receive(records: readonly unknown[]): void {
+    for (let at = 0; at < records.length && this.#closed === undefined; at += STRIDE) {
+      const kind = records[at] as number;
+      const b = records[at + 3];
+      const value = kind & PACKED ? unpack(b as Packed, this.#references) : b;
+      this.#handle(
+        kind & ~PACKED,
+        records[at + 1] as number,
+        records[at + 2],
+        value,
+        records[at + 4],
+      );
+    }
+  }
+
+  #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
+    switch (kind) {
+      case CALL:
+      case SEND:
+        this.#serve(kind, id, a as number, b as readonly unknown[]);
+        break;
+      case RESULT:
+        this.#pending.get(id)?.resolve(b);
+        break;
+      case FAILED:
+        this.#pending.get(id)?.reject(b);
+        break;
+      case CANCEL:
+        this.#serving.delete(id);
+        break;
+      case RELEASE:
+        this.#references.released(id, a as number);
+        this.#activityChanged();
+        break;
+      case ABORT:
+        this.#references.abort(id, b);
+        break;
+      default:
+        this.#options.handle?.(kind, id, a, b, c);
+    }
+  }
+
+  #serve(kind: number, id: number, target: number, args: readonly unknown[]): void {
+    const isReference = target >= REFERENCE;
+    const served = isReference ? undefined : this.#options.functions?.[target];
+    const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
+    const name = served?.name ?? 'a callback';
+    let result: unknown;
+    try {
+      if (call === undefined) throw this.#options.unanswered(name, 'it is not there any more');
+      result = call(...args);
+    } catch (error) {
+      // As from a listener: the caller has asked for no answer.
+      if (kind === SEND) void Promise.reject(error);
+      else this.#sendError(FAILED, id, error);
+      return;
+    }
+    if (kind === SEND) return;
+    if (!isThenable(result)) {
+      this.#respond(id, result);
+      return;
+    }
+    this.#serving.set(id, args);
+    // One that is no native promise may throw where it is asked.
+    Promise.resolve(result).then(
+      (value) => {
+        if (this.#serving.delete(id)) this.#respond(id, value);
+      },
+      (error) => {
+        if (this.#serving.delete(id)) this.#sendError(FAILED, id, error);
+      },
+    );
+  }
+
+  #respond(id: number, result: unknown): void {
+    if (this.#closed !== undefined) return;
+    const fail = (error: unknown) => this.#sendError(FAILED, id, error);
+    try {
+      this.send(RESULT, id, undefined, result, undefined, [], fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #activityChanged(): void {
+    const isActive = this.#closed === undefined && this.#pending.size + this.#references.size > 0;
+    if (isActive === this.#wasActive) return;
+    this.#wasActive = isActive;
+    this.#options.activityChanged?.(isActive);
+  }
+
+  /** Ends all calls. */
+  close(why: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = why;
+    for (const { name, reject } of [...this.#pending.values()]) {
+      reject(this.#options.unanswered(name, why));
+    }
+    this.#serving.clear();
+    this.#references.close();
+    this.#activityChanged();
+  }
+}
+
+function isPrimitive(value: unknown): boolean {
+  return typeof value !== 'object' || value === null;
+}

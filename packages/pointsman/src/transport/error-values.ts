@@ -1,0 +1,105 @@
+/**
+ * Errors as values. Structured clone keeps the name, the message and, in some engines, the stack and the
+ * cause. Here whatever is an own property of the error is kept, and enumerable only if it was.
+ *
+ * Invariant: an error is of the nearest class of the language that it derives from, whatever it is called.
+ */
+
+type ErrorClass = new (message?: string, name?: string) => Error;
+
+const classNames = [
+  'Error',
+  'EvalError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'TypeError',
+  'URIError',
+  'AggregateError',
+  'DOMException',
+];
+
+const classes = globalThis as unknown as Record<string, ErrorClass | undefined>;
+export const exceptionClass = classNames.indexOf('DOMException');
+const aggregateClass = classNames.indexOf('AggregateError');
+
+/** Properties of an error that no loop over its keys would meet. */
+export const hiddenKeys = ['message', 'stack', 'name', 'cause', 'errors'];
+
+/** The number of the nearest class of the language. */
+export function errorClassOf(error: Error): number {
+  for (let each = error; each !== null; each = Object.getPrototypeOf(each)) {
+    const maker: unknown = Object.getOwnPropertyDescriptor(each, 'constructor')?.value;
+    if (typeof maker !== 'function') continue;
+    const number = classNames.indexOf(maker.name);
+    if (number >= 0) return number;
+  }
+  return 0;
+}
+
+/** Which of {@link hiddenKeys} an error has, as bits. */
+export function hiddenPartsOf(error: Error, classNumber: number): number {
+  let flags = 0;
+  for (const [index, key] of hiddenKeys.entries()) {
+    // The stack is no own property in every engine, and a derived class may name all of its errors.
+    const inherits =
+      key === 'stack' ||
+      (key === 'name' && classNumber !== exceptionClass && error.name !== classNames[classNumber]);
+    const has = Object.hasOwn(error, key) || (inherits && error[key as keyof Error] !== undefined);
+    if (has && !Object.prototype.propertyIsEnumerable.call(error, key)) flags |= 1 << index;
+  }
+  return flags;
+}
+
+/** An error without properties; a `DOMException` has its message and its name from the beginning. */
+export function makeError(classNumber: number, message?: string, name?: string): Error {
+  const Class = classes[classNames[classNumber] as string];
+  if (classNumber === exceptionClass) {
+    return Class ? new Class(message, name) : Object.assign(new Error(message), { name });
+  }
+  if (classNumber !== aggregateClass) return new (Class ?? Error)();
+  const error = new AggregateError([]);
+  // It comes back if it was there.
+  delete (error as Partial<AggregateError>).errors;
+  return error;
+}
+
+/** Unless the error does not allow it, as exceptions of some platforms. */
+export function defineHidden(error: Error, key: string, value: unknown): void {
+  Reflect.defineProperty(error, key, {
+    value,
+    configurable: true,
+    enumerable: false,
+    writable: true,
+  });
+}
+
+/** An error taken apart, so that structured clone can carry all of it. */
+export interface ErrorParts {
+  readonly classNumber: number;
+  readonly message: string;
+  readonly name: string;
+  /** Pairs of one of {@link hiddenKeys} and its value. */
+  readonly hidden: readonly (readonly [key: string, value: unknown])[];
+  readonly own: Readonly<Record<string, unknown>>;
+}
+
+export function takeApart(error: Error): ErrorParts {
+  const classNumber = errorClassOf(error);
+  const flags = hiddenPartsOf(error, classNumber);
+  return {
+    classNumber,
+    message: error.message,
+    name: error.name,
+    hidden: hiddenKeys
+      .filter((_, index) => flags & (1 << index))
+      .map((key) => [key, error[key as keyof Error]] as const),
+    own: { ...(error as unknown as Record<string, unknown>) },
+  };
+}
+
+/** The error that was taken apart. `error` is one of {@link makeError}, so that it may contain itself. */
+export function putTogether(error: Error, { hidden, own }: ErrorParts): Error {
+  for (const [key, value] of hidden) defineHidden(error, key, value);
+  return Object.assign(error, own);
+}

@@ -1,0 +1,228 @@
+/**
+ * Values for a message of the platform. What structured clone cannot carry, or not in full (functions,
+ * abort signals, iterators, errors), is replaced by a placeholder, and put back on the other side.
+ *
+ * Invariant: the user's value is never changed. A value with nothing to replace is not copied either;
+ * each object of it is visited once, however often it is referred to.
+ *
+ * Structured clone keeps identity within a message, so the placeholders travel twice: in their places,
+ * and in a list. What is in the list is a placeholder, and nothing else can be taken for one.
+ */
+
+import { type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
+import type { References } from './references.js';
+import { isTransferred } from './transfer.js';
+
+/** Stands for a reference, or for an error. */
+type Placeholder = { readonly reference: number } | { readonly error: ErrorParts };
+
+/** A value in which something was replaced. */
+export interface Packed {
+  readonly value: unknown;
+  readonly placeholders: readonly Placeholder[];
+}
+
+/** What a value takes along. */
+export interface Baggage {
+  /** What the message moves. */
+  readonly transfer: Transferable[];
+  /** The references that it counts; see {@link References.undo}. */
+  readonly passed: number[];
+  /** Whether it can be sent only once: something moves, or is iterated over. */
+  isUnique: boolean;
+}
+
+/** Objects after which it is remembered which ones were visited. Most values have fewer. */
+const FEW = 64;
+
+/** Whether structured clone carries all of it as it is. `transfer`: what moves is not looked into. */
+export function isPlainData(root: unknown, transfer: readonly unknown[] = []): boolean {
+  if (!isComposite(root)) return true;
+  const open: object[] = [root];
+  let visited = 0;
+  let seen: Set<object> | undefined;
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (seen?.has(value) || transfer.includes(value)) continue;
+    if (needsPlaceholder(value) || isTransferred(value)) return false;
+    if (++visited > FEW) seen ??= new Set();
+    seen?.add(value);
+    collectParts(value, open);
+  }
+  return true;
+}
+
+function isComposite(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+function needsPlaceholder(value: object): boolean {
+  if (typeof value === 'function') return true;
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === Array.prototype) {
+    return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
+  }
+  if (isLeaf(value) || value instanceof Map || value instanceof Set) return false;
+  const { asyncIterator, iterator } = Symbol;
+  return (
+    value instanceof Error ||
+    value instanceof AbortSignal ||
+    asyncIterator in value ||
+    (iterator in value && 'next' in value)
+  );
+}
+
+/** What has no parts: bytes, and what structured clone knows by its class. */
+function isLeaf(value: object): boolean {
+  return (
+    ArrayBuffer.isView(value) ||
+    value instanceof ArrayBuffer ||
+    value instanceof Date ||
+    value instanceof RegExp ||
+    value instanceof String ||
+    (typeof SharedArrayBuffer === 'function' && value instanceof SharedArrayBuffer)
+  );
+}
+
+function collectParts(value: object, into: object[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) if (isComposite(item)) into.push(item);
+  } else if (value instanceof Map) {
+    for (const [key, item] of value) {
+      if (isComposite(key)) into.push(key);
+      if (isComposite(item)) into.push(item);
+    }
+  } else if (value instanceof Set) {
+    for (const item of value) if (isComposite(item)) into.push(item);
+  } else if (!isLeaf(value)) {
+    for (const key of Object.keys(value)) {
+      const item = (value as Record<string, unknown>)[key];
+      if (isComposite(item)) into.push(item);
+    }
+  }
+}
+
+/** Replaces what structured clone cannot carry, in a copy. */
+export function pack(root: unknown, references: References, baggage: Baggage): Packed {
+  const placeholders: Placeholder[] = [];
+  const copies = new Map<object, unknown>();
+
+  const keep = <Copy extends object>(value: object, copy: Copy): Copy => {
+    copies.set(value, copy);
+    return copy;
+  };
+  const stand = (value: object, placeholder: Placeholder): Placeholder => {
+    placeholders.push(placeholder);
+    return keep(value, placeholder);
+  };
+
+  const replace = (value: unknown): unknown => {
+    if (!isComposite(value)) return value;
+    if (copies.has(value)) return copies.get(value);
+    if (isTransferred(value)) {
+      if (value.list.length > 0) baggage.isUnique = true;
+      for (const each of value.list) {
+        if (!baggage.transfer.includes(each)) baggage.transfer.push(each);
+      }
+      copies.set(value, value.value);
+      return value.value;
+    }
+    if (baggage.transfer.includes(value as Transferable) || isLeaf(value)) return value;
+    if (Array.isArray(value)) {
+      // Holes stay holes.
+      const copy = keep(value, new Array<unknown>(value.length));
+      for (const key of Object.keys(value)) {
+        (copy as unknown as Record<string, unknown>)[key] = replace(value[key as never]);
+      }
+      return copy;
+    }
+    if (value instanceof Map) {
+      const copy = keep(value, new Map());
+      for (const [key, item] of value) copy.set(replace(key), replace(item));
+      return copy;
+    }
+    if (value instanceof Set) {
+      const copy = keep(value, new Set());
+      for (const item of value) copy.add(replace(item));
+      return copy;
+    }
+    if (value instanceof Error) {
+      const parts = takeApart(value);
+      // It may contain itself.
+      const placeholder = { error: parts as { hidden: unknown; own: unknown } };
+      stand(value, placeholder as Placeholder);
+      placeholder.error.hidden = parts.hidden.map(([key, item]) => [key, replace(item)]);
+      placeholder.error.own = replaceProperties(parts.own, {});
+      return placeholder;
+    }
+    const reference = references.numberOf(value, baggage.passed);
+    if (reference >= 0) {
+      if (typeof value === 'object' && !(value instanceof AbortSignal)) baggage.isUnique = true;
+      return stand(value, { reference });
+    }
+    // As structured clone does: what an object of any class has itself, as a plain one.
+    if (Object.keys(value).length === 0) return value;
+    return replaceProperties(value, keep(value, {}));
+  };
+  const replaceProperties = (value: object, copy: Record<string, unknown>) => {
+    for (const key of Object.keys(value)) {
+      copy[key] = replace((value as Record<string, unknown>)[key]);
+    }
+    return copy;
+  };
+
+  return { value: replace(root), placeholders };
+}
+
+/** Puts everything back. The value has just been received: it is changed in place. */
+export function unpack({ value: root, placeholders }: Packed, references: References): unknown {
+  const received: number[] = [];
+  const originals = new Map<object, unknown>();
+  for (const placeholder of placeholders) {
+    if ('reference' in placeholder) {
+      originals.set(placeholder, references.valueOf(placeholder.reference, received));
+    } else {
+      const { classNumber, message, name } = placeholder.error;
+      originals.set(placeholder, makeError(classNumber, message, name));
+    }
+  }
+  const seen = new Set<object>();
+  const original = (value: unknown): unknown =>
+    isComposite(value) && originals.has(value) ? originals.get(value) : value;
+  const open: object[] = [];
+  const putBack = (value: unknown): unknown => {
+    const put = original(value);
+    if (put === value && isComposite(value) && !seen.has(value)) {
+      seen.add(value);
+      open.push(value);
+    }
+    return put;
+  };
+  const putBackParts = (value: object): void => {
+    if (value instanceof Map) {
+      const entries = [...value];
+      value.clear();
+      for (const [key, item] of entries) value.set(putBack(key), putBack(item));
+    } else if (value instanceof Set) {
+      const items = [...value];
+      value.clear();
+      for (const item of items) value.add(putBack(item));
+    } else if (!isLeaf(value)) {
+      const fields = value as Record<string, unknown>;
+      for (const key of Object.keys(value)) fields[key] = putBack(fields[key]);
+    }
+  };
+  const result = putBack(root);
+  const drain = () => {
+    for (let value = open.pop(); value !== undefined; value = open.pop()) putBackParts(value);
+  };
+  drain();
+  for (const placeholder of placeholders) {
+    if ('reference' in placeholder) continue;
+    const { error } = placeholder;
+    for (const pair of error.hidden) (pair as [string, unknown])[1] = putBack(pair[1]);
+    putBackParts(error.own);
+    drain();
+    putTogether(originals.get(placeholder) as Error, error);
+  }
+  return result;
+}
