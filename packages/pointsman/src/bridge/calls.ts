@@ -6,7 +6,6 @@
 import { invalid } from '../sync/errors.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
 import type { AnyFunction, Side } from './side.js';
-import { reserved } from './types.js';
 
 export interface NotedCall {
   readonly target: number;
@@ -100,49 +99,4 @@ function noted(
     throw invalid('batch', chosen, 'a function that returns an array of the calls it was given');
   }
   return chosen;
-}
-
-/** The functions of an API by name, those of objects in it with dots. */
-export function functionsOf(
-  api: object,
-  name: string,
-  refused: readonly string[] = reserved,
-): { readonly name: string; readonly call: AnyFunction }[] {
-  if (Object(api) !== api) throw invalid(name, api, 'an object of functions');
-  const found = new Map<string, AnyFunction>();
-  collect(api, '', found, new Set());
-  for (const path of found.keys()) {
-    const [first] = path.split('.') as [string];
-    if (refused.includes(first)) {
-      throw new TypeError(`${name}.${first}: the bridge uses this name itself; choose another`);
-    }
-  }
-  return [...found].map(([name, call]) => ({ name, call }));
-}
-
-function collect(
-  api: object,
-  prefix: string,
-  found: Map<string, AnyFunction>,
-  within: Set<object>,
-): void {
-  if (within.has(api)) return;
-  within.add(api);
-  // Methods of a class are on its prototype.
-  for (let place = api; place && place !== Object.prototype; place = Object.getPrototypeOf(place)) {
-    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
-      const path = `${prefix}${key}`;
-      if (key === 'constructor' || found.has(path)) continue;
-      if (typeof value === 'function') found.set(path, value.bind(api));
-      else if (isPlain(value)) collect(value, `${path}.`, found, within);
-    }
-  }
-  // Another name may lead to it too.
-  within.delete(api);
-}
-
-function isPlain(value: unknown): value is object {
-  return (
-    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-  );
 }

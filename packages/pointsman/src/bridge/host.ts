@@ -4,9 +4,11 @@
 
 import { checkInteger, invalid } from '../sync/errors.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
-import { asynchronous, functionsOf } from './calls.js';
+import type { WorkerLike } from '../transport/types.js';
+import { asynchronous } from './calls.js';
 import type { Codec } from './codec/codec.js';
 import { structured } from './codec/structured.js';
 import {
@@ -24,12 +26,9 @@ import {
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
-import type { Answers, Asynchronous, Noted, Noting } from './types.js';
+import { type Answers, type Asynchronous, type Noted, type Noting, reserved } from './types.js';
 
-/** A `Worker` of the web or of Node, or a port to a thread of any kind. */
-export interface WorkerLike {
-  postMessage(message: unknown, ...rest: never[]): void;
-}
+export type { WorkerLike };
 
 export interface ExposeOptions {
   /** How calls travel. Default: `ring`, or `port/port` where memory cannot be shared. */
@@ -128,7 +127,7 @@ export function expose<WorkerApi = object>(
       'expose',
     );
   }
-  const functions = functionsOf(api, 'api');
+  const functions = functionsOf(api, 'api', reserved);
   const compiled = compileCalls(schemas);
   const base = worker as unknown as Port;
 

@@ -4,9 +4,10 @@
 
 import { invalid } from '../sync/errors.js';
 import { soon } from '../transport/event-loop.js';
+import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
-import { fill, functionsOf } from './calls.js';
+import { fill } from './calls.js';
 import type { Codec } from './codec/codec.js';
 import { structured } from './codec/structured.js';
 import {
@@ -20,7 +21,7 @@ import {
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
 import { type CallSchemas, compileCalls } from './schemas.js';
-import type { Host } from './types.js';
+import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
   /** How values become bytes; the host has to name the same. Default: `structured()`. */
@@ -51,7 +52,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
   if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
-  const functions = functionsOf(serve, 'serve');
+  const functions = functionsOf(serve, 'serve', reserved);
   const compiled = compileCalls(schemas);
   const host = base as Port;
 

@@ -6,34 +6,39 @@
  */
 
 import { TimeoutError } from '../sync/errors.js';
-import { type Claims, now } from './claims.js';
+import type { Claims } from './claims.js';
+import { now } from './mailbox.js';
 
 /** A task that runs in this thread. */
-export class Running {
-  readonly id: number;
+export class RunningTask {
   readonly number: number;
   readonly name: string;
   readonly progress: ((value: unknown) => void) | undefined;
-  readonly #claims: Claims;
+  readonly begunAt: number;
+  /** Absent where no memory is shared. */
+  readonly #claims: Claims | undefined;
+  /** As of {@link now}; 0 if it has none. */
+  readonly #deadline: number;
   #controller: AbortController | undefined;
 
   constructor(
-    id: number,
     number: number,
     name: string,
+    begunAt: number,
+    deadline: number,
     progress: ((value: unknown) => void) | undefined,
-    claims: Claims,
+    claims: Claims | undefined,
   ) {
-    this.id = id;
     this.number = number;
     this.name = name;
+    this.begunAt = begunAt;
     this.progress = progress;
+    this.#deadline = deadline;
     this.#claims = claims;
   }
 
   get deadline(): number | undefined {
-    const deadline = this.#claims.deadline(this.number);
-    return deadline === 0 ? undefined : deadline - now() + performance.now();
+    return this.#deadline === 0 ? undefined : this.#deadline - now() + performance.now();
   }
 
   get signal(): AbortSignal {
@@ -54,7 +59,7 @@ export class Running {
     const inherited = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
     const look = () => {
       if (inherited?.get?.call(signal)) return true;
-      const stop = this.#claims.stopOf(this.number);
+      const stop = this.#claims?.stopOf(this.number);
       if (stop === undefined) return false;
       controller.abort(
         stop === 'timed out'
@@ -73,13 +78,13 @@ export class Running {
   }
 }
 
-let current: Running | undefined;
+let current: RunningTask | undefined;
 
-export function enter(running: Running | undefined): void {
+export function enter(running: RunningTask | undefined): void {
   current = running;
 }
 
-function running(member: string): Running {
+function running(member: string): RunningTask {
   if (current === undefined) {
     throw new Error(
       `task.${member} is about the task that a thread of a pool runs: none runs here`,
@@ -102,7 +107,7 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /**
    * When the task's `timeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
-   * if it has none, or where no memory is shared.
+   * if it has none.
    */
   readonly deadline: number | undefined;
   /** The name of the function that runs. */

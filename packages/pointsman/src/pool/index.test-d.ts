@@ -65,6 +65,11 @@ describe('options', () => {
       | 'nice'
       | 'recycle'
       | 'resourceLimits'
+      | 'env'
+      | 'argv'
+      | 'execArgv'
+      | 'workerData'
+      | 'onError'
       | 'name'
     >();
     new Pool<Api>({ module: new URL('file:///a.js') });

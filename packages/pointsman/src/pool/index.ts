@@ -8,7 +8,7 @@ export { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
 export type { Summary } from './histogram.js';
 export type { MapOptions } from './map.js';
 export type { PoolMetrics } from './metrics.js';
-export type { PoolOptions, RunOptions } from './options.js';
+export type { CloseOptions, PoolOptions, RunOptions } from './options.js';
 export type { Delay } from './platform.js';
 export { Pool } from './pool.js';
 export { serve } from './serve.js';

@@ -1,6 +1,5 @@
 /** What a pool has done so far. */
 
-import { now } from './claims.js';
 import { Histogram, type Summary } from './histogram.js';
 import { type Delay, poolPlatform } from './platform.js';
 
@@ -47,13 +46,13 @@ export class Metrics {
   }
 
   threadEnded(startedAt: number): void {
-    this.#lived += now() - startedAt;
+    this.#lived += performance.now() - startedAt;
   }
 
   /** `startedAt`: of the threads that live. */
   read(startedAt: Iterable<number>): PoolMetrics {
     let lived = this.#lived;
-    for (const start of startedAt) lived += now() - start;
+    for (const start of startedAt) lived += performance.now() - start;
     this.#eventLoop ??= poolPlatform.watchEventLoop?.();
     return {
       completed: this.completed,

@@ -6,8 +6,7 @@ import { Pool, type PoolOptions, ThreadEndedError } from 'pointsman/pool';
 import { inline } from 'pointsman/pool/inline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-const fixture = (name: string) =>
-  new URL(`../../../tests/pool/fixtures/${name}.mjs`, import.meta.url);
+const fixture = (name: string) => new URL(`../../tests/pool/fixtures/${name}.mjs`, import.meta.url);
 
 function open(options: PoolOptions = {}): Pool {
   const pool = new Pool({ module: fixture('module'), threads: 1, ...options });

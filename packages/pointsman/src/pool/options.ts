@@ -1,8 +1,8 @@
 /** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
 
-import type { WorkerLike } from '../bridge/host.js';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkCallOptions } from '../transport/call-options.js';
+import type { WorkerLike } from '../transport/types.js';
 
 export interface PoolOptions {
   /**
@@ -20,7 +20,7 @@ export interface PoolOptions {
    * `os.availableParallelism()` or `navigator.hardwareConcurrency`. They start when there is work.
    */
   readonly threads?: number | undefined;
-  /** Threads that are kept although there is nothing to do, once they have started. Default: 0. */
+  /** Threads that are started with the pool, and kept although there is nothing to do. Default: 0. */
   readonly minThreads?: number | undefined;
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
@@ -44,7 +44,8 @@ export interface PoolOptions {
   readonly grace?: number | undefined;
   /**
    * How much less urgent than others the threads are to the operating system, from 0 to 19; on Linux, and
-   * elsewhere nothing. With cores to spare they are as fast as with 0. Default: 10.
+   * elsewhere nothing. With cores to spare they are as fast as with 0; beside other busy programs they get
+   * what these leave. Default: 0, as urgent as this thread.
    */
   readonly nice?: number | undefined;
   /**
@@ -60,6 +61,19 @@ export interface PoolOptions {
     | undefined;
   /** Limits of the threads' memory, as `Worker` of Node takes them; in browsers nothing. */
   readonly resourceLimits?: object | undefined;
+  /** The threads' `process.env`, as `Worker` of Node takes it; in browsers nothing. Default: a copy of this thread's. */
+  readonly env?: object | symbol | undefined;
+  /** What is added to the threads' `process.argv`, as `Worker` of Node takes it; in browsers nothing. */
+  readonly argv?: readonly unknown[] | undefined;
+  /** Node's options for the threads, as `Worker` of Node takes them; in browsers nothing. Default: this thread's. */
+  readonly execArgv?: readonly string[] | undefined;
+  /** A copy of it is the threads' `workerData`, in Node; in browsers nothing. */
+  readonly workerData?: unknown;
+  /**
+   * Hears what fails in a thread outside of any task, as a timer that a task has left. Default: it is
+   * written to `console.error`. The thread is replaced.
+   */
+  readonly onError?: ((error: unknown) => void) | undefined;
   /** What the threads are called. Default: `pool`. */
   readonly name?: string | undefined;
 }
@@ -84,6 +98,21 @@ export interface RunOptions {
   /** Hears what the task says by `task.progress`, in order and before the result. What it throws is an unhandled rejection. */
   readonly onProgress?: ((value: never) => void) | undefined;
 }
+
+export interface CloseOptions {
+  /** Milliseconds; what has not come to its end then is ended. Default: any number. */
+  readonly timeout?: number | undefined;
+  /** Whether tasks that have not begun are refused. Default: false. */
+  readonly dropQueue?: boolean | undefined;
+}
+
+export const poolDefaults = {
+  idleTimeout: 10_000,
+  ageing: 1_000,
+  grace: 100,
+  nice: 0,
+  name: 'pool',
+};
 
 const longest = 2 ** 31 - 1;
 
@@ -123,6 +152,26 @@ export function checkPoolOptions(options: PoolOptions): void {
     throw invalid('resourceLimits', resourceLimits, 'an object');
   }
   if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
+  const { env, argv, execArgv, onError } = options;
+  if (env !== undefined && typeof env !== 'symbol' && Object(env) !== env) {
+    throw invalid('env', env, 'an object, or SHARE_ENV');
+  }
+  if (argv !== undefined && !Array.isArray(argv)) throw invalid('argv', argv, 'an array');
+  if (execArgv !== undefined && !Array.isArray(execArgv)) {
+    throw invalid('execArgv', execArgv, 'an array of texts');
+  }
+  if (onError !== undefined && typeof onError !== 'function') {
+    throw invalid('onError', onError, 'a function');
+  }
+}
+
+export function checkCloseOptions(options: CloseOptions): void {
+  if (Object(options) !== options) throw invalid('options', options, 'an object');
+  const { timeout, dropQueue } = options;
+  checkCallOptions({ timeout });
+  if (dropQueue !== undefined && typeof dropQueue !== 'boolean') {
+    throw invalid('dropQueue', dropQueue, 'true or false');
+  }
 }
 
 export function checkRunOptions(options: RunOptions): void {

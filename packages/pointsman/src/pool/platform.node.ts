@@ -4,18 +4,24 @@ import { readlinkSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { type PoolWorker, usePoolPlatform } from './platform.js';
 
 const nanoseconds = 1e-6;
 
 usePoolPlatform({
   cores: availableParallelism(),
-  start({ name, resourceLimits }) {
-    const worker = new Worker(new URL('./entry.node.js', import.meta.url), {
-      name,
-      ...(resourceLimits && { resourceLimits: resourceLimits as ResourceLimits }),
-    });
+  // In Deno and Bun a port with a listener takes a message some turns before it hands it on: meanwhile a
+  // later one would be received in its place. With one core whoever looks keeps the other from running.
+  canPoll: !('Deno' in globalThis || 'Bun' in globalThis) && availableParallelism() > 1,
+  start({ name, resourceLimits, env, argv, execArgv, workerData }) {
+    const options: WorkerOptions = { name };
+    if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
+    if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
+    if (argv !== undefined) options.argv = [...argv];
+    if (execArgv !== undefined) options.execArgv = [...execArgv];
+    if (workerData !== undefined) options.workerData = workerData;
+    const worker = new Worker(new URL('./entry.node.js', import.meta.url), options);
     return worker as unknown as PoolWorker;
   },
   watchEventLoop() {
@@ -42,6 +48,7 @@ usePoolPlatform({
     }
   },
   heapUsed: () => getHeapStatistics().used_heap_size,
+  onExit: (listener) => process.on('exit', listener),
   onUncaught(listener) {
     process.on('uncaughtException', listener);
     process.on('unhandledRejection', listener);

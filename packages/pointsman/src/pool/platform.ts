@@ -6,9 +6,14 @@ export interface PoolWorker extends Port {
   terminate(): unknown;
 }
 
+/** Of a pool's options, those that a thread is started with. */
 export interface StartOptions {
   readonly name: string;
-  readonly resourceLimits: object | undefined;
+  readonly resourceLimits?: object | undefined;
+  readonly env?: object | symbol | undefined;
+  readonly argv?: readonly unknown[] | undefined;
+  readonly execArgv?: readonly string[] | undefined;
+  readonly workerData?: unknown;
 }
 
 /** Milliseconds by which the event loop's turns came late. */
@@ -21,6 +26,8 @@ export interface Delay {
 export interface PoolPlatform {
   /** As many threads as can run at a time. */
   readonly cores: number;
+  /** Whether messages can be received, in order, without a return to the event loop. */
+  readonly canPoll: boolean;
   /** Starts a thread that waits for its setup. */
   start(options: StartOptions): PoolWorker;
   /** Measures this thread's event loop until `stop`. */
@@ -31,10 +38,13 @@ export interface PoolPlatform {
   heapUsed?(): number;
   /** Errors of this thread that nobody has caught; they do not end it then. */
   onUncaught(listener: (error: unknown) => void): void;
+  /** This thread is about to end by itself. */
+  onExit?(listener: () => void): void;
 }
 
 const web: PoolPlatform = {
   cores: globalThis.navigator?.hardwareConcurrency ?? 1,
+  canPoll: false,
   start({ name }) {
     // Bundlers look for exactly this expression.
     const worker = new Worker(new URL('./entry.js', import.meta.url), { type: 'module', name });

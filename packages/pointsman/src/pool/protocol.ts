@@ -1,10 +1,47 @@
-/** What a host and the threads of its pool say to each other beside the tasks' arguments and results. */
+/** What a host and the workers of its pool say to each other. */
 
-import type { Offer } from '../bridge/connection.js';
+import { OWN_KINDS } from '../transport/endpoint.js';
 
-/** What a thread is told when it begins. */
+// --- from the host ---
+
+/** Task `id` of function `a`, with the arguments `b`; `c` are its {@link Extras} if it has any. */
+export const TASK = OWN_KINDS;
+/** Task `id`, which runs, shall stop for the reason `b`. */
+export const STOP = OWN_KINDS + 1;
+/** The function `id` was written in place: its {@link Definition} is `b`. */
+export const DEFINE = OWN_KINDS + 2;
+
+// --- from the worker ---
+
+/** It can run tasks of the functions with the names `b`. */
+export const READY = OWN_KINDS + 3;
+/** It cannot, for the reason `b`. */
+export const REFUSED = OWN_KINDS + 4;
+/** Task `id`, which began at `a` and ran for `c` milliseconds, has returned `b`. */
+export const RETURNED = OWN_KINDS + 5;
+/** The same: it has thrown `b`. */
+export const THREW = OWN_KINDS + 6;
+/** Task `id` has returned the iterator `b`. It is over when that is: see {@link ITERATED}. */
+export const ITERATES = OWN_KINDS + 7;
+/** Task `id`, which began at `a` and ran for `c` milliseconds, has been iterated over. */
+export const ITERATED = OWN_KINDS + 8;
+/** Task `id` says that it has come to `b`. */
+export const PROGRESS = OWN_KINDS + 9;
+/** The worker should be replaced. */
+export const RETIRE = OWN_KINDS + 10;
+/** An error `b` that nobody waits for. */
+export const UNCAUGHT = OWN_KINDS + 11;
+/** The worker has its lock, whose release tells of its end. */
+export const LOCKED = OWN_KINDS + 12;
+
+/** The first message of all, which the host sends by the worker's own port. */
+export const SETUP = 'pointsman.pool.setup';
+/** Batches of a browser's worker, which come by its own port. */
+export const BATCH = 'pointsman.pool.batch';
+
+/** What a worker is told when it begins. */
 export interface Setup {
-  /** The module whose functions it runs; absent if the thread's own script serves them. */
+  /** The module whose functions it runs; absent if the worker's own script serves them. */
   readonly module: string | undefined;
   /** How much less urgent than the host's thread it is. */
   readonly nice: number;
@@ -14,31 +51,30 @@ export interface Setup {
 
 /** All of it: with what the two share. */
 export interface CompleteSetup extends Setup {
-  readonly offer: Offer;
-  /** Memory for the claims; absent where memory cannot be shared. */
-  readonly claims: SharedArrayBuffer | undefined;
+  readonly id: number;
+  readonly port: MessagePort;
+  /** For the claims and the mailbox; absent where memory cannot be shared. */
+  readonly memory: SharedArrayBuffer | undefined;
+  /** Whether it may spin for its next task. */
+  readonly spins: boolean;
 }
 
-/** Source text that becomes a function in the thread. */
+/** Source text that becomes a function in the worker. */
 export interface Definition {
   readonly source: string;
   /** What the source takes from its surroundings. */
   readonly names: readonly string[];
   readonly values: readonly unknown[];
+  /** Whether all functions that were defined before are forgotten. */
+  readonly anew: boolean;
 }
 
-/** Added to a function's number: the first of its arguments are {@link Extras}. */
-export const EXTENDED = 1 << 28;
-
-/** What comes with the arguments of a task that asks for more than to be run. */
+/** What a task asks for beyond its arguments. */
 export interface Extras {
-  /** Hears of the task's progress. */
-  readonly progress?: ((value: unknown) => void) | undefined;
-  /** The arguments came by message, as one value. */
-  readonly moved?: true | undefined;
-  /** The function is one that was written in place: its number, and once for each thread its source. */
-  readonly inline?: number | undefined;
-  readonly define?: Definition | undefined;
-  /** All functions that were defined before are forgotten. */
-  readonly anew?: true | undefined;
+  /** When it must have ended; 0 if it need not. */
+  readonly deadline: number;
+  /** Whether somebody hears of its progress. */
+  readonly progress: boolean;
+  /** The number of the function, if it was written in place. */
+  readonly inline: number | undefined;
 }

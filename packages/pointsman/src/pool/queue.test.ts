@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type QueuedTask, TaskQueue } from './queue.js';
 
 class Task implements QueuedTask {
-  line: QueuedTask['line'] = undefined;
+  lane: QueuedTask['lane'] = undefined;
   previous: QueuedTask['previous'] = undefined;
   next: QueuedTask['next'] = undefined;
   earlier: QueuedTask['earlier'] = undefined;
@@ -360,8 +360,8 @@ describe('whatever happens', () => {
             expect(queue.last()).toBe(model.last());
           }
           while (queue.size > 0) shift();
-          for (const { line, previous, next, earlier, later } of known) {
-            expect([line, previous, next, earlier, later]).toEqual(Array(5).fill(undefined));
+          for (const { lane, previous, next, earlier, later } of known) {
+            expect([lane, previous, next, earlier, later]).toEqual(Array(5).fill(undefined));
           }
         },
       ),

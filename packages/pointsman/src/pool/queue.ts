@@ -1,12 +1,12 @@
 /**
  * The tasks that wait for a thread.
  *
- * A level for each priority, in it a line for each key, in it the tasks as they came. Which level is
+ * A level for each priority, in it a lane for each key, in it the tasks as they came. Which level is
  * next is a matter of its next task: of when it came, less `ageing` milliseconds for each step of its
  * priority. So whoever waits long enough goes before all who come later, whatever their priority, and
- * no task's place has to be computed twice. In a level the lines take turns.
+ * no task's place has to be computed twice. In a level the lanes take turns.
  *
- * Invariant: a level and a line are part of the queue for exactly as long as they hold a task. What
+ * Invariant: a level and a lane are part of the queue for exactly as long as they hold a task. What
  * was used last is used again when it has become empty, so that tasks of one priority and key, which is
  * how most pools are used, make no garbage. The links are in the tasks, so each leaves in one step.
  *
@@ -17,13 +17,13 @@
 export interface QueuedTask {
   /** Higher goes first. */
   readonly priority: number;
-  /** Whose task it is. Those of nobody have `undefined` and are in one line. */
+  /** Whose task it is. Those of nobody have `undefined` and are in one lane. */
   readonly key: unknown;
   /** When it came, in milliseconds. */
   readonly enqueuedAt: number;
-  /** The line in which it stands. */
-  line: Line | undefined;
-  /** Its neighbours in the line. */
+  /** The lane in which it stands. */
+  lane: Lane | undefined;
+  /** Its neighbours in the lane. */
   previous: QueuedTask | undefined;
   next: QueuedTask | undefined;
   /** Its neighbours in the level, in the order in which they came. */
@@ -31,12 +31,12 @@ export interface QueuedTask {
   later: QueuedTask | undefined;
 }
 
-/** The tasks of a key in a level. The lines of a level are a ring. */
-class Line {
+/** The tasks of a key in a level. The lanes of a level are a ring. */
+class Lane {
   first: QueuedTask | undefined = undefined;
   last: QueuedTask | undefined = undefined;
-  previous: Line = this;
-  next: Line = this;
+  previous: Lane = this;
+  next: Lane = this;
 
   constructor(
     readonly level: Level,
@@ -46,44 +46,44 @@ class Line {
 
 /** The tasks of a priority. */
 class Level {
-  /** The line that is next. */
-  turn: Line | undefined = undefined;
+  /** The lane that is next. */
+  turn: Lane | undefined = undefined;
   earliest: QueuedTask | undefined = undefined;
   latest: QueuedTask | undefined = undefined;
-  /** The line of those without a key, which need not be looked up. */
-  readonly common = new Line(this, undefined);
-  readonly lines = new Map<unknown, Line>();
+  /** The lane of those without a key, which need not be looked up. */
+  readonly common = new Lane(this, undefined);
+  readonly lanes = new Map<unknown, Lane>();
 
   constructor(readonly priority: number) {}
 }
 
-export type { Line };
+export type { Lane };
 
 export class TaskQueue<Task extends QueuedTask> {
   size = 0;
   readonly #ageing: number;
   readonly #levels: Level[] = [];
-  /** The line that was used last. It alone may be empty. */
-  #line = new Level(0).common;
+  /** The lane that was used last. It alone may be empty. */
+  #lane = new Level(0).common;
 
   /** `ageing`: how many milliseconds of waiting count as much as one step of priority. */
   constructor(ageing: number) {
     this.#ageing = ageing;
   }
 
-  /** Puts a task at the end of its line. A line that was empty gets its turn after all others. */
+  /** Puts a task at the end of its lane. A lane that was empty gets its turn after all others. */
   push(task: Task): void {
-    const line = this.#lineOf(task);
-    const { level, last } = line;
-    task.line = line;
+    const lane = this.#laneOf(task);
+    const { level, last } = lane;
+    task.lane = lane;
     task.previous = last;
     if (last === undefined) {
-      this.#open(line);
-      line.first = task;
+      this.#open(lane);
+      lane.first = task;
     } else {
       last.next = task;
     }
-    line.last = task;
+    lane.last = task;
     const { latest } = level;
     task.earlier = latest;
     if (latest === undefined) level.earliest = task;
@@ -93,27 +93,27 @@ export class TaskQueue<Task extends QueuedTask> {
   }
 
   /**
-   * Puts back a task that was taken out: it is the first of its line, and it is that line's turn. Of
+   * Puts back a task that was taken out: it is the first of its lane, and it is that lane's turn. Of
    * several, the one that was taken out last has to be put back first; then all is as it was. A task
    * that was put back counts as the earliest of its level.
    */
   unshift(task: Task): void {
-    const line = this.#lineOf(task);
-    const { level, first } = line;
-    task.line = line;
+    const lane = this.#laneOf(task);
+    const { level, first } = lane;
+    task.lane = lane;
     task.next = first;
     if (first === undefined) {
-      this.#open(line);
-      line.last = task;
+      this.#open(lane);
+      lane.last = task;
     } else {
       first.previous = task;
-      if (level.turn !== line) {
-        this.#leaveRing(line);
-        this.#enterRing(line);
+      if (level.turn !== lane) {
+        this.#leaveRing(lane);
+        this.#enterRing(lane);
       }
     }
-    line.first = task;
-    level.turn = line;
+    lane.first = task;
+    level.turn = lane;
     const { earliest } = level;
     task.later = earliest;
     if (earliest === undefined) level.latest = task;
@@ -131,17 +131,17 @@ export class TaskQueue<Task extends QueuedTask> {
       if (this.#isBefore(other, next as QueuedTask)) next = other;
     }
     if (next === undefined) return undefined;
-    const line = next.line as Line;
-    line.level.turn = line.next;
-    this.#unlink(next, line);
+    const lane = next.lane as Lane;
+    lane.level.turn = lane.next;
+    this.#unlink(next, lane);
     return next as Task;
   }
 
   /** Takes out a task, wherever it stands. False if it does not wait. */
   remove(task: Task): boolean {
-    const { line } = task;
-    if (line === undefined) return false;
-    this.#unlink(task, line);
+    const { lane } = task;
+    if (lane === undefined) return false;
+    this.#unlink(task, lane);
     return true;
   }
 
@@ -163,37 +163,37 @@ export class TaskQueue<Task extends QueuedTask> {
     return lead > 0 || (lead === 0 && steps > 0);
   }
 
-  #lineOf({ priority, key }: QueuedTask): Line {
-    const recent = this.#line;
+  #laneOf({ priority, key }: QueuedTask): Lane {
+    const recent = this.#lane;
     if (recent.key === key && recent.level.priority === priority) return recent;
     const level =
       this.#levels.find((each) => each.priority === priority) ??
       (recent.level.priority === priority ? recent.level : new Level(priority));
-    this.#line = key === undefined ? level.common : (level.lines.get(key) ?? new Line(level, key));
-    return this.#line;
+    this.#lane = key === undefined ? level.common : (level.lanes.get(key) ?? new Lane(level, key));
+    return this.#lane;
   }
 
-  /** Makes a line part of its level, and its level part of the queue. */
-  #open(line: Line): void {
-    const { level, key } = line;
+  /** Makes a lane part of its level, and its level part of the queue. */
+  #open(lane: Lane): void {
+    const { level, key } = lane;
     if (level.turn === undefined) this.#levels.push(level);
-    if (key !== undefined) level.lines.set(key, line);
-    this.#enterRing(line);
+    if (key !== undefined) level.lanes.set(key, lane);
+    this.#enterRing(lane);
   }
 
-  #unlink(task: QueuedTask, line: Line): void {
+  #unlink(task: QueuedTask, lane: Lane): void {
     const { previous, next, earlier, later } = task;
-    const { level } = line;
+    const { level } = lane;
     if (earlier === undefined) level.earliest = later;
     else earlier.later = later;
     if (later === undefined) level.latest = earlier;
     else later.earlier = earlier;
-    if (previous === undefined) line.first = next;
+    if (previous === undefined) lane.first = next;
     else previous.next = next;
-    if (next === undefined) line.last = previous;
+    if (next === undefined) lane.last = previous;
     else next.previous = previous;
-    if (line.first === undefined) this.#close(line);
-    task.line = undefined;
+    if (lane.first === undefined) this.#close(lane);
+    task.lane = undefined;
     task.previous = undefined;
     task.next = undefined;
     task.earlier = undefined;
@@ -201,36 +201,36 @@ export class TaskQueue<Task extends QueuedTask> {
     this.size -= 1;
   }
 
-  #close(line: Line): void {
-    const { level, key } = line;
-    this.#leaveRing(line);
-    if (key !== undefined) level.lines.delete(key);
+  #close(lane: Lane): void {
+    const { level, key } = lane;
+    this.#leaveRing(lane);
+    if (key !== undefined) level.lanes.delete(key);
     if (level.turn !== undefined) return;
     const levels = this.#levels;
     if (levels.length === 1) levels.pop();
     else levels.splice(levels.indexOf(level), 1);
   }
 
-  /** Puts a line behind all others of its level. */
-  #enterRing(line: Line): void {
-    const { level } = line;
+  /** Puts a lane behind all others of its level. */
+  #enterRing(lane: Lane): void {
+    const { level } = lane;
     const { turn } = level;
     if (turn === undefined) {
-      level.turn = line;
+      level.turn = lane;
       return;
     }
-    line.next = turn;
-    line.previous = turn.previous;
-    line.previous.next = line;
-    turn.previous = line;
+    lane.next = turn;
+    lane.previous = turn.previous;
+    lane.previous.next = lane;
+    turn.previous = lane;
   }
 
-  #leaveRing(line: Line): void {
-    const { level, previous, next } = line;
-    if (level.turn === line) level.turn = next === line ? undefined : next;
+  #leaveRing(lane: Lane): void {
+    const { level, previous, next } = lane;
+    if (level.turn === lane) level.turn = next === lane ? undefined : next;
     previous.next = next;
     next.previous = previous;
-    line.previous = line;
-    line.next = line;
+    lane.previous = lane;
+    lane.next = lane;
   }
 }

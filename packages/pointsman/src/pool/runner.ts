@@ -1,89 +1,108 @@
 /**
- * The side of a pool's thread: runs the tasks that come, one at a time, in the order in which they came.
+ * The worker's side of a pool: runs the tasks that come, one at a time, in the order in which they came.
  *
- * Invariant: no task runs that was not claimed, and none is claimed before the one before it is over.
- *
- * Cost of an empty task, beside its two frames: one exchange of a word and two readings of the clock.
+ * Invariants:
+ * - No task runs that was not claimed, and none is claimed before the one before it is over.
+ * - A result that the host has not been told of waits for no task but of a function that has lately been
+ *   short. So a task that takes long, or ends the worker, neither delays nor loses the results before it.
  */
 
-import { isForeign } from '../bridge/codec/value.js';
-import { type AnyIterator, iterationOf } from '../bridge/references.js';
-import type { AnyFunction, Side, Tasks } from '../bridge/side.js';
-import { soon } from '../transport/event-loop.js';
+import type { AnyFunction } from '../transport/endpoint.js';
+import type { NamedFunction } from '../transport/functions.js';
 import { isThenable } from '../transport/outcome.js';
-import { type Claims, now } from './claims.js';
-import { enter, Running } from './context.js';
+import { iterationOf } from '../transport/references.js';
+import type { Claims } from './claims.js';
+import { enter, RunningTask } from './context.js';
 import { rebuild } from './inline-rebuild.js';
-import { type Definition, EXTENDED, type Extras } from './protocol.js';
+import { now } from './mailbox.js';
+import { type Definition, type Extras, ITERATED, ITERATES, RETURNED, THREW } from './protocol.js';
+import { Streaming } from './streaming.js';
 
-/** The host is told of a task that has taken so many milliseconds before the next is begun. */
-const PROMPT = 0.1;
+/** Milliseconds for which results may wait for others to go along with. Row: 256 empty tasks in flight. */
+const FLUSH_AFTER = 0.25;
+/** Milliseconds that a function takes at most so that a result may wait for its end. Row: 20 us, 16 in flight. */
+const SHORT = 0.1;
+/** What is left of the longest time of a function with each task that takes less. */
+const FADE = 0.99;
 /** Milliseconds between looks at the heap. */
 const HEAP_INTERVAL = 50;
 
-interface Waiting {
-  readonly id: number;
+/** How a runner reaches the host. */
+export interface RunnerHost {
+  /** Sends a record. */
+  send(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
+  sendError(kind: number, id: number, error: unknown, a: unknown, c: unknown): void;
+  /** Sends now what was sent in this turn. */
+  flush(): void;
+  /** Passes on how far a task has come. */
+  progress(number: number, value: unknown): void;
+  /** Reports an error that nobody waits for. */
+  report(error: unknown): void;
+  /** Asks to be replaced. */
+  retire(): void;
+}
+
+/** A function, and how long it has taken. */
+interface KnownFunction extends NamedFunction {
+  /** Milliseconds: the longest of the last tasks. Nobody knows of one that has not run. */
+  longest: number;
+}
+
+interface WaitingTask {
   readonly number: number;
   readonly target: number;
   readonly args: readonly unknown[];
-  readonly inline: AnyFunction | undefined;
+  readonly extras: Extras | undefined;
 }
 
-export interface Runnable {
-  readonly name: string;
-  readonly call: AnyFunction;
-}
-
-export interface RunnerOptions {
-  readonly claims: Claims;
-  readonly functions: readonly Runnable[];
-  /** Says whether this thread should be replaced; asked now and then. */
-  readonly isSpent: () => boolean;
-  /** Tells the host of an error that nobody waits for. */
-  readonly report: (error: unknown) => void;
-  /** Asks the host to replace this thread. */
-  readonly retire: () => void;
-}
-
-export class Runner implements Tasks {
-  side!: Side;
-  readonly #options: RunnerOptions;
-  readonly #claims: Claims;
-  readonly #inline = new Map<number, AnyFunction>();
-  #waiting: Waiting[] = [];
-  #current: Running | undefined;
+export class Runner {
+  readonly #host: RunnerHost;
+  readonly #functions: readonly KnownFunction[];
+  /** Absent where no memory is shared. */
+  readonly #claims: Claims | undefined;
+  /** Whether the heap has grown so much that this worker should be replaced; asked now and then. */
+  readonly #isSpent: () => boolean;
+  readonly #inline = new Map<number, KnownFunction>();
+  #waiting: WaitingTask[] = [];
+  #current: RunningTask | undefined;
+  #function: KnownFunction | undefined;
   /** What it has returned, if that is iterated over. */
   #streaming: Streaming | undefined;
-  #taken = 0;
-  #looked = 0;
-  #retired = false;
-  /** When the last task has ended, and in which batch of frames. */
-  #endedAt = 0;
-  #batch = 0;
+  #flushedAt = now();
+  #lookedAtHeap = 0;
+  #isRetired = false;
 
-  constructor(options: RunnerOptions) {
-    this.#options = options;
-    this.#claims = options.claims;
+  constructor(
+    host: RunnerHost,
+    functions: readonly NamedFunction[],
+    claims: Claims | undefined,
+    isSpent: () => boolean,
+  ) {
+    this.#host = host;
+    this.#functions = functions.map((each) => ({ ...each, longest: Number.POSITIVE_INFINITY }));
+    this.#claims = claims;
+    this.#isSpent = isSpent;
   }
 
-  take(id: number, target: number, args: readonly unknown[]): void {
-    const number = this.#taken++;
-    // A definition counts also if the task that brings it is taken back.
-    const inline = target < EXTENDED ? undefined : this.#inlineOf(args[0] as Extras);
-    if (this.#current === undefined) this.#run({ id, number, target, args, inline });
-    else this.#waiting.push({ id, number, target, args, inline });
+  /** Whether no task runs. */
+  get isIdle(): boolean {
+    return this.#current === undefined;
   }
 
-  stop(id: number, reason: unknown): void {
-    if (this.#current?.id === id) this.#current.stop(reason);
+  take(number: number, target: number, args: readonly unknown[], extras: Extras | undefined): void {
+    const task = { number, target, args, extras };
+    if (this.#current === undefined) this.#run(task);
+    else this.#waiting.push(task);
   }
 
-  ended(): void {}
+  stop(number: number, reason: unknown): void {
+    if (this.#current?.number === number) this.#current.stop(reason);
+  }
 
   /** Something has failed that nobody waits for. What runs may be to blame, and cannot be trusted. */
   failed(error: unknown): void {
     const current = this.#current;
-    if (current === undefined) this.#options.report(error);
+    if (current === undefined) this.#host.report(error);
     this.#retire();
     if (current === undefined) return;
     if (this.#streaming) {
@@ -91,202 +110,115 @@ export class Runner implements Tasks {
       this.#streaming.fail(error);
       return;
     }
-    this.#finish(current, error, true);
-    this.#next();
+    this.#finish(current, THREW, error);
+    this.#runWaiting();
   }
 
   #retire(): void {
-    if (this.#retired) return;
-    this.#retired = true;
-    this.#options.retire();
+    if (this.#isRetired) return;
+    this.#isRetired = true;
+    this.#host.retire();
   }
 
-  #run({ id, number, target, args: given, inline }: Waiting): void {
-    const claims = this.#claims;
-    // Between tasks that come together no time passes, and reading the clock takes as long as a small one.
-    const begun = this.#batch === this.side.batches ? this.#endedAt : now();
-    const deadline = claims.deadline(number);
+  #run({ number, target, args, extras }: WaitingTask): void {
+    const begunAt = now();
+    const deadline = extras?.deadline ?? 0;
     // It is too late: the host takes it back.
-    if (deadline !== 0 && begun > deadline) return;
-    if (!claims.claim(number)) return;
-    claims.begin(number, begun);
-    let args = given;
-    let progress: ((value: unknown) => void) | undefined;
-    if (target >= EXTENDED) {
-      const extras = given[0] as Extras;
-      args = (extras.moved ? given[1] : given.slice(1)) as readonly unknown[];
-      progress = this.#progress(extras);
+    if (deadline !== 0 && begunAt > deadline && this.#claims) return;
+    if (this.#claims?.claim(number) === false) return;
+    const inline = extras?.inline;
+    const known = (
+      inline === undefined ? this.#functions[target] : this.#inline.get(inline)
+    ) as KnownFunction;
+    if (known.longest > SHORT || begunAt - this.#flushedAt > FLUSH_AFTER) {
+      this.#flushedAt = begunAt;
+      this.#host.flush();
     }
-    const known = this.#options.functions[target & ~EXTENDED];
-    const { name, call } = inline ? { name: 'inline', call: inline } : (known as Runnable);
-    const running = new Running(id, number, name, progress, claims);
+    const progress = extras?.progress
+      ? (value: unknown) => this.#host.progress(number, value)
+      : undefined;
+    const running = new RunningTask(number, known.name, begunAt, deadline, progress, this.#claims);
     this.#current = running;
+    this.#function = known;
     enter(running);
     let result: unknown;
     try {
-      result = call(...args);
+      result = known.call(...args);
     } catch (error) {
-      this.#finish(running, error, true);
+      this.#finish(running, THREW, error);
       return;
     }
     if (isThenable(result)) this.#await(running, result);
     else this.#settle(running, result);
   }
 
-  #progress({ progress }: Extras): ((value: unknown) => void) | undefined {
-    if (progress === undefined) return undefined;
-    return (value) => {
-      const heard = progress(value) as unknown as Promise<void>;
-      heard.catch(() => {});
-      // A loop that keeps the event loop waiting would tell only at its end.
-      this.side.deliver();
-    };
-  }
-
-  #inlineOf({ inline, define, anew }: Extras): AnyFunction | undefined {
-    if (inline === undefined) return undefined;
+  /** A function that was written in place. */
+  define(inline: number, { source, names, values, anew }: Definition): void {
     if (anew) this.#inline.clear();
-    if (define) this.#inline.set(inline, this.#rebuild(define));
-    return this.#inline.get(inline);
-  }
-
-  #rebuild({ source, names, values }: Definition): AnyFunction {
+    let call: AnyFunction;
     try {
-      return rebuild(source, names, values) as AnyFunction;
+      call = rebuild(source, names, values);
     } catch (error) {
       // A page may forbid to make functions of text.
-      return () => {
+      call = () => {
         throw error;
       };
     }
+    this.#inline.set(inline, { name: 'inline', call, longest: Number.POSITIVE_INFINITY });
   }
 
-  #await(running: Running, promise: PromiseLike<unknown>): void {
-    const later = (deal: () => void) => {
+  #await(running: RunningTask, promise: PromiseLike<unknown>): void {
+    const later = (settle: () => void) => {
       // A failure elsewhere may have ended it.
       if (this.#current !== running) return;
-      deal();
-      this.#next();
+      settle();
+      this.#runWaiting();
     };
     Promise.resolve(promise).then(
       (value) => later(() => this.#settle(running, value)),
-      (error) => later(() => this.#finish(running, error, true)),
+      (error) => later(() => this.#finish(running, THREW, error)),
     );
   }
 
   /** The task has its result, which may have to be iterated over. */
-  #settle(running: Running, result: unknown): void {
-    const iterate = isForeign(result) ? iterationOf(result) : undefined;
+  #settle(running: RunningTask, result: unknown): void {
+    const iterate = typeof result === 'object' && result !== null ? iterationOf(result) : undefined;
     if (iterate === undefined) {
-      this.#finish(running, result, false);
+      this.#finish(running, RETURNED, result);
       return;
     }
     const stream = new Streaming(iterate(), () => {
       if (this.#current !== running) return;
-      this.#leave(running);
-      this.side.ended(running.id);
-      this.#next();
+      this.#finish(running, ITERATED, undefined);
+      this.#runWaiting();
     });
     this.#streaming = stream;
-    this.side.answer(running.id, 0, stream);
+    this.#host.send(ITERATES, running.number, undefined, stream, undefined);
   }
 
-  #finish(running: Running, value: unknown, failed: boolean): void {
-    const took = this.#leave(running);
-    if (failed) this.side.fail(running.id, value);
-    else this.side.answer(running.id, 0, value);
-    if (took > PROMPT) this.side.deliver();
-  }
-
-  /** The task is over. Returns how many milliseconds it has taken. */
-  #leave(running: Running): number {
-    const ended = now();
-    this.#endedAt = ended;
-    this.#batch = this.side.batches;
-    const took = this.#claims.end(running.number, ended);
+  /** The task is over. */
+  #finish({ number, begunAt }: RunningTask, kind: number, value: unknown): void {
+    const endedAt = now();
+    const time = endedAt - begunAt;
+    const { longest } = this.#function as KnownFunction;
+    (this.#function as KnownFunction).longest =
+      time > longest || longest === Number.POSITIVE_INFINITY ? time : longest * FADE;
     this.#current = undefined;
     this.#streaming = undefined;
     enter(undefined);
-    if (ended - this.#looked > HEAP_INTERVAL) {
-      this.#looked = ended;
-      if (this.#options.isSpent()) this.#retire();
+    const host = this.#host;
+    if (kind === THREW) host.sendError(kind, number, value, begunAt, time);
+    else host.send(kind, number, begunAt, value, time);
+    if (endedAt - this.#lookedAtHeap > HEAP_INTERVAL) {
+      this.#lookedAtHeap = endedAt;
+      if (this.#isSpent()) this.#retire();
     }
-    return took;
   }
 
   /** In a turn of its own: those that have come meanwhile. */
-  #next(): void {
+  #runWaiting(): void {
     while (this.#current === undefined && this.#waiting.length > 0) {
-      this.#run(this.#waiting.shift() as Waiting);
+      this.#run(this.#waiting.shift() as WaitingTask);
     }
-    this.side.answeredLater();
   }
 }
-
-/**
- * What a task returned to be iterated over; tells when that is over, and the reader knows.
- *
- * Invariant: the source is asked for one step at a time. Readers ask ahead; when they leave, what they have
- * asked for and was not begun is not made.
- */
-class Streaming implements AsyncIterator<unknown> {
-  readonly #source: AnyIterator;
-  readonly #over: () => void;
-  /** The last step that was asked for. */
-  #last: Promise<unknown> = Promise.resolve();
-  #isLeft = false;
-  #isOver = false;
-  #failure: { readonly error: unknown } | undefined;
-  /** Fails the step that is under way. */
-  #failStep: (error: unknown) => void = () => {};
-
-  constructor(source: AnyIterator, over: () => void) {
-    this.#source = source;
-    this.#over = over;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(value?: unknown): Promise<Step> {
-    return this.#step(() => this.#source.next(value), 'unless left');
-  }
-
-  return(value?: unknown): Promise<Step> {
-    this.#isLeft = true;
-    return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
-  }
-
-  /** Something has failed that nobody waits for: whoever reads learns of it. */
-  fail(error: unknown): void {
-    this.#failure ??= { error };
-    this.#failStep(error);
-  }
-
-  #step(step: () => Step | Promise<Step>, when?: 'unless left'): Promise<Step> {
-    const result = this.#last.then(async () => {
-      if (this.#failure) throw this.#failure.error;
-      if (this.#isOver || (when === 'unless left' && this.#isLeft)) return end;
-      const failed = new Promise<never>((_, reject) => {
-        this.#failStep = reject;
-      });
-      const { done, value } = await Promise.race([step(), failed]);
-      if (done) this.#end();
-      return { done: done === true, value: await value };
-    });
-    this.#last = result.catch(() => this.#end());
-    return result;
-  }
-
-  #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    // When those that were asked for ahead have been answered.
-    soon(this.#over);
-  }
-}
-
-type Step = IteratorResult<unknown, unknown>;
-
-const end: Step = { done: true, value: undefined };

@@ -1,16 +1,17 @@
-/** How a thread of a pool begins: it is told what to run and says what it can. */
+/** How a worker of a pool begins: it is told what to run and says what it can. */
 
-import { functionsOf } from '../bridge/calls.js';
-import { structured } from '../bridge/codec/structured.js';
-import { Connection, message, messageOf } from '../bridge/connection.js';
 import { invalid } from '../sync/errors.js';
+import { Endpoint } from '../transport/endpoint.js';
+import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
-import { toPlainError } from '../transport/outcome.js';
 import { listen, type Port, platform } from '../transport/platform.js';
-import { Claims, unsharedMemory } from './claims.js';
+import { Claims } from './claims.js';
+import { Mailbox } from './mailbox.js';
 import { poolPlatform } from './platform.js';
-import type { CompleteSetup } from './protocol.js';
+import type { CompleteSetup, Extras } from './protocol.js';
+import * as protocol from './protocol.js';
 import { Runner } from './runner.js';
+import { Spinner } from './spinner.js';
 
 /** Names that a pool's functions cannot have. A promise would take what has them for a promise. */
 const refused = ['then'];
@@ -34,8 +35,8 @@ export function serve(functions: object): void {
     throw invalid('functions', functions, 'an object of functions');
   // What a bundler makes of a module has getters in place of its exports.
   const isPlain = Object.getPrototypeOf(functions) === Object.prototype;
-  const runnable = functionsOf(isPlain ? { ...functions } : functions, 'functions', refused);
-  begin(async () => runnable);
+  const served = functionsOf(isPlain ? { ...functions } : functions, 'functions', refused);
+  begin(async () => served);
 }
 
 /** Serves what the module exports that the host names; nothing if it names none. */
@@ -46,73 +47,94 @@ export function serveModule(): void {
   });
 }
 
-function begin(
-  load: (module: string | undefined) => Promise<ReturnType<typeof functionsOf>>,
-): void {
+function begin(load: (module: string | undefined) => Promise<readonly NamedFunction[]>): void {
   const host = platform.host;
   if (host === undefined) {
     throw new Error('serve is for the threads of a pool: nobody has made this thread a worker');
   }
   const stopListening = listen(host, (data) => {
-    const received = messageOf(data);
-    if (received?.[2] !== 'setup') return;
+    if (!Array.isArray(data) || data[0] !== protocol.SETUP) return;
     stopListening();
-    void run(host, received[3] as CompleteSetup, load);
+    void run(host, data[1] as CompleteSetup, load);
   });
 }
 
 async function run(
   host: Port,
-  { module, nice, heap, offer, claims }: CompleteSetup,
-  load: (module: string | undefined) => Promise<ReturnType<typeof functionsOf>>,
+  { id: workerId, port, memory, module, nice, heap, spins }: CompleteSetup,
+  load: (module: string | undefined) => Promise<readonly NamedFunction[]>,
 ): Promise<void> {
-  const say = (type: string, payload?: unknown) =>
-    offer.port.postMessage(message(offer.id, type, payload));
-  const sayError = (type: string, error: unknown) => {
-    try {
-      say(type, error);
-    } catch {
-      say(type, toPlainError(error));
-    }
-  };
+  const mailbox = memory && new Mailbox(memory, Claims.BYTES, 'worker');
+  const inNode = platform.receive !== undefined;
+  const endpoint = new Endpoint({
+    post(records, transfer) {
+      if (inNode) port.postMessage(records, transfer);
+      // In Firefox the messages of a port are held back until a worker that computes has come to its end.
+      else host.postMessage([protocol.BATCH, workerId, records], transfer as never);
+      mailbox?.posted();
+    },
+    handle(kind, number, a, b, c) {
+      if (kind === protocol.TASK) {
+        runner?.take(number, a as number, b as readonly unknown[], c as Extras | undefined);
+      } else if (kind === protocol.STOP) runner?.stop(number, b);
+      else if (kind === protocol.DEFINE) runner?.define(number, b as protocol.Definition);
+    },
+    // A result that cannot be cloned.
+    refused: (_kind, number, error) => endpoint.sendError(protocol.THREW, number, error),
+    unanswered: (name, why) => new Error(`${name} has no answer: ${why}`),
+  });
+  const say = (kind: number, value?: unknown) => endpoint.send(kind, 0, undefined, value);
   poolPlatform.yieldTo?.(nice);
-  let functions: ReturnType<typeof functionsOf>;
+  let served: readonly NamedFunction[];
   try {
-    functions = await load(module);
+    served = await load(module);
   } catch (error) {
-    sayError('refuse', error);
+    endpoint.sendError(protocol.REFUSED, 0, error);
     return;
   }
-  const runner = new Runner({
-    claims: new Claims(claims ?? unsharedMemory()),
-    functions,
-    isSpent: () => heap !== undefined && (poolPlatform.heapUsed?.() ?? 0) > heap,
-    report: (error) => sayError('uncaught', error),
-    retire: () => say('retire'),
-  });
-  poolPlatform.onUncaught((error) => runner.failed(error));
-  let end!: (reason: string) => void;
-  const closed = new Promise<string>((resolve) => {
-    end = resolve;
-  });
-  const connection = new Connection({
-    role: 'worker',
-    offer,
-    port: offer.port,
-    values: offer.values,
-    base: host,
-    codec: structured(),
-    functions,
-    schemas: new Map(),
-    tasks: runner,
-    ended: end,
-  });
-  runner.side = connection.side;
-  if (platform.receive === undefined) await holdLock(offer.id, closed, () => say('alive'));
-  connection.side.meet([]);
-  say(
-    'accept',
-    functions.map(({ name }) => name),
+  const runner: Runner = new Runner(
+    {
+      send(kind, number, a, b, c) {
+        try {
+          endpoint.send(kind, number, a, b, c);
+        } catch (error) {
+          endpoint.sendError(protocol.THREW, number, error, a, c);
+        }
+      },
+      sendError: (kind, number, error, a, c) => endpoint.sendError(kind, number, error, a, c),
+      flush: () => endpoint.flush(),
+      progress(number, value) {
+        endpoint.send(protocol.PROGRESS, number, undefined, value);
+        // A loop that keeps the event loop waiting would tell only at its end.
+        endpoint.flush();
+      },
+      report: (error) => endpoint.sendError(protocol.UNCAUGHT, 0, error),
+      retire: () => say(protocol.RETIRE),
+    },
+    served,
+    memory && new Claims(memory),
+    () => heap !== undefined && (poolPlatform.heapUsed?.() ?? 0) > heap,
   );
-  connection.side.attend();
+  poolPlatform.onUncaught((error) => runner.failed(error));
+  poolPlatform.onExit?.(() => endpoint.flush());
+  if (!inNode) await holdLock(workerId, new Promise(() => {}), () => say(protocol.LOCKED));
+  const spinner =
+    mailbox && spins
+      ? new Spinner(mailbox, port as unknown as Port, () => runner.isIdle)
+      : undefined;
+  listen(port as unknown as Port, (records) => {
+    mailbox?.received();
+    spinner?.woke();
+    endpoint.receive(records as unknown[]);
+    // Whoever gets these results may have the next task ready at once.
+    endpoint.flush();
+    spinner?.spin((more) => {
+      endpoint.receive(more);
+      endpoint.flush();
+    });
+  });
+  say(
+    protocol.READY,
+    served.map(({ name }) => name),
+  );
 }

@@ -5,8 +5,8 @@
  * a slow reader. What was asked for and comes late is dropped when the reader leaves.
  */
 
-import { isRemoteIterable } from '../bridge/references.js';
-import type { RemoteIterable } from '../bridge/types.js';
+import { isRemoteIterable } from '../transport/references.js';
+import type { RemoteIterable } from '../transport/types.js';
 
 /** Values on their way hide the way; a reader that stops has had so many made for nothing at most. */
 const AHEAD = 8;

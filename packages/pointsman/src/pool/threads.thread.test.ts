@@ -4,7 +4,7 @@ import { inNode, open, openWarm, range, reasonOf, until, warm } from '../../test
 
 describe('threads start', () => {
   test('when there is work, one for each task at a time', async () => {
-    const { pool, board } = await open({ threads: 3, minThreads: 2 });
+    const { pool, board } = await open({ threads: 3 });
     expect([pool.threads, pool.metrics.threadsStarted]).toEqual([0, 0]);
     const gate = board.gate();
     const first = pool.run('hold', [gate.number]);
@@ -17,6 +17,13 @@ describe('threads start', () => {
     gate.open();
     await Promise.all([first, ...others]);
     expect(pool.metrics.threadsStarted).toBe(3);
+  });
+
+  test('with the pool, as many as it keeps', async () => {
+    const { pool } = await open({ threads: 3, minThreads: 2 });
+    expect([pool.threads, pool.metrics.threadsStarted]).toEqual([2, 2]);
+    await pool.run('echo', [1]);
+    expect(pool.metrics).toMatchObject({ threadsStarted: 2, threadsLost: 0 });
   });
 
   test('not for a task that a thread with nothing to do can have', async () => {

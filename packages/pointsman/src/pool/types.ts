@@ -1,6 +1,6 @@
 /** How the functions of a pool's threads look from outside: types only. */
 
-import type { Received, Sent } from '../bridge/types.js';
+import type { Received, Sent } from '../transport/types.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: only so does it match functions of all parameters.
 export type AnyFunction = (...args: any[]) => unknown;

@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - Records arrive in the order in which they were sent.
- * - A record that cannot be cloned harms no other: it is handed back, and the rest is sent.
+ * - A record that cannot be cloned harms no other: it is handed back, and the others are sent.
  *
  * A batch is one flat array, {@link STRIDE} entries for each record: structured clone takes about as long
  * for an object around each of them as for what is in it.
@@ -15,20 +15,25 @@ export const STRIDE = 5;
 /** What a record has besides its entries. */
 export interface Attachment {
   readonly transfer: readonly Transferable[];
-  /** Called in place of sending, if the record cannot be sent. */
-  refused(error: unknown): void;
+  /** The references that it counts. */
+  readonly passed: readonly number[];
 }
 
+export type Post = (records: unknown[], transfer: Transferable[]) => void;
+type Refused = (record: unknown[], attachment: Attachment | undefined, error: unknown) => void;
+
 export class Batches {
-  readonly #post: (records: unknown[], transfer: Transferable[]) => void;
+  readonly #post: Post;
+  readonly #refused: Refused;
   #records: unknown[] = [];
   /** By the index of the record's first entry. */
   #attachments = new Map<number, Attachment>();
   #isDue = false;
 
-  /** `post` posts a message, and throws if it cannot be cloned. */
-  constructor(post: (records: unknown[], transfer: Transferable[]) => void) {
+  /** `post` posts a message, and throws if it cannot be cloned. `refused` is told of records that cannot. */
+  constructor(post: Post, refused: Refused) {
     this.#post = post;
+    this.#refused = refused;
   }
 
   /** Adds a record, which is sent at the end of this turn's microtasks. */
@@ -37,11 +42,13 @@ export class Batches {
     this.#records.push(kind, id, a, b, c);
     if (this.#isDue) return;
     this.#isDue = true;
-    queueMicrotask(() => {
-      this.#isDue = false;
-      this.flush();
-    });
+    queueMicrotask(this.#due);
   }
+
+  readonly #due = (): void => {
+    this.#isDue = false;
+    this.flush();
+  };
 
   /** Sends now what was added. */
   flush(): void {
@@ -51,8 +58,10 @@ export class Batches {
     this.#records = [];
     if (attachments.size > 0) this.#attachments = new Map();
     try {
-      const transfer = [...attachments.values()].flatMap(({ transfer }) => transfer);
-      this.#post(records, transfer);
+      this.#post(
+        records,
+        [...attachments.values()].flatMap(({ transfer }) => transfer),
+      );
     } catch {
       for (let at = 0; at < records.length; at += STRIDE) {
         this.#postAlone(records.slice(at, at + STRIDE), attachments.get(at));
@@ -64,7 +73,7 @@ export class Batches {
     try {
       this.#post(record, [...(attachment?.transfer ?? [])]);
     } catch (error) {
-      attachment?.refused(error);
+      this.#refused(record, attachment, error);
     }
   }
 }

@@ -11,11 +11,11 @@
  */
 
 import { giveUpOn } from '../sync/give-up.js';
-import { type Attachment, Batches, STRIDE } from './batches.js';
+import { type Attachment, Batches, type Post, STRIDE } from './batches.js';
 import type { CallOptions } from './call-options.js';
 import { platformRefusal } from './clone-errors.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
-import { type Baggage, isPlainData, type Packed, pack, unpack } from './pack.js';
+import { type Baggage, errorIn, isPlainData, type Packed, pack, unpack } from './pack.js';
 import { References } from './references.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
@@ -38,16 +38,21 @@ export const OWN_KINDS = 16;
 
 /** Added to the kind of a record whose value `b` is {@link Packed}. */
 const PACKED = 1 << 8;
+/** Added to the kind of a record whose value `b` is an error: what is left of it is sent if it has to be. */
+const ERROR = 1 << 9;
+const KIND = 0xff;
 /** Added to the number of a reference where a function is named by number. */
 const REFERENCE = 0x40000000;
 
 export interface EndpointOptions {
   /** Posts a batch to the other end. Throws if it cannot be cloned. */
-  post(records: unknown[], transfer: Transferable[]): void;
+  readonly post: Post;
   /** What the other end may call, by number. */
   readonly functions?: readonly { readonly name: string; readonly call: AnyFunction }[];
   /** A record of the owner's own kind has come. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
+  /** A record of the owner's own kind could not be sent. */
+  refused?(kind: number, id: number, error: Error): void;
   /** Why a call of this name has no answer, or what it was to call is not there any more. */
   unanswered(name: string, why: string): Error;
   /** Something has begun or ended that must not end with the event loop. */
@@ -66,7 +71,9 @@ export interface Sent {
   readonly isUnique: boolean;
 }
 
-const PLAIN: Sent = { isUnique: false };
+const COPIED: Sent = { isUnique: false };
+const MOVED: Sent = { isUnique: true };
+const NONE: readonly Transferable[] = [];
 
 export class Endpoint {
   readonly #options: EndpointOptions;
@@ -80,18 +87,19 @@ export class Endpoint {
   readonly #serving = new Map<number, readonly unknown[]>();
   #lastId = 0;
   #wasActive = false;
+  #refusedSend: Error | undefined;
   #closed: string | undefined;
 
   constructor(options: EndpointOptions) {
     this.#options = options;
-    this.#batches = new Batches(options.post);
+    this.#batches = new Batches(options.post, (...refused) => this.#refused(...refused));
     this.#references = new References({
       callReference: (id, args, name) => this.call(REFERENCE + id, args, {}, name),
       blockOnReference: () => {
         throw options.unanswered('an iterator', 'no call can block without shared memory');
       },
       release: (id, count) => this.#note(RELEASE, id, count),
-      abort: (id, reason) => this.#sendError(ABORT, id, reason),
+      abort: (id, reason) => this.sendError(ABORT, id, reason),
     });
   }
 
@@ -108,9 +116,7 @@ export class Endpoint {
       options.signal?.throwIfAborted();
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
       const id = ++this.#lastId;
-      this.send(CALL, id, target, args, undefined, [], (error) => {
-        this.#pending.get(id)?.reject(error);
-      });
+      this.send(CALL, id, target, args);
       const stop = giveUpOn(
         options,
         (reason) => {
@@ -144,77 +150,86 @@ export class Endpoint {
   /** The same without an answer. */
   notify(target: number, args: readonly unknown[], name: string): void {
     if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
-    let failed: { readonly error: unknown } | undefined;
-    this.send(SEND, 0, target, args, undefined, [], (error) => {
-      failed = { error };
-    });
+    this.send(SEND, 0, target, args);
     // Nobody waits for it, so what cannot be sent has to be seen at once.
+    this.#refusedSend = undefined;
     this.flush();
-    if (failed) throw failed.error;
+    if (this.#refusedSend !== undefined) throw this.#refusedSend;
   }
 
   // --- records ---
 
-  /**
-   * Sends a record; `value` may contain what structured clone cannot carry. `refused` is called if it
-   * cannot be sent all the same.
-   */
+  /** Sends a record; its value `b` may contain what structured clone cannot carry. */
   send(
     kind: number,
     id: number,
     a: unknown,
-    value: unknown,
-    c: unknown,
-    transfer: readonly Transferable[],
-    refused: (error: unknown) => void,
+    b: unknown,
+    c?: unknown,
+    transfer: readonly Transferable[] = NONE,
   ): Sent {
-    if (isPlainData(value, transfer)) {
-      const isUnique = transfer.length > 0;
-      const attachment = isPrimitive(value)
-        ? undefined
-        : { transfer, refused: (error: unknown) => refused(platformRefusal(value, error)) };
-      this.#batches.add(kind, id, a, value, c, attachment);
-      return isUnique ? { isUnique } : PLAIN;
+    if (isPlainData(b, transfer)) {
+      if (transfer.length === 0) {
+        this.#batches.add(kind, id, a, b, c);
+        return COPIED;
+      }
+      this.#batches.add(kind, id, a, b, c, { transfer, passed: [] });
+      return MOVED;
     }
-    const baggage: Baggage = { transfer: [...transfer], passed: [], isUnique: transfer.length > 0 };
     const references = this.#references;
+    const baggage: Baggage = { transfer: [...transfer], passed: [], isUnique: transfer.length > 0 };
     let packed: Packed;
     try {
-      packed = pack(value, references, baggage);
+      packed = pack(b, references, baggage);
     } catch (error) {
       references.undo(baggage.passed);
       throw error;
     }
-    const attachment: Attachment = {
-      transfer: baggage.transfer,
-      refused(error) {
-        references.undo(baggage.passed);
-        refused(platformRefusal(packed.value, error));
-      },
-    };
-    this.#batches.add(kind | PACKED, id, a, packed, c, attachment);
+    this.#batches.add(kind | PACKED, id, a, packed, c, baggage);
     references.sent(baggage.passed);
     this.#activityChanged();
-    return { isUnique: baggage.isUnique };
+    return baggage;
+  }
+
+  /** A record could not be sent, though the others of its batch were. */
+  #refused(record: unknown[], attachment: Attachment | undefined, cause: unknown): void {
+    const [flags, id, a, b, c] = record as [number, number, unknown, unknown, unknown];
+    const kind = flags & KIND;
+    if (attachment) this.#references.undo(attachment.passed);
+    if (flags & ERROR) {
+      this.send(kind, id, a, toPlainError(flags & PACKED ? errorIn(b as Packed) : b), c);
+      return;
+    }
+    const error = platformRefusal(flags & PACKED ? (b as Packed).value : b, cause);
+    switch (kind) {
+      case CALL:
+        this.#pending.get(id)?.reject(error);
+        break;
+      case SEND:
+        this.#refusedSend = error;
+        break;
+      case RESULT:
+        this.sendError(FAILED, id, error);
+        break;
+      default:
+        this.#options.refused?.(kind, id, error);
+    }
+    this.#activityChanged();
   }
 
   /** Sends an error, or what is left of it if it cannot be sent as it is. */
-  sendError(kind: number, id: number, error: unknown, c?: unknown): void {
-    const plain = () => this.send(kind, id, undefined, toPlainError(error), c, [], () => {});
+  sendError(kind: number, id: number, error: unknown, a?: unknown, c?: unknown): void {
+    if (this.#closed !== undefined) return;
     try {
-      this.send(kind, id, undefined, error, c, [], plain);
+      this.send(kind | ERROR, id, a, error, c);
     } catch {
-      plain();
+      this.send(kind, id, a, toPlainError(error), c);
     }
   }
 
   /** A record without a value. */
   #note(kind: number, id: number, a?: unknown): void {
     if (this.#closed === undefined) this.#batches.add(kind, id, a, undefined, undefined);
-  }
-
-  #sendError(kind: number, id: number, error: unknown): void {
-    if (this.#closed === undefined) this.sendError(kind, id, error);
   }
 
   /** Sends now what waits for the end of the turn. */
@@ -228,13 +243,7 @@ export class Endpoint {
       const kind = records[at] as number;
       const b = records[at + 3];
       const value = kind & PACKED ? unpack(b as Packed, this.#references) : b;
-      this.#handle(
-        kind & ~PACKED,
-        records[at + 1] as number,
-        records[at + 2],
-        value,
-        records[at + 4],
-      );
+      this.#handle(kind & KIND, records[at + 1] as number, records[at + 2], value, records[at + 4]);
     }
   }
 
@@ -277,7 +286,7 @@ export class Endpoint {
     } catch (error) {
       // As from a listener: the caller has asked for no answer.
       if (kind === SEND) void Promise.reject(error);
-      else this.#sendError(FAILED, id, error);
+      else this.sendError(FAILED, id, error);
       return;
     }
     if (kind === SEND) return;
@@ -292,18 +301,17 @@ export class Endpoint {
         if (this.#serving.delete(id)) this.#respond(id, value);
       },
       (error) => {
-        if (this.#serving.delete(id)) this.#sendError(FAILED, id, error);
+        if (this.#serving.delete(id)) this.sendError(FAILED, id, error);
       },
     );
   }
 
   #respond(id: number, result: unknown): void {
     if (this.#closed !== undefined) return;
-    const fail = (error: unknown) => this.#sendError(FAILED, id, error);
     try {
-      this.send(RESULT, id, undefined, result, undefined, [], fail);
+      this.send(RESULT, id, undefined, result);
     } catch (error) {
-      fail(error);
+      this.sendError(FAILED, id, error);
     }
   }
 
@@ -325,8 +333,4 @@ export class Endpoint {
     this.#references.close();
     this.#activityChanged();
   }
-}
-
-function isPrimitive(value: unknown): boolean {
-  return typeof value !== 'object' || value === null;
 }

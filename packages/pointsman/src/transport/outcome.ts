@@ -32,6 +32,22 @@ export function withCaller(error: unknown): unknown {
   return error;
 }
 
+/**
+ * A promise that rejects with the error, whose stack tells where it was thrown, and also who awaits this
+ * promise, where the engine knows: so nothing has to be remembered of calls that succeed.
+ */
+export async function rejectWithCaller(error: unknown): Promise<never> {
+  if (error instanceof Error) {
+    // Whoever adopts this promise does so in a turn of the microtasks, and is known only then.
+    await undefined;
+    await undefined;
+    const [, , ...callers] = new Error().stack?.split('\n') ?? [];
+    if (callers.length > 0)
+      error.stack = `${error.stack}\n    -- called by --\n${callers.join('\n')}`;
+  }
+  throw error;
+}
+
 /** Whether it is a promise, or behaves like one. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (

@@ -226,3 +226,12 @@ export function unpack({ value: root, placeholders }: Packed, references: Refere
   }
   return result;
 }
+
+/** An error that was packed, without what it had besides its name, its message and its stack. */
+export function errorIn({ value, placeholders }: Packed): unknown {
+  const placeholder = placeholders.find((each) => each === value);
+  if (placeholder === undefined || !('error' in placeholder)) return value;
+  const { message, name, hidden } = placeholder.error;
+  const stack = hidden.find(([key]) => key === 'stack')?.[1];
+  return Object.assign(new Error(message), { name, stack });
+}

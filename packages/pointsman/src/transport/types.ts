@@ -29,3 +29,8 @@ type Sendable<T> =
       ? (...args: Args) => Result | Awaited<Result>
       : T)
   | Transferred<T>;
+
+/** A `Worker` of the web or of Node, or a port to a thread of any kind. */
+export interface WorkerLike {
+  postMessage(message: unknown, ...rest: never[]): void;
+}

@@ -1,0 +1,49 @@
+/**
+ * How the host waits for results: for a moment by looking at the mailboxes turn by turn of its event loop,
+ * so that nothing else has to wait, then asleep until a message wakes it.
+ */
+
+import { WaitPolicy } from '../transport/competitive.js';
+import { soon } from '../transport/event-loop.js';
+
+export class Poller {
+  readonly #policy = new WaitPolicy();
+  readonly #poll: () => boolean;
+  readonly #isWaiting: () => boolean;
+  #isPolling = false;
+  #until = 0;
+
+  /** `poll` receives what has come, and says whether there was anything; `isWaiting`: results are due. */
+  constructor(poll: () => boolean, isWaiting: () => boolean) {
+    this.#poll = poll;
+    this.#isWaiting = isWaiting;
+  }
+
+  /** A task was handed over. */
+  expect(): void {
+    if (this.#isPolling || this.#policy.bound === 0) return;
+    this.#isPolling = true;
+    this.#until = 0;
+    soon(this.#turn);
+  }
+
+  /** A message has woken this thread so many milliseconds after it was posted. */
+  woke(cost: number): void {
+    if (!this.#isPolling) this.#policy.woke(cost);
+  }
+
+  readonly #turn = (): void => {
+    const found = this.#poll();
+    const now = performance.now();
+    if (found) this.#policy.hit();
+    if (found || this.#until === 0) this.#until = now + this.#policy.bound;
+    if (this.#isWaiting()) {
+      if (now < this.#until) {
+        soon(this.#turn);
+        return;
+      }
+      this.#policy.missed();
+    }
+    this.#isPolling = false;
+  };
+}

@@ -1,0 +1,217 @@
+/**
+ * Which task goes to which worker, and when. No threads are in it: workers are whatever can be handed a
+ * task and give it back.
+ *
+ * Invariants:
+ * - No task waits behind another while a worker is idle: one that has become idle takes over half of what
+ *   waits in the worker that has most.
+ * - What waits in a worker comes back before anything more urgent has to wait for it.
+ *
+ * A worker has tasks ahead so that it need not wait for the host between two of them: about a millisecond
+ * of work, by what tasks have lately taken. More would keep other keys waiting, and save nothing.
+ */
+
+import { soon } from '../transport/event-loop.js';
+import { type QueuedTask, TaskQueue } from './queue.js';
+
+/** What it asks of a task. */
+export interface ScheduledTask extends QueuedTask {
+  /** Whether it can be handed over only once, so that it cannot come back. */
+  readonly isUnique: boolean;
+}
+
+/** What it asks of a worker. */
+export interface ScheduledWorker<Task> {
+  /** Tasks that it has: one that runs, and those that wait there. */
+  readonly outstanding: number;
+  /** Whether it can be handed another. */
+  readonly accepts: boolean;
+  submit(task: Task): void;
+  /** Gives back so many of those that it has not begun, the last first; less urgent ones only. */
+  giveBack(atMost: number, lessUrgentThan?: number): Task[];
+}
+
+/** Milliseconds of work that a worker has ahead. Row: 256 empty tasks in flight. */
+const AHEAD = 1;
+/** One that runs and one that waits. Row: 1 ms, 16 in flight. */
+const LEAST_AHEAD = 2;
+const MOST_AHEAD = 256;
+/** The weight of the last task in what tasks take. */
+const WEIGHT = 1 / 8;
+
+export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorker<Task>> {
+  readonly #queue: TaskQueue<Task>;
+  #workers: Worker[] = [];
+  /** Milliseconds that tasks have lately taken; at first nobody knows, so they may be long. */
+  #meanRunTime = Number.POSITIVE_INFINITY;
+  /** Whether tasks differ in how urgent they are. */
+  #isMixed = false;
+  #willRebalance = false;
+
+  /** `ageing`: see {@link TaskQueue}. */
+  constructor(ageing: number) {
+    this.#queue = new TaskQueue(ageing);
+  }
+
+  /** Tasks that no worker has. */
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  /** Tasks that wait, in the queue or behind another one. */
+  get waiting(): number {
+    let waiting = this.#queue.size;
+    for (const { outstanding } of this.#workers) waiting += Math.max(0, outstanding - 1);
+    return waiting;
+  }
+
+  /** Workers that could be handed a task. */
+  get open(): number {
+    const most = this.#mostAhead;
+    let open = 0;
+    for (const worker of this.#workers) {
+      if (worker.accepts && worker.outstanding < most) open++;
+    }
+    return open;
+  }
+
+  // --- tasks ---
+
+  add(task: Task): void {
+    if (task.priority !== 0 && !this.#isMixed) this.#isMixed = true;
+    if (this.#isMixed) this.#recall(task.priority);
+    else if (this.#queue.size === 0) {
+      const worker = this.#workerFor(task);
+      if (worker !== undefined) {
+        worker.submit(task);
+        return;
+      }
+    }
+    this.#queue.push(task);
+    if (this.#isMixed) this.dispatch();
+  }
+
+  /** Takes a task out that no worker has; whether it was there. */
+  remove(task: Task): boolean {
+    return this.#queue.remove(task);
+  }
+
+  /** Takes out the last task to be begun, to make room. */
+  removeLast(): Task | undefined {
+    const last = this.#queue.last();
+    if (last) this.#queue.remove(last);
+    return last;
+  }
+
+  /** Takes out all tasks that no worker has. */
+  *drain(): Iterable<Task> {
+    for (let task = this.#queue.shift(); task; task = this.#queue.shift()) yield task;
+  }
+
+  /** One has come back from a worker and is next. Of several, the last has to come first. */
+  putBack(task: Task): void {
+    this.#queue.unshift(task);
+  }
+
+  /** A worker has run a task for so many milliseconds. */
+  ran(time: number): void {
+    const mean = this.#meanRunTime;
+    this.#meanRunTime = mean === Number.POSITIVE_INFINITY ? time : mean + (time - mean) * WEIGHT;
+  }
+
+  /** Nothing is under way. */
+  rest(): void {
+    this.#isMixed = false;
+  }
+
+  /** Hands over as much as may be. */
+  dispatch(): void {
+    const queue = this.#queue;
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+      const worker = this.#workerFor(task);
+      if (worker === undefined) {
+        queue.unshift(task);
+        return;
+      }
+      worker.submit(task);
+    }
+    this.#rebalanceSoon();
+  }
+
+  // --- workers ---
+
+  addWorker(worker: Worker): void {
+    this.#workers.push(worker);
+    this.dispatch();
+  }
+
+  removeWorker(worker: Worker): void {
+    this.#workers = this.#workers.filter((each) => each !== worker);
+  }
+
+  /** An idle worker, else the one that has fewest, if it may have more. */
+  #workerFor(task: Task): Worker | undefined {
+    const most = task.isUnique ? this.#mostUnique : this.#mostAhead;
+    let best: Worker | undefined;
+    for (const worker of this.#workers) {
+      const { outstanding } = worker;
+      if (outstanding === 0 && worker.accepts) return worker;
+      if (outstanding >= most || !worker.accepts) continue;
+      if (best === undefined || outstanding < best.outstanding) best = worker;
+    }
+    return best;
+  }
+
+  get #mostAhead(): number {
+    if (this.#isMixed) return LEAST_AHEAD;
+    return Math.max(LEAST_AHEAD, this.#mostUnique);
+  }
+
+  /** What cannot come back is lost with its worker, so it goes ahead only where tasks are short. */
+  get #mostUnique(): number {
+    return Math.min(MOST_AHEAD, AHEAD / this.#meanRunTime);
+  }
+
+  /** What is less urgent comes back. */
+  #recall(priority: number): void {
+    for (const worker of this.#workers) {
+      if (worker.outstanding < 2) continue;
+      for (const task of worker.giveBack(MOST_AHEAD, priority)) this.#queue.unshift(task);
+    }
+  }
+
+  /** In a turn of its own: whoever has just had a result may have more to do for the worker. */
+  #rebalanceSoon(): void {
+    if (this.#willRebalance || !this.#isUneven) return;
+    this.#willRebalance = true;
+    soon(() => {
+      this.#willRebalance = false;
+      if (!this.#isUneven) return;
+      const { busiest } = this;
+      if (busiest === undefined) return;
+      // All but the one that runs have come too late if the worker is nearly done.
+      const back = busiest.giveBack(Math.ceil((busiest.outstanding - 1) / 2));
+      for (const task of back) this.#queue.unshift(task);
+      if (back.length > 0) this.dispatch();
+    });
+  }
+
+  /** Whether a task waits behind another while a worker is idle. */
+  get #isUneven(): boolean {
+    let isIdle = false;
+    let isBehind = false;
+    for (const { outstanding, accepts } of this.#workers) {
+      if (outstanding === 0 && accepts) isIdle = true;
+      if (outstanding > 1) isBehind = true;
+    }
+    return isIdle && isBehind;
+  }
+
+  get busiest(): Worker | undefined {
+    let busiest: Worker | undefined;
+    for (const worker of this.#workers) {
+      if (worker.outstanding > (busiest?.outstanding ?? 1)) busiest = worker;
+    }
+    return busiest;
+  }
+}

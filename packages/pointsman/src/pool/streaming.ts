@@ -1,0 +1,72 @@
+/**
+ * What a task has returned to be iterated over, in its worker; tells when that is over, and the reader
+ * knows.
+ *
+ * Invariant: the source is asked for one step at a time. Readers ask ahead; when they leave, what they have
+ * asked for and was not begun is not made.
+ */
+
+import { soon } from '../transport/event-loop.js';
+import type { AnyIterator } from '../transport/references.js';
+
+type Step = IteratorResult<unknown, unknown>;
+
+const end: Step = { done: true, value: undefined };
+
+export class Streaming implements AsyncIterator<unknown> {
+  readonly #source: AnyIterator;
+  readonly #over: () => void;
+  /** The last step that was asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isLeft = false;
+  #isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  /** Fails the step that is under way. */
+  #failStep: (error: unknown) => void = () => {};
+
+  constructor(source: AnyIterator, over: () => void) {
+    this.#source = source;
+    this.#over = over;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(value?: unknown): Promise<Step> {
+    return this.#step(() => this.#source.next(value), 'unless left');
+  }
+
+  return(value?: unknown): Promise<Step> {
+    this.#isLeft = true;
+    return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
+  }
+
+  /** Something has failed that nobody waits for: whoever reads learns of it. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#failStep(error);
+  }
+
+  #step(step: () => Step | Promise<Step>, when?: 'unless left'): Promise<Step> {
+    const result = this.#last.then(async () => {
+      if (this.#failure) throw this.#failure.error;
+      if (this.#isOver || (when === 'unless left' && this.#isLeft)) return end;
+      const failed = new Promise<never>((_, reject) => {
+        this.#failStep = reject;
+      });
+      const { done, value } = await Promise.race([step(), failed]);
+      if (done) this.#end();
+      return { done: done === true, value: await value };
+    });
+    this.#last = result.catch(() => this.#end());
+    return result;
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // When those that were asked for ahead have been answered.
+    soon(this.#over);
+  }
+}

@@ -1,0 +1,439 @@
+/**
+ * One worker of a pool, as the host sees it: which tasks it has, what it says of them, and its end.
+ *
+ * Invariants:
+ * - Tasks are handed over in order and run one at a time, so what has not been claimed can be taken back
+ *   at any time, and what has been claimed is one task.
+ * - A worker is ended only for the task that it runs: all others have been taken back before, but for
+ *   those that cannot be handed over twice.
+ * - Without shared memory nothing can be taken back, so nothing is handed over ahead.
+ */
+
+import { invalid } from '../sync/errors.js';
+import { Endpoint } from '../transport/endpoint.js';
+import { watchLock } from '../transport/lock.js';
+import { listen, type Port, platform } from '../transport/platform.js';
+import { Claims, SLOT_MASK, SLOTS, type Stop } from './claims.js';
+import { PoolClosedError, ThreadEndedError } from './errors.js';
+import type { Inline } from './inline-rebuild.js';
+import { Mailbox } from './mailbox.js';
+import type { PoolWorker } from './platform.js';
+import type { Poller } from './poller.js';
+import type { Extras, Setup } from './protocol.js';
+import * as protocol from './protocol.js';
+import { isStream, Stream } from './stream.js';
+import type { Task } from './task.js';
+import type { AnyFunction } from './types.js';
+
+/** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
+const MOST_DEFINED = 256;
+
+/** What a worker tells its pool. */
+export interface WorkerOwner {
+  /** It can be given tasks. */
+  ready(worker: WorkerHandle): void;
+  /** A task is over. `begunAt` and `runTime`, in milliseconds, are undefined if nobody knows. */
+  finished(
+    worker: WorkerHandle,
+    task: Task,
+    failed: boolean,
+    begunAt: number | undefined,
+    runTime: number | undefined,
+  ): void;
+  /** A batch of what it says has been dealt with. */
+  heard(worker: WorkerHandle): void;
+  /** These tasks, which were not begun, need another worker; the last comes first. */
+  returned(tasks: readonly Task[]): void;
+  /** An error that no task is to blame for. */
+  failedOutsideTask(error: unknown): void;
+  /** It has ended. */
+  lost(worker: WorkerHandle, error: unknown): void;
+  /** It should be replaced. */
+  retire(worker: WorkerHandle): void;
+}
+
+export interface WorkerHandleOptions extends Setup {
+  /** Milliseconds that a task has to stop, once it was asked to. */
+  readonly grace: number;
+  /** How many tasks it may run in all. */
+  readonly mostTasks: number;
+  readonly spins: boolean;
+  /** Looks for results; absent where that is not possible. */
+  readonly poller: Poller | undefined;
+}
+
+export class WorkerHandle {
+  readonly startedAt = performance.now();
+  /** Tasks that it has. */
+  outstanding = 0;
+  /** Tasks that it has run. */
+  completed = 0;
+  /** It gets no more tasks, and ends when it has none. */
+  isRetiring = false;
+  /** Its pool has asked it to end. */
+  isEnding = false;
+  /** Whether it has ever been able to run tasks. */
+  wasReady = false;
+  /** Whether it had tasks since somebody last asked. */
+  wasUsed = true;
+  readonly #owner: WorkerOwner;
+  readonly #worker: PoolWorker;
+  readonly #options: WorkerHandleOptions;
+  readonly #id = 1 + Math.floor(Math.random() * 0x7ffffffe);
+  readonly #port: MessagePort;
+  readonly #endpoint: Endpoint;
+  /** Absent where memory cannot be shared. */
+  readonly #claims: Claims | undefined;
+  readonly #mailbox: Mailbox | undefined;
+  readonly #stopListening: (() => void)[] = [];
+  readonly #ended = new AbortController();
+  readonly #targets = new Map<string, number>();
+  readonly #defined = new Set<number>();
+  /** By number, from the oldest on. */
+  readonly #tasks: (Task | undefined)[] = new Array(SLOTS).fill(undefined);
+  #oldest = 0;
+  #sent = 0;
+  #isBeingKilled = false;
+  #isOver = false;
+
+  constructor(owner: WorkerOwner, worker: PoolWorker, options: WorkerHandleOptions) {
+    this.#owner = owner;
+    this.#worker = worker;
+    this.#options = options;
+    const memory =
+      typeof SharedArrayBuffer === 'function'
+        ? new SharedArrayBuffer(Claims.BYTES + Mailbox.BYTES)
+        : undefined;
+    this.#claims = memory && new Claims(memory);
+    this.#mailbox = memory && new Mailbox(memory, Claims.BYTES, 'host');
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#endpoint = new Endpoint({
+      post: (records, transfer) => {
+        port1.postMessage(records, transfer);
+        this.#mailbox?.posted();
+      },
+      handle: (kind, id, a, b, c) => this.#handle(kind, id, a, b, c),
+      refused: (kind, number, error) => {
+        if (kind === protocol.DEFINE) this.#notDefined(number, error);
+        else this.#refused(number, error);
+        owner.heard(this);
+      },
+      unanswered: (name, why) => new PoolClosedError(`${name} has no answer: ${why}`),
+    });
+    this.#watch(worker);
+    const { module, nice, heap, spins } = options;
+    const setup = { module, nice, heap, spins, id: this.#id, port: port2, memory };
+    worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);
+  }
+
+  /** Whether it may be given another task. */
+  get accepts(): boolean {
+    const { outstanding } = this;
+    if (this.#isBeingKilled || this.isRetiring || !this.isReady) return false;
+    if (this.#tasks[this.#sent & SLOT_MASK] !== undefined) return false;
+    if (outstanding >= this.#options.mostTasks - this.completed) return false;
+    return this.#claims !== undefined || outstanding === 0;
+  }
+
+  get isReady(): boolean {
+    return this.wasReady && !this.#isOver;
+  }
+
+  // --- the beginning and the end ---
+
+  #watch(worker: PoolWorker): void {
+    const port = this.#port as unknown as Port;
+    const received = (records: unknown) => {
+      this.#mailbox?.received();
+      if (this.#mailbox) this.#options.poller?.woke(this.#mailbox.age);
+      this.#receive(records as unknown[]);
+    };
+    this.#stopListening.push(listen(port, received));
+    port.unref?.();
+    port.addEventListener?.('messageerror', () => this.#lose('has said what cannot be read'));
+    // A browser's worker that computes for long is heard by a port of its own only.
+    if (!worker.on) {
+      const unwrap = (data: unknown) => {
+        if (!Array.isArray(data) || data[0] !== protocol.BATCH || data[1] !== this.#id) return;
+        received(data[2]);
+      };
+      this.#stopListening.push(listen(worker, unwrap));
+    }
+    let cause: unknown;
+    const onError = (error: unknown) => {
+      cause = error;
+      // In a browser nothing else tells.
+      if (worker.on || this.isReady) return;
+      const said = (error as { message?: string }).message;
+      this.#lose('could not be loaded', new Error(said ?? 'the script was not found'));
+    };
+    const onExit = (code: number) => {
+      this.#lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
+    };
+    if (worker.on) {
+      worker.on('error', onError as never);
+      worker.on('exit', onExit as never);
+    } else {
+      worker.addEventListener?.('error', onError as never);
+    }
+  }
+
+  #receive(records: readonly unknown[]): void {
+    this.#endpoint.receive(records);
+    this.#owner.heard(this);
+  }
+
+  /** Receives what has come without a return to the event loop; whether there was anything. */
+  poll(): boolean {
+    if (!this.#mailbox?.hasNews) return false;
+    const message = platform.receive?.(this.#port as unknown as Port);
+    if (message === undefined) return false;
+    this.#mailbox.received();
+    this.#receive(message.message as unknown[]);
+    return true;
+  }
+
+  /** Hears all that it has said before it ended. */
+  #drain(): void {
+    const port = this.#port as unknown as Port;
+    for (
+      let received = platform.receive?.(port);
+      received !== undefined && !this.#isOver;
+      received = platform.receive?.(port)
+    ) {
+      this.#mailbox?.received();
+      this.#endpoint.receive(received.message as unknown[]);
+    }
+  }
+
+  #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
+    switch (kind) {
+      case protocol.RETURNED:
+      case protocol.THREW: {
+        const task = this.#taskOf(id);
+        if (task) this.#finish(task, b, kind === protocol.THREW, a as number, c as number);
+        break;
+      }
+      case protocol.PROGRESS:
+        this.#taskOf(id)?.progressed(b);
+        break;
+      case protocol.ITERATES:
+        this.#iterates(id, b);
+        break;
+      case protocol.ITERATED: {
+        const task = this.#taskOf(id);
+        if (task) this.#finish(task, undefined, false, a as number, c as number);
+        break;
+      }
+      case protocol.READY:
+        this.#ready(b as readonly string[]);
+        break;
+      case protocol.REFUSED:
+        this.#lose('could not be loaded', b);
+        break;
+      case protocol.RETIRE:
+        this.#owner.retire(this);
+        break;
+      case protocol.UNCAUGHT:
+        this.#owner.failedOutsideTask(b);
+        break;
+      case protocol.LOCKED:
+        watchLock(this.#id, this.#ended.signal, () => this.#lose('has ended'));
+    }
+  }
+
+  #ready(names: readonly string[]): void {
+    for (const [target, name] of names.entries()) this.#targets.set(name, target);
+    this.wasReady = true;
+    this.#owner.ready(this);
+  }
+
+  /** Keeps the program alive, or not. */
+  hold(held: boolean): void {
+    this.#worker[held ? 'ref' : 'unref']?.();
+  }
+
+  /** Ends it. What it has is dealt with as if it had ended by itself. */
+  async end(why: string): Promise<void> {
+    this.isEnding = true;
+    this.#lose(why);
+    await this.#worker.terminate();
+  }
+
+  #lose(why: string, cause?: unknown, exitCode?: number): void {
+    if (this.#isOver) return;
+    this.#drain();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const unbegun = this.giveBack(SLOTS);
+    const options = cause === undefined ? undefined : { cause };
+    const ran = this.tasks();
+    for (const [index, task] of ran.entries()) {
+      const message =
+        index === 0
+          ? `the thread that ran ${task.name}() ${why}`
+          : `the thread to which ${task.name}() had moved its arguments ${why}`;
+      const error = new ThreadEndedError(message, exitCode, options);
+      this.#drop(task);
+      task.settle(error, true);
+      task.stopWatching();
+      task.stream?.fail(error);
+      this.#owner.finished(this, task, true, undefined, undefined);
+    }
+    this.#ended.abort();
+    for (const stop of this.#stopListening) stop();
+    this.#endpoint.close('the thread has ended');
+    this.#port.close();
+    this.#worker.terminate();
+    this.#owner.lost(this, cause ?? new ThreadEndedError(`a thread ${why}`, exitCode));
+    this.#owner.returned(unbegun);
+  }
+
+  /** Those that it has, the oldest first. */
+  tasks(): Task[] {
+    const tasks: Task[] = [];
+    for (let number = this.#oldest; number < this.#sent; number++) {
+      const task = this.#tasks[number & SLOT_MASK];
+      if (task !== undefined) tasks.push(task);
+    }
+    return tasks;
+  }
+
+  // --- tasks ---
+
+  #taskOf(number: number): Task | undefined {
+    const task = this.#tasks[number & SLOT_MASK];
+    return task?.number === number ? task : undefined;
+  }
+
+  /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
+  submit(task: Task): void {
+    const number = this.#sent++;
+    const { name, args, deadline, wishes } = task;
+    task.worker = this;
+    task.number = number;
+    this.#tasks[number & SLOT_MASK] = task;
+    // It has the slot of an older one, which was taken back.
+    this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
+    this.outstanding++;
+    this.wasUsed = true;
+    this.#claims?.offer(number);
+    try {
+      const target = wishes?.inline ? -1 : this.#targets.get(name);
+      if (target === undefined) throw this.#unknown(name);
+      const extras = wishes === undefined && deadline === 0 ? undefined : this.#extrasOf(task);
+      const { transfer } = wishes ?? {};
+      const sent = this.#endpoint.send(protocol.TASK, number, target, args, extras, transfer);
+      if (sent.isUnique) task.isUnique = true;
+      this.#options.poller?.expect();
+    } catch (error) {
+      this.#refused(number, error);
+    }
+  }
+
+  /** A task could not be handed over. A getter of its arguments may have given it up. */
+  #refused(number: number, error: unknown): void {
+    const task = this.#taskOf(number);
+    if (task === undefined) return;
+    this.#drop(task);
+    task.settle(error, true);
+    this.#owner.finished(this, task, true, undefined, undefined);
+  }
+
+  #unknown(name: string): Error {
+    const names = [...this.#targets.keys()].join(', ');
+    const expected = names === '' ? 'that of a function, but there is none' : `one of ${names}`;
+    return invalid('name', name, expected);
+  }
+
+  #extrasOf({ wishes, deadline }: Task): Extras {
+    const inline = wishes?.inline;
+    if (inline !== undefined && !this.#defined.has(inline.id)) this.#define(inline);
+    return { deadline, progress: wishes?.progress !== undefined, inline: inline?.id };
+  }
+
+  #define({ id, source, names, values }: Inline<AnyFunction>): void {
+    const anew = this.#defined.size === MOST_DEFINED;
+    if (anew) this.#defined.clear();
+    this.#endpoint.send(protocol.DEFINE, id, undefined, { source, names, values, anew });
+    this.#defined.add(id);
+  }
+
+  /** What a function takes from its surroundings cannot be cloned: its tasks cannot run. */
+  #notDefined(id: number, error: Error): void {
+    this.#defined.delete(id);
+    for (const task of this.tasks()) {
+      if (task.wishes?.inline?.id !== id) continue;
+      this.#claims?.takeBack(task.number);
+      this.#refused(task.number, error);
+    }
+  }
+
+  /** What the task gives one after the other is read by whoever has run it. */
+  #iterates(number: number, value: unknown): void {
+    const task = this.#taskOf(number);
+    if (task === undefined || !isStream(value)) return;
+    const stream = new Stream(value);
+    task.stream = stream;
+    // Nobody will read it.
+    if (task.isCancelled) stream.fail(undefined);
+    task.settle(stream, false);
+  }
+
+  #finish(task: Task, value: unknown, failed: boolean, begunAt: number, runTime: number): void {
+    this.#drop(task);
+    this.#oldest = task.number + 1;
+    this.completed++;
+    if (failed) task.fail(value);
+    else task.settle(value, false);
+    task.stopWatching();
+    this.#owner.finished(this, task, failed, begunAt, runTime);
+  }
+
+  /** It has this task no more. */
+  #drop(task: Task): void {
+    this.#tasks[task.number & SLOT_MASK] = undefined;
+    this.outstanding--;
+    task.worker = undefined;
+    clearTimeout(task.killTimer);
+  }
+
+  /** Takes a task back that was not begun; whether it was not. */
+  takeBack(task: Task): boolean {
+    if (!this.#claims?.takeBack(task.number)) return false;
+    this.#drop(task);
+    return true;
+  }
+
+  giveBack(atMost: number, lessUrgentThan = Number.POSITIVE_INFINITY): Task[] {
+    const back: Task[] = [];
+    for (let number = this.#sent - 1; number >= this.#oldest && back.length < atMost; number--) {
+      const task = this.#tasks[number & SLOT_MASK];
+      if (task === undefined || task.isUnique || task.priority >= lessUrgentThan) continue;
+      // Behind the one that runs there may be one that came too late and was passed over.
+      if (this.takeBack(task)) back.push(task);
+    }
+    return back;
+  }
+
+  /** Asks a task that runs to stop, and sees that it does. */
+  stop(task: Task, stop: Stop, reason: unknown): void {
+    task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
+    this.#claims?.stop(task.number, stop);
+    this.#endpoint.sendError(protocol.STOP, task.number, reason);
+  }
+
+  /** The task has not stopped. Nothing else may be lost with it. */
+  #kill(task: Task): void {
+    const back = this.giveBack(SLOTS);
+    // Its answer may be there, and not be read yet. Nothing new may come meanwhile.
+    this.#isBeingKilled = true;
+    this.#drain();
+    this.#isBeingKilled = task.worker === this;
+    if (this.#isBeingKilled) {
+      void this.end('was ended, as the task did not stop when it was aborted');
+    }
+    this.#owner.returned(back);
+  }
+}

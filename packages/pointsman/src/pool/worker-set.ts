@@ -1,0 +1,206 @@
+/**
+ * Which workers a pool has: when one is started, replaced and ended.
+ *
+ * Invariants:
+ * - As long as tasks wait and fewer workers live than may, one is on its way.
+ * - If none can be had, the tasks learn of it: no task waits for a worker that never comes.
+ */
+
+import { invalid } from '../sync/errors.js';
+import { type PoolOptions, poolDefaults } from './options.js';
+import { type PoolWorker, poolPlatform } from './platform.js';
+import type { Poller } from './poller.js';
+import { WorkerHandle, type WorkerOwner } from './worker-handle.js';
+
+/** Milliseconds after a worker that could not be started until the next is, if there are others. */
+const RESTART_PAUSE = 1_000;
+/** Workers in a row that may end without having run anything, before the tasks learn of it. */
+const MAX_STARTUP_FAILURES = 3;
+
+export interface WorkerSetOwner extends WorkerOwner {
+  /** No worker can be had: what waits for one fails. */
+  hopeless(error: unknown): void;
+  started(): void;
+  /** It has ended, whether or not somebody asked for that. */
+  ended(worker: WorkerHandle): void;
+}
+
+export class WorkerSet {
+  /** The most that live at a time. */
+  readonly most: number;
+  readonly #options: PoolOptions;
+  readonly #owner: WorkerSetOwner;
+  readonly #poller: Poller | undefined;
+  readonly #least: number;
+  readonly #living = new Set<WorkerHandle>();
+  /** Of those, how many get no more tasks. */
+  #retiring = 0;
+  #isHeld = false;
+  #startupFailures = 0;
+  #pausedUntil = 0;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+
+  constructor(options: PoolOptions, owner: WorkerSetOwner, poller: Poller | undefined) {
+    const { threads, minThreads = 0 } = options;
+    this.most = threads ?? Math.max(1, poolPlatform.cores, minThreads);
+    this.#options = options;
+    this.#owner = owner;
+    this.#poller = poller;
+    this.#least = minThreads;
+    while (this.#living.size < minThreads && this.#start()) {}
+  }
+
+  [Symbol.iterator](): Iterator<WorkerHandle> {
+    return this.#living.values();
+  }
+
+  get size(): number {
+    return this.#living.size;
+  }
+
+  /** Those that can run tasks, now or soon, and those of them that are still to come. */
+  #count(): { useful: number; coming: number } {
+    let useful = 0;
+    let coming = 0;
+    for (const worker of this.#living) {
+      if (worker.isRetiring) continue;
+      useful++;
+      if (!worker.wasReady) coming++;
+    }
+    return { useful, coming };
+  }
+
+  /** How many more than those that can be given tasks may come. */
+  get missing(): number {
+    const { useful, coming } = this.#count();
+    return this.most - useful + coming;
+  }
+
+  /** Starts a worker if more tasks wait than workers are on their way. */
+  grow(scheduler: { readonly waiting: number }): void {
+    if (this.#living.size >= this.most && this.#retiring === 0) return;
+    const { waiting } = scheduler;
+    if (waiting === 0 || this.#isClosed) return;
+    const { useful, coming } = this.#count();
+    if (useful >= this.most || coming >= waiting) return;
+    if (useful > coming && performance.now() < this.#pausedUntil) return;
+    this.#start();
+  }
+
+  #start(): boolean {
+    const { worker, recycle, module, name = poolDefaults.name } = this.#options;
+    this.#owner.started();
+    let handle: WorkerHandle;
+    try {
+      const made = worker
+        ? (worker() as PoolWorker)
+        : poolPlatform.start({ ...this.#options, name });
+      if (typeof made?.terminate !== 'function') {
+        throw invalid('worker', made, 'to return a Worker');
+      }
+      handle = new WorkerHandle(this.#owner, made, {
+        module: module === undefined ? undefined : String(module),
+        nice: this.#options.nice ?? poolDefaults.nice,
+        heap: recycle?.heap,
+        grace: this.#options.grace ?? poolDefaults.grace,
+        mostTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
+        // More than there are cores beside the host's would take them from each other.
+        spins: this.#poller !== undefined && this.#living.size < poolPlatform.cores - 1,
+        poller: this.#poller,
+      });
+    } catch (error) {
+      this.#startFailed(error);
+      return false;
+    }
+    this.#living.add(handle);
+    handle.hold(this.#isHeld);
+    return true;
+  }
+
+  #startFailed(error: unknown): void {
+    const { useful, coming } = this.#count();
+    if (useful === coming) this.#owner.hopeless(error);
+  }
+
+  /** A worker has run a task. */
+  ran(worker: WorkerHandle): void {
+    this.#startupFailures = 0;
+    const { recycle } = this.#options;
+    if (recycle !== undefined) {
+      const { tasks = Number.POSITIVE_INFINITY, age = Number.POSITIVE_INFINITY } = recycle;
+      const isOld = performance.now() - worker.startedAt >= age;
+      if (worker.completed >= tasks || isOld) this.#owner.retire(worker);
+    }
+    this.rested(worker);
+  }
+
+  /** A worker has less to do. */
+  rested(worker: WorkerHandle): void {
+    if (worker.outstanding > 0) return;
+    if (worker.isRetiring) void worker.end('was replaced');
+    else this.#watchIdle();
+  }
+
+  /** Gives it nothing more, and ends it when it has nothing to do. */
+  retire(worker: WorkerHandle): void {
+    if (worker.isRetiring) return;
+    worker.isRetiring = true;
+    this.#retiring++;
+    this.#owner.returned(worker.giveBack(Number.POSITIVE_INFINITY));
+    if (worker.outstanding === 0) void worker.end('was replaced');
+  }
+
+  lost(worker: WorkerHandle, error: unknown): void {
+    this.#living.delete(worker);
+    if (worker.isRetiring) this.#retiring--;
+    this.#owner.ended(worker);
+    if (worker.isEnding) return;
+    if (worker.completed === 0) this.#startupFailures++;
+    if (!worker.wasReady) this.#pausedUntil = performance.now() + RESTART_PAUSE;
+    if (worker.wasReady && this.#startupFailures < MAX_STARTUP_FAILURES) return;
+    const { useful, coming } = this.#count();
+    if (useful > coming) return;
+    this.#startupFailures = 0;
+    this.#owner.hopeless(error);
+  }
+
+  // --- idle workers ---
+
+  #watchIdle(): void {
+    if (this.#idleTimer !== undefined || this.#isClosed || this.#living.size <= this.#least) return;
+    const { idleTimeout = poolDefaults.idleTimeout } = this.#options;
+    this.#idleTimer = setTimeout(() => this.#endIdle(), idleTimeout);
+    (this.#idleTimer as { unref?(): void }).unref?.();
+  }
+
+  /** Ends workers that had nothing to do since the last time. */
+  #endIdle(): void {
+    this.#idleTimer = undefined;
+    let most = this.#living.size - this.#least;
+    let isAnyIdle = false;
+    for (const worker of [...this.#living]) {
+      const isIdle = worker.outstanding === 0 && worker.isReady;
+      if (most > 0 && isIdle && !worker.wasUsed) {
+        most--;
+        void worker.end('had nothing to do');
+        continue;
+      }
+      worker.wasUsed = worker.outstanding > 0;
+      isAnyIdle ||= isIdle;
+    }
+    if (isAnyIdle) this.#watchIdle();
+  }
+
+  /** Keeps the program alive as long as there are tasks. */
+  hold(held: boolean): void {
+    this.#isHeld = held;
+    for (const worker of this.#living) worker.hold(held);
+  }
+
+  async end(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#idleTimer);
+    await Promise.all([...this.#living].map((worker) => worker.end('was ended with the pool')));
+  }
+}
