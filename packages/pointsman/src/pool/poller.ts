@@ -9,19 +9,19 @@ import { soon } from '../transport/event-loop.js';
 export class Poller {
   readonly #policy = new WaitPolicy();
   readonly #poll: () => boolean;
-  readonly #isWaiting: () => boolean;
+  readonly #isDue: () => boolean;
   #isPolling = false;
   #until = 0;
 
-  /** `poll` receives what has come, and says whether there was anything; `isWaiting`: results are due. */
-  constructor(poll: () => boolean, isWaiting: () => boolean) {
+  /** `poll` receives what has come, and says whether there was anything; `isDue`: a result may come soon. */
+  constructor(poll: () => boolean, isDue: () => boolean) {
     this.#poll = poll;
-    this.#isWaiting = isWaiting;
+    this.#isDue = isDue;
   }
 
   /** A task was handed over. */
   expect(): void {
-    if (this.#isPolling || this.#policy.bound === 0) return;
+    if (this.#isPolling || this.#policy.bound === 0 || !this.#isDue()) return;
     this.#isPolling = true;
     this.#until = 0;
     soon(this.#turn);
@@ -37,7 +37,7 @@ export class Poller {
     const now = performance.now();
     if (found) this.#policy.hit();
     if (found || this.#until === 0) this.#until = now + this.#policy.bound;
-    if (this.#isWaiting()) {
+    if (this.#isDue()) {
       if (now < this.#until) {
         soon(this.#turn);
         return;

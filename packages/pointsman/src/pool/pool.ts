@@ -15,7 +15,7 @@ import { type CallOptions, checkCallOptions } from '../transport/call-options.js
 import { SLOTS } from './claims.js';
 import { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
 import { Inline } from './inline-rebuild.js';
-import { now } from './mailbox.js';
+import { now, WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import {
@@ -98,7 +98,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const poller = poolPlatform.canPoll
       ? new Poller(
           () => this.#poll(),
-          () => this.running > 0,
+          () => this.#scheduler.meanRunTime < WORTH_SPINNING && this.running > 0,
         )
       : undefined;
     this.#workers = new WorkerSet(

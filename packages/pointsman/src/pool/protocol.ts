@@ -55,7 +55,8 @@ export interface CompleteSetup extends Setup {
   readonly port: MessagePort;
   /** For the claims and the mailbox; absent where memory cannot be shared. */
   readonly memory: SharedArrayBuffer | undefined;
-  /** Whether it may spin for its next task. */
+  /** Whether it may receive messages without a return to its event loop, and spin for them. */
+  readonly polls: boolean;
   readonly spins: boolean;
 }
 

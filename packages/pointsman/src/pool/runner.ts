@@ -19,9 +19,9 @@ import { type Definition, type Extras, ITERATED, ITERATES, RETURNED, THREW } fro
 import { Streaming } from './streaming.js';
 
 /** Milliseconds for which results may wait for others to go along with. Row: 256 empty tasks in flight. */
-const FLUSH_AFTER = 0.25;
+const FLUSH_AFTER = 0.5;
 /** Milliseconds that a function takes at most so that a result may wait for its end. Row: 20 us, 16 in flight. */
-const SHORT = 0.1;
+const SHORT = 0.25;
 /** What is left of the longest time of a function with each task that takes less. */
 const FADE = 0.99;
 /** Milliseconds between looks at the heap. */
@@ -64,6 +64,8 @@ export class Runner {
   readonly #isSpent: () => boolean;
   readonly #inline = new Map<number, KnownFunction>();
   #waiting: WaitingTask[] = [];
+  /** Milliseconds that the last task has taken. */
+  lastTime = 0;
   #current: RunningTask | undefined;
   #function: KnownFunction | undefined;
   /** What it has returned, if that is iterated over. */
@@ -200,6 +202,7 @@ export class Runner {
   #finish({ number, begunAt }: RunningTask, kind: number, value: unknown): void {
     const endedAt = now();
     const time = endedAt - begunAt;
+    this.lastTime = time;
     const { longest } = this.#function as KnownFunction;
     (this.#function as KnownFunction).longest =
       time > longest || longest === Number.POSITIVE_INFINITY ? time : longest * FADE;

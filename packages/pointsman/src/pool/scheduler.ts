@@ -43,7 +43,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   readonly #queue: TaskQueue<Task>;
   #workers: Worker[] = [];
   /** Milliseconds that tasks have lately taken; at first nobody knows, so they may be long. */
-  #meanRunTime = Number.POSITIVE_INFINITY;
+  meanRunTime = Number.POSITIVE_INFINITY;
   /** Whether tasks differ in how urgent they are. */
   #isMixed = false;
   #willRebalance = false;
@@ -115,8 +115,8 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
 
   /** A worker has run a task for so many milliseconds. */
   ran(time: number): void {
-    const mean = this.#meanRunTime;
-    this.#meanRunTime = mean === Number.POSITIVE_INFINITY ? time : mean + (time - mean) * WEIGHT;
+    const mean = this.meanRunTime;
+    this.meanRunTime = mean === Number.POSITIVE_INFINITY ? time : mean + (time - mean) * WEIGHT;
   }
 
   /** Nothing is under way. */
@@ -169,7 +169,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
 
   /** What cannot come back is lost with its worker, so it goes ahead only where tasks are short. */
   get #mostUnique(): number {
-    return Math.min(MOST_AHEAD, AHEAD / this.#meanRunTime);
+    return Math.min(MOST_AHEAD, AHEAD / this.meanRunTime);
   }
 
   /** What is less urgent comes back. */

@@ -6,12 +6,12 @@ import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { Claims } from './claims.js';
-import { Mailbox } from './mailbox.js';
+import { Inbox } from './inbox.js';
+import { Mailbox, WORTH_SPINNING } from './mailbox.js';
 import { poolPlatform } from './platform.js';
 import type { CompleteSetup, Extras } from './protocol.js';
 import * as protocol from './protocol.js';
 import { Runner } from './runner.js';
-import { Spinner } from './spinner.js';
 
 /** Names that a pool's functions cannot have. A promise would take what has them for a promise. */
 const refused = ['then'];
@@ -61,7 +61,7 @@ function begin(load: (module: string | undefined) => Promise<readonly NamedFunct
 
 async function run(
   host: Port,
-  { id: workerId, port, memory, module, nice, heap, spins }: CompleteSetup,
+  { id: workerId, port, memory, module, nice, heap, polls, spins }: CompleteSetup,
   load: (module: string | undefined) => Promise<readonly NamedFunction[]>,
 ): Promise<void> {
   const mailbox = memory && new Mailbox(memory, Claims.BYTES, 'worker');
@@ -118,20 +118,12 @@ async function run(
   poolPlatform.onUncaught((error) => runner.failed(error));
   poolPlatform.onExit?.(() => endpoint.flush());
   if (!inNode) await holdLock(workerId, new Promise(() => {}), () => say(protocol.LOCKED));
-  const spinner =
-    mailbox && spins
-      ? new Spinner(mailbox, port as unknown as Port, () => runner.isIdle)
-      : undefined;
-  listen(port as unknown as Port, (records) => {
-    mailbox?.received();
-    spinner?.woke();
-    endpoint.receive(records as unknown[]);
-    // Whoever gets these results may have the next task ready at once.
-    endpoint.flush();
-    spinner?.spin((more) => {
-      endpoint.receive(more);
-      endpoint.flush();
-    });
+  new Inbox({
+    port: port as unknown as Port,
+    mailbox: polls ? mailbox : undefined,
+    handle: (records) => endpoint.receive(records),
+    drained: () => endpoint.flush(),
+    maySpin: () => spins && runner.isIdle && runner.lastTime < WORTH_SPINNING,
   });
   say(
     protocol.READY,

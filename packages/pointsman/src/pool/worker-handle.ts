@@ -123,7 +123,8 @@ export class WorkerHandle {
     });
     this.#watch(worker);
     const { module, nice, heap, spins } = options;
-    const setup = { module, nice, heap, spins, id: this.#id, port: port2, memory };
+    const polls = options.poller !== undefined;
+    const setup = { module, nice, heap, polls, spins, id: this.#id, port: port2, memory };
     worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);
   }
 
@@ -179,32 +180,31 @@ export class WorkerHandle {
     }
   }
 
+  /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
   #receive(records: readonly unknown[]): void {
     this.#endpoint.receive(records);
+    if (this.#options.poller) while (this.#mailbox?.hasNews && this.#receiveNext()) {}
     this.#owner.heard(this);
   }
 
   /** Receives what has come without a return to the event loop; whether there was anything. */
   poll(): boolean {
-    if (!this.#mailbox?.hasNews) return false;
-    const message = platform.receive?.(this.#port as unknown as Port);
-    if (message === undefined) return false;
-    this.#mailbox.received();
-    this.#receive(message.message as unknown[]);
+    if (!this.#mailbox?.hasNews || !this.#receiveNext()) return false;
+    this.#owner.heard(this);
     return true;
   }
 
   /** Hears all that it has said before it ended. */
   #drain(): void {
-    const port = this.#port as unknown as Port;
-    for (
-      let received = platform.receive?.(port);
-      received !== undefined && !this.#isOver;
-      received = platform.receive?.(port)
-    ) {
-      this.#mailbox?.received();
-      this.#endpoint.receive(received.message as unknown[]);
-    }
+    while (!this.#isOver && this.#receiveNext()) {}
+  }
+
+  #receiveNext(): boolean {
+    const received = platform.receive?.(this.#port as unknown as Port);
+    if (received === undefined) return false;
+    this.#mailbox?.received();
+    this.#endpoint.receive(received.message as unknown[]);
+    return true;
   }
 
   #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {

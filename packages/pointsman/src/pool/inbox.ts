@@ -1,0 +1,78 @@
+/**
+ * How a worker of a pool receives its tasks: in its event loop, which a message wakes; what has come
+ * meanwhile is received along with it, and for a moment after that it spins for what may come next.
+ *
+ * Invariant: it returns to the event loop at least every {@link TURN}, so what tasks have left there gets
+ * its turn.
+ */
+
+import { WaitPolicy } from '../transport/competitive.js';
+import { listen, type Port, platform } from '../transport/platform.js';
+import type { Mailbox } from './mailbox.js';
+
+/** Milliseconds. */
+const TURN = 4;
+/** So many looks at the mailbox before a look at the clock, a power of two. */
+const LOOKS = 32;
+
+const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
+
+export interface InboxOptions {
+  readonly port: Port;
+  /** Absent where messages can be received in the event loop only. */
+  readonly mailbox: Mailbox | undefined;
+  /** Deals with a message. */
+  handle(message: unknown[]): void;
+  /** All that has come is dealt with. */
+  drained(): void;
+  /** Whether there is nothing else to do, and the next message is likely to come soon. */
+  maySpin(): boolean;
+}
+
+export class Inbox {
+  readonly #options: InboxOptions;
+  readonly #policy = new WaitPolicy();
+
+  constructor(options: InboxOptions) {
+    this.#options = options;
+    const { port, mailbox, handle, drained } = options;
+    listen(port, (message) => {
+      mailbox?.received();
+      if (mailbox) this.#policy.woke(mailbox.age);
+      handle(message as unknown[]);
+      if (mailbox) this.#receiveMore(mailbox);
+      else drained();
+    });
+  }
+
+  #receiveMore(mailbox: Mailbox): void {
+    const { handle, drained, maySpin } = this.#options;
+    const end = performance.now() + TURN;
+    do {
+      while (mailbox.hasNews && performance.now() < end) {
+        const received = platform.receive?.(this.#options.port);
+        if (received === undefined) break;
+        mailbox.received();
+        handle(received.message as unknown[]);
+      }
+      drained();
+    } while (maySpin() && performance.now() < end && this.#spin(mailbox));
+  }
+
+  /** Whether something has come within the bound. */
+  #spin(mailbox: Mailbox): boolean {
+    const { bound } = this.#policy;
+    if (mailbox.hasNews || bound === 0) return mailbox.hasNews;
+    const until = performance.now() + bound;
+    for (let looks = 1; ; looks++) {
+      if (mailbox.hasNews) {
+        this.#policy.hit();
+        return true;
+      }
+      pause?.();
+      if ((looks & (LOOKS - 1)) === 0 && performance.now() >= until) break;
+    }
+    this.#policy.missed();
+    return false;
+  }
+}
