@@ -7,41 +7,22 @@
  */
 
 import { listen, type Port, platform } from '../transport/platform.js';
-import type { Codec } from './codec/codec.js';
 import { CONTROL_SIZE, Control, type Role } from './control.js';
 import { PortReader, PortWriter } from './links.js';
 import { Memory } from './ring/memory.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
-import type { CompiledCall } from './schemas.js';
 import { type AnyFunction, Side, type Tasks } from './side.js';
-
-/**
- * How calls and answers travel.
- * - `ring`: through shared memory. Both sides look for the next message before they sleep, for as long
- *   as measurements say that it pays.
- * - `shared/shared`: the same, but whoever has nothing to do sleeps at once.
- * - `port/shared`: calls by message, answers through shared memory.
- * - `port/port`: by message only. No call can block.
- */
-export type Transport = 'ring' | 'shared/shared' | 'port/shared' | 'port/port';
-export const transports: readonly Transport[] = [
-  'ring',
-  'shared/shared',
-  'port/shared',
-  'port/port',
-];
 
 const tag = 'pointsman.bridge';
 
 export interface Offer {
   readonly id: number;
-  readonly transport: Transport;
+  /** The rings; undefined where memory cannot be shared, so that frames travel by message. */
   readonly memory: SharedArrayBuffer | undefined;
   readonly port: MessagePort;
   /** Another port for values that move; see {@link Terms.values}. */
   readonly values?: MessagePort | undefined;
   readonly names: readonly string[];
-  readonly codec: string;
   readonly limit: number;
   readonly patience: number;
   readonly spin: boolean;
@@ -62,19 +43,16 @@ export const otherHasClosed = 'the other side has closed the bridge';
 export const workerHasEnded = 'the worker has ended';
 export const hostHasEnded = 'the host has ended';
 
-/** Why there is no shared memory here; undefined if there is. */
-export function noSharedMemory(): string | undefined {
-  if (typeof SharedArrayBuffer === 'function') return undefined;
-  return 'there is no SharedArrayBuffer here, because the page is not cross-origin isolated: serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"';
-}
+const noSharedMemory =
+  'there is no SharedArrayBuffer, because the page is not cross-origin isolated: serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"';
 
 /** Where things lie in the shared memory. */
 const upControl = 256;
 const downControl = upControl + CONTROL;
 const data = downControl + CONTROL;
 
-function memoryFor(transport: Transport, capacity: number): SharedArrayBuffer | undefined {
-  if (transport === 'port/port') return undefined;
+function makeMemory(capacity: number): SharedArrayBuffer | undefined {
+  if (typeof SharedArrayBuffer !== 'function') return undefined;
   if (CONTROL_SIZE > upControl) throw new Error('the control words overlap the ring');
   return new SharedArrayBuffer(data + 2 * capacity);
 }
@@ -92,7 +70,7 @@ export interface MadeOffer {
 export function makeOffer({
   capacity,
   ...terms
-}: Pick<Offer, 'transport' | 'names' | 'codec' | 'limit' | 'patience' | 'spin'> & {
+}: Pick<Offer, 'names' | 'limit' | 'patience' | 'spin'> & {
   readonly capacity: number;
 }): MadeOffer {
   const { port1, port2 } = new MessageChannel();
@@ -100,7 +78,7 @@ export function makeOffer({
   const offer: Offer = {
     ...terms,
     id: 1 + Math.floor(Math.random() * 0x7ffffffe),
-    memory: memoryFor(terms.transport, capacity),
+    memory: makeMemory(capacity),
     port: port2,
     values: values?.port2,
   };
@@ -121,9 +99,7 @@ export interface Terms {
   readonly values?: MessagePort | undefined;
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
-  readonly codec: Codec;
   readonly functions: readonly { readonly name: string; readonly call: AnyFunction }[];
-  readonly schemas: ReadonlyMap<string, CompiledCall>;
   /** Of a pool. */
   readonly tasks?: Tasks;
   /** The bridge has ended. */
@@ -145,14 +121,11 @@ export class Connection {
     this.#terms = terms;
     this.#port = port as unknown as Port;
     this.#values = values as unknown as Port | undefined;
-    const { transport, memory } = offer;
-    const ringUp = transport === 'ring' || transport === 'shared/shared';
-    const ringDown = transport !== 'port/port';
+    const { memory } = offer;
     const rings = memory && this.#rings(memory);
-    const [rx, tx] = role === 'host' ? [ringUp, ringDown] : [ringDown, ringUp];
-    this.#frames = rx ? undefined : new PortReader();
-    const ringReader = rx ? rings?.reader : undefined;
-    const ringWriter = tx ? rings?.writer : undefined;
+    this.#frames = rings ? undefined : new PortReader();
+    const ringReader = rings?.reader;
+    const ringWriter = rings?.writer;
     const frames = new PortWriter((buffer) => this.post('frames', buffer, [buffer]));
     this.side = new Side({
       writer: ringWriter ?? frames,
@@ -162,12 +135,10 @@ export class Connection {
       control: memory && new Control(memory, role),
       cannotBlock: this.#cannotBlock(),
       otherReceives: role === 'worker' || platform.receive !== undefined,
-      codec: terms.codec,
       limit: offer.limit,
       patience: offer.patience,
-      spin: offer.spin && transport === 'ring',
+      spin: offer.spin,
       functions: terms.functions,
-      schemas: terms.schemas,
       tasks: terms.tasks,
       post: (type, payload, transfer) => this.post(type, payload, transfer),
       receive: platform.receive && (() => this.#receiveNow()),
@@ -206,8 +177,7 @@ export class Connection {
   #cannotBlock(): string | undefined {
     const { role, offer } = this.#terms;
     if (role === 'host') return 'a host calls its worker asynchronously';
-    if (offer.transport !== 'port/port') return undefined;
-    return noSharedMemory() ?? 'the transport port/port has no way to block';
+    return offer.memory ? undefined : noSharedMemory;
   }
 
   /**

@@ -9,34 +9,22 @@ import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
 import { asynchronous } from './calls.js';
-import type { Codec } from './codec/codec.js';
-import { structured } from './codec/structured.js';
 import {
   Connection,
   makeOffer,
   message,
   messageOf,
-  noSharedMemory,
   type Offer,
   otherHasClosed,
-  type Transport,
-  transports,
   workerHasEnded,
 } from './connection.js';
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
-import { type CallSchemas, compileCalls } from './schemas.js';
 import { type Answers, type Asynchronous, type Noted, type Noting, reserved } from './types.js';
 
 export type { WorkerLike };
 
 export interface ExposeOptions {
-  /** How calls travel. Default: `ring`, or `port/port` where memory cannot be shared. */
-  readonly transport?: Transport;
-  /** How values become bytes; the worker has to name the same. Default: `structured()`. */
-  readonly codec?: Codec;
-  /** Schemas of functions, on both sides the same. */
-  readonly schemas?: CallSchemas;
   /**
    * Whether both sides may look for the next message for a moment before they sleep. `auto`, the
    * default, measures whether that pays and looks for 0.3 ms at most; `false` never does.
@@ -56,8 +44,7 @@ export interface ExposeOptions {
 /** The host's end of a bridge. */
 export interface Exposed<WorkerApi> extends Disposable {
   /**
-   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or it
-   * names another codec.
+   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, or it ended.
    */
   readonly ready: Promise<void>;
   /** Resolves when the bridge is closed, by whichever side or because the worker ended, with the reason. */
@@ -109,26 +96,13 @@ export function expose<WorkerApi = object>(
   if (typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'a Worker or a port');
   }
-  const { codec = structured(), spin = 'auto', schemas } = options;
+  const { spin = 'auto' } = options;
   const { capacity = defaultCapacity, limit = defaultLimit, patience = defaultPatience } = options;
-  const missing = noSharedMemory();
-  const { transport = missing ? 'port/port' : 'ring' } = options;
-  if (!transports.includes(transport)) {
-    throw invalid('transport', transport, `one of ${transports.join(', ')}`);
-  }
-  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
   checkInteger('capacity', capacity, 1, mostCapacity);
   checkInteger('limit', limit, 1, 2 ** 31 - 1);
   checkInteger('patience', patience, 1, 2 ** 31 - 1);
-  if (missing && transport !== 'port/port') {
-    throw new BridgeStateError(
-      `the transport ${transport} needs shared memory: ${missing}`,
-      'expose',
-    );
-  }
   const functions = functionsOf(api, 'api', reserved);
-  const compiled = compileCalls(schemas);
   const base = worker as unknown as Port;
 
   let connection: Connection | undefined;
@@ -158,10 +132,8 @@ export function expose<WorkerApi = object>(
 
   function makeNewOffer(): void {
     const { offer, port, values, moving } = makeOffer({
-      transport,
       capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
       names: functions.map(({ name }) => name),
-      codec: codec.name,
       limit,
       patience,
       spin: spin === 'auto',
@@ -207,9 +179,7 @@ export function expose<WorkerApi = object>(
       port,
       values,
       base,
-      codec,
       functions,
-      schemas: compiled,
       ended: end,
     });
     connection.side.meet(names);

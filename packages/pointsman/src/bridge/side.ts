@@ -19,9 +19,8 @@ import { platform } from '../transport/platform.js';
 import { isTransferred, transferCopy } from '../transport/transfer.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import { type Blockable, Blocking, lookFor } from './blocking.js';
-import type { Codec, Decoder, Encoder } from './codec/codec.js';
-import { structured } from './codec/structured.js';
-import { readValue, writeValue } from './codec/value.js';
+import { Decoder } from './codec/decoder.js';
+import { Encoder } from './codec/encoder.js';
 import type { Control } from './control.js';
 import { BridgeClosedError, BridgeStateError } from './errors.js';
 import {
@@ -49,7 +48,6 @@ import { type Calls, References } from './references.js';
 import { Reader } from './ring/reader.js';
 import type { RingReader, RingWriter } from './ring/ring.js';
 import { MessageTooLargeError, Writer } from './ring/writer.js';
-import type { CompiledCall } from './schemas.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
@@ -64,13 +62,11 @@ export interface SideOptions {
   readonly cannotBlock?: string | undefined;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
-  readonly codec: Codec;
   readonly limit: number;
   readonly patience: number;
   readonly spin: boolean;
-  /** What this side exposes, by number, and the schemas of its functions. */
+  /** What this side exposes, by number. */
   readonly functions: readonly { readonly name: string; readonly call: AnyFunction }[];
-  readonly schemas: ReadonlyMap<string, CompiledCall>;
   /** What becomes of the frames of a pool. */
   readonly tasks?: Tasks | undefined;
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
@@ -117,11 +113,8 @@ export class Side implements Calls, Watched {
   /** An error must always fit. */
   readonly #errorWriter: Writer;
   readonly #reader = new Reader();
-  readonly #encoder: Encoder;
-  readonly #decoder: Decoder;
-  /** Errors travel in full, whatever the codec makes of them. */
-  readonly #errorEncoder: Encoder;
-  readonly #errorDecoder: Decoder;
+  readonly #encoder = new Encoder(this.references);
+  readonly #decoder = new Decoder(this.references);
   /** How this side waits for answers. */
   readonly #policy: WaitPolicy;
   readonly #lookout: Lookout;
@@ -135,8 +128,6 @@ export class Side implements Calls, Watched {
   readonly #working = new IdMap<readonly unknown[]>();
   /** What the other side exposes, by number. */
   #names: readonly string[] = [];
-  #schemas: readonly (CompiledCall | undefined)[] = [];
-  readonly #mine: readonly (CompiledCall | undefined)[];
   #ids = 0;
   #writing = false;
   /** The frame that is open waits for a value that travels by message. */
@@ -165,12 +156,6 @@ export class Side implements Calls, Watched {
     this.#in = options.reader;
     this.#writer = new Writer(options.limit);
     this.#errorWriter = new Writer(Math.max(options.limit, leastForErrors));
-    this.#encoder = options.codec.encoder(this.references);
-    this.#decoder = options.codec.decoder(this.references);
-    const errors = structured();
-    this.#errorEncoder = errors.encoder(this.references);
-    this.#errorDecoder = errors.decoder(this.references);
-    this.#mine = options.functions.map(({ name }) => options.schemas.get(name));
     const { control, ringReader, spin } = options;
     const canLook = spin && control !== undefined && ringReader !== undefined;
     this.#policy = new WaitPolicy(canLook, ({ linger }) => control?.linger(linger));
@@ -215,7 +200,6 @@ export class Side implements Calls, Watched {
   meet(names: readonly string[]): void {
     this.#keepAlive();
     this.#names = names;
-    this.#schemas = names.map((name) => this.#options.schemas.get(name));
   }
 
   /** What the other side exposes. */
@@ -419,15 +403,10 @@ export class Side implements Calls, Watched {
     if (this.#closed) throw this.#ended(name);
     const writer = this.#begin(name, this.#writer);
     try {
-      const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.arguments;
-      if (schema) {
-        schema.write(writer, args);
-      } else {
-        const { length } = args;
-        writer.varint(length);
-        for (let i = 0; i < length; i++) {
-          writeValue(writer, this.#lighten(kind, args[i]), this.#encoder, this.references);
-        }
+      const { length } = args;
+      writer.varint(length);
+      for (let i = 0; i < length; i++) {
+        this.#encoder.encode(writer, this.#lighten(kind, args[i]));
       }
       this.#move();
     } catch (error) {
@@ -461,7 +440,7 @@ export class Side implements Calls, Watched {
 
   #abandon(error: unknown, name: string): unknown {
     this.#writing = false;
-    this.#encoder.abandon?.();
+    this.#encoder.abandon();
     this.references.undo();
     if (error instanceof MessageTooLargeError) {
       const { limit } = this.#options;
@@ -507,13 +486,13 @@ export class Side implements Calls, Watched {
   #writeError(kind: number, first: number, error: unknown): void {
     const writer = this.#begin('an error', this.#errorWriter);
     try {
-      writeValue(writer, error, this.#errorEncoder, this.references);
+      this.#encoder.encode(writer, error);
       this.#move();
     } catch {
-      this.#errorEncoder.abandon?.();
+      this.#encoder.abandon();
       this.references.undo();
       this.#out.begin(writer);
-      writeValue(writer, toPlainError(error), this.#errorEncoder, this.references);
+      this.#encoder.encode(writer, toPlainError(error));
     }
     this.#end(writer, kind, first, 0);
   }
@@ -685,22 +664,22 @@ export class Side implements Calls, Watched {
         this.#serve(kind, first, second);
         break;
       case RESULT:
-        this.#answered(first, this.#readResult(second), false);
+        this.#answered(first, this.#readValue(), false);
         break;
       case FAILED:
-        this.#answered(first, this.#readError(), true);
+        this.#answered(first, this.#readValue(), true);
         break;
       case ABORT:
-        this.references.abort(first, this.#readError());
+        this.references.abort(first, this.#readValue());
         break;
       case TASK: {
-        const args = this.#readArguments(second);
+        const args = this.#readArguments();
         this.#looks = true;
         if (args !== undefined) this.#options.tasks?.take(first, second, args);
         break;
       }
       case STOP:
-        this.#options.tasks?.stop(first, this.#readError());
+        this.#options.tasks?.stop(first, this.#readValue());
         break;
       default:
         this.#in.release();
@@ -715,27 +694,13 @@ export class Side implements Calls, Watched {
     return true;
   }
 
-  #decodeArguments(target: number): readonly unknown[] {
-    const reader = this.#reader;
-    const schema = target >= REFERENCE ? undefined : this.#mine[target]?.arguments;
-    if (schema) return schema.read(reader);
-    const count = reader.varint();
-    const args: unknown[] = [];
-    for (let i = 0; i < count; i++) {
-      args.push(readValue(reader, this.#decoder, this.references));
-    }
-    return args;
-  }
-
-  #decodeResult(target: number): unknown {
-    const reader = this.#reader;
-    const schema = target >= REFERENCE ? undefined : this.#schemas[target]?.result;
-    return schema ? schema.read(reader) : readValue(reader, this.#decoder, this.references);
-  }
-
-  #readArguments(target: number): readonly unknown[] | undefined {
+  #readArguments(): readonly unknown[] | undefined {
     try {
-      return this.#decodeArguments(target);
+      const args: unknown[] = [];
+      for (let left = this.#reader.varint(); left > 0; left--) {
+        args.push(this.#decoder.decode(this.#reader));
+      }
+      return args;
     } catch (error) {
       this.#break(error);
     } finally {
@@ -743,19 +708,9 @@ export class Side implements Calls, Watched {
     }
   }
 
-  #readResult(target: number): unknown {
+  #readValue(): unknown {
     try {
-      return this.#decodeResult(target);
-    } catch (error) {
-      this.#break(error);
-    } finally {
-      this.#release();
-    }
-  }
-
-  #readError(): unknown {
-    try {
-      return readValue(this.#reader, this.#errorDecoder, this.references);
+      return this.#decoder.decode(this.#reader);
     } catch (error) {
       this.#break(error);
     } finally {
@@ -785,7 +740,7 @@ export class Side implements Calls, Watched {
   }
 
   #serve(kind: number, id: number, target: number): void {
-    const args = this.#readArguments(target);
+    const args = this.#readArguments();
     if (args === undefined) return;
     let result: unknown;
     let settlesLater = false;
@@ -852,9 +807,7 @@ export class Side implements Calls, Watched {
     const writer = this.#begin(name, this.#writer);
     this.references.reachable = !outOfReach;
     try {
-      const schema = target >= REFERENCE ? undefined : this.#mine[target]?.result;
-      if (schema) schema.write(writer, value);
-      else writeValue(writer, this.#lighten(kind, value), this.#encoder, this.references);
+      this.#encoder.encode(writer, this.#lighten(kind, value));
       if (outOfReach && this.references.moving.length > 0) {
         throw new BridgeStateError(
           `${name}() hands over a part of its result, which does not reach a thread that blocks: call it by async`,

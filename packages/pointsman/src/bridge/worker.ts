@@ -8,8 +8,6 @@ import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { fill } from './calls.js';
-import type { Codec } from './codec/codec.js';
-import { structured } from './codec/structured.js';
 import {
   Connection,
   hostHasEnded,
@@ -20,14 +18,9 @@ import {
 } from './connection.js';
 import { BridgeStateError } from './errors.js';
 import { Life } from './life.js';
-import { type CallSchemas, compileCalls } from './schemas.js';
 import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
-  /** How values become bytes; the host has to name the same. Default: `structured()`. */
-  readonly codec?: Codec;
-  /** Schemas of functions, on both sides the same. */
-  readonly schemas?: CallSchemas;
   /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
   readonly serve?: object;
   /** Where the host is. Default: whoever has made this worker. */
@@ -46,14 +39,12 @@ export interface ConnectOptions {
  * ```
  */
 export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
-  const { codec = structured(), serve = {}, schemas, port: base = platform.host } = options;
+  const { serve = {}, port: base = platform.host } = options;
   if (base === undefined) {
     throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
-  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   const functions = functionsOf(serve, 'serve', reserved);
-  const compiled = compileCalls(schemas);
   const host = base as Port;
 
   let connection: Connection | undefined;
@@ -91,10 +82,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     const offer = received[3] as Offer;
     if (over) {
       host.postMessage(message(offer.id, 'refuse', otherHasClosed));
-    } else if (offer.codec !== codec.name) {
-      const reason = `the host uses the codec ${offer.codec}, the worker ${codec.name}`;
-      host.postMessage(message(offer.id, 'refuse', reason));
-      end(reason);
     } else {
       accept(offer);
     }
@@ -107,9 +94,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       port: offer.port,
       values: offer.values,
       base: host,
-      codec,
       functions,
-      schemas: compiled,
       ended: end,
     });
     // A thread that blocks could not do it later.
