@@ -9,17 +9,17 @@ import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
 import { asynchronous } from './calls.js';
+import { Connection } from './connection.js';
+import { ConnectionState } from './connection-state.js';
+import { BridgeStateError } from './errors.js';
 import {
-  Connection,
   makeOffer,
   message,
   messageOf,
   type Offer,
   otherHasClosed,
   workerHasEnded,
-} from './connection.js';
-import { BridgeStateError } from './errors.js';
-import { Life } from './life.js';
+} from './offer.js';
 import { type Answers, type Asynchronous, type Noted, type Noting, reserved } from './types.js';
 
 export type { WorkerLike };
@@ -110,7 +110,7 @@ export function expose<WorkerApi = object>(
   let reason: string | undefined;
   const offers = new Map<number, Made>();
   const ending = new AbortController();
-  const life = new Life();
+  const state = new ConnectionState();
 
   function end(why: string): void {
     if (reason !== undefined) return;
@@ -118,7 +118,7 @@ export function expose<WorkerApi = object>(
     ending.abort();
     stopListening();
     withdrawOffers();
-    life.end(why, 'expose');
+    state.end(why, 'expose');
   }
 
   function withdrawOffers(): void {
@@ -136,7 +136,7 @@ export function expose<WorkerApi = object>(
       names: functions.map(({ name }) => name),
       limit,
       patience,
-      spin: spin === 'auto',
+      spins: spin === 'auto',
     });
     const stopListening = listen(port as unknown as Port, heard);
     offers.set(offer.id, { offer, port, values, stopListening });
@@ -182,10 +182,9 @@ export function expose<WorkerApi = object>(
       functions,
       ended: end,
     });
-    connection.side.meet(names);
-    view = asynchronous(connection.side, names);
-    connection.side.pump();
-    life.resolveReady();
+    view = asynchronous(connection.endpoint, names);
+    connection.endpoint.begin(names);
+    state.resolveReady();
   }
 
   /** The worker is gone. */
@@ -236,16 +235,16 @@ export function expose<WorkerApi = object>(
   }
 
   return {
-    ready: life.ready,
-    closed: life.closed,
+    ready: state.ready,
+    closed: state.closed,
     get worker() {
       connected();
       return view as never;
     },
     with(more) {
       checkCallOptions(more);
-      const { side } = connected();
-      return asynchronous(side, side.names, more) as never;
+      const { endpoint } = connected();
+      return asynchronous(endpoint, endpoint.names, more) as never;
     },
     close,
     [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,

@@ -8,16 +8,10 @@ import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { fill } from './calls.js';
-import {
-  Connection,
-  hostHasEnded,
-  message,
-  messageOf,
-  type Offer,
-  otherHasClosed,
-} from './connection.js';
+import { Connection } from './connection.js';
+import { ConnectionState } from './connection-state.js';
 import { BridgeStateError } from './errors.js';
-import { Life } from './life.js';
+import { hostHasEnded, message, messageOf, type Offer, otherHasClosed } from './offer.js';
 import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
@@ -49,16 +43,16 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 
   let connection: Connection | undefined;
   let over = false;
-  const life = new Life();
+  const state = new ConnectionState();
 
   function end(reason: string): void {
     over = true;
-    life.end(reason, 'connect');
+    state.end(reason, 'connect');
   }
 
   const view = Object.assign(Object.create(unconnected), {
-    ready: life.ready,
-    closed: life.closed,
+    ready: state.ready,
+    closed: state.closed,
     close() {
       if (connection) connection.close('closed here', true);
       else if (!over) {
@@ -99,20 +93,19 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     });
     // A thread that blocks could not do it later.
     if (platform.receive !== undefined) begin();
-    else void holdLock(offer.id, life.closed, () => connection?.post('alive')).then(begin);
+    else void holdLock(offer.id, state.closed, () => connection?.post('alive')).then(begin);
   }
 
   function begin(): void {
     if (connection === undefined || over) return;
-    const { side, offer } = connection;
-    side.meet(offer.names);
-    fill(view, side, offer.names);
+    const { endpoint, offer } = connection;
+    fill(view, endpoint, offer.names);
     connection.post(
       'accept',
       functions.map(({ name }) => name),
     );
-    side.attend();
-    life.resolveReady();
+    endpoint.begin(offer.names);
+    state.resolveReady();
   }
 
   // An offer that was made before comes first: then there is no need for another. It may take two turns,
