@@ -325,17 +325,19 @@ test('a thread may have several hosts, and a host several threads', async () => 
   expect(await both).toEqual([Array(100).fill('first'), Array(100).fill('second')]);
 });
 
-test('an object of functions may have several names, and lead to itself', async () => {
-  const tools = { twice: (n: number) => 2 * n, itself: {} };
-  tools.itself = tools;
-  const { run } = await bridged({ a: tools, b: tools, deeper: { c: tools } });
+test('objects of functions may lead to each other: each has its first, shortest name', async () => {
+  const objects = Array.from(
+    { length: 12 },
+    (_, n) => ({ who: () => n }) as Record<string, unknown>,
+  );
+  for (const one of objects) for (const [n, other] of objects.entries()) one[`to${n}`] = other;
+  const { run } = await bridged({ first: objects[0] as { to11: { who(): number } } });
   const answers = await run(({ host }) => [
-    host.a.twice(1),
-    host.b.twice(2),
-    host.deeper.c.twice(3),
-    Object.keys(host.a),
+    host.first.to11.who(),
+    Object.keys(host.first.to11),
+    Object.keys(host.first).length,
   ]);
-  expect(answers).toEqual([2, 4, 6, ['twice']]);
+  expect(answers).toEqual([11, ['who'], 12]);
 });
 
 test('a batch by promise settles when all its calls have, with the first error in order', async () => {

@@ -101,7 +101,9 @@ export class Control {
   }
 }
 
+const { timeOrigin } = performance;
+
 /** Milliseconds, by a clock that all threads of the program share. */
 function commonTime(): number {
-  return performance.timeOrigin + performance.now();
+  return timeOrigin + performance.now();
 }

@@ -62,7 +62,7 @@ describe('names that the bridge uses itself', () => {
     '%s',
     async (name) => {
       const thread = await startThread();
-      const message = `.${name}: the bridge uses this name itself; choose another`;
+      const message = `.${name}: the name is taken; choose another`;
       expect(() => expose(thread.worker, { [name]() {} })).toThrow(new TypeError(`api${message}`));
       const caught = await thread.run(
         ({ bridge, caught }, name) => caught(() => bridge.connect({ serve: { [name]() {} } })),
