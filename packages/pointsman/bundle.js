@@ -15,7 +15,6 @@ const source = `${folder}src`;
 await build({
   input: {
     bridge: `${source}/bridge/index.node.ts`,
-    cbor: `${source}/bridge/codec/cbor.ts`,
     pool: `${source}/pool/index.node.ts`,
     inline: `${source}/pool/inline.ts`,
     'entry.node': `${source}/pool/entry.node.ts`,

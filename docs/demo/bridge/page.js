@@ -5,17 +5,9 @@ const words =
   'points signal siding frog lever lock switch blade turnout crossing sleeper rail ballast tie-plate check-rail buffer platform junction main-line branch loop yard hump coupler bogie axle brake van tender boiler whistle lamp semaphore distant home starter token staff block interlocking cabin bell plunger relay track-circuit gauge gradient milepost cutting culvert viaduct'.split(
     ' ',
   );
-const transports = [
-  [
-    'ring',
-    'Calls and answers in shared memory. Both sides look for the next one before they sleep.',
-  ],
-  [
-    'shared/shared',
-    'Calls and answers in shared memory. Whoever has nothing to do sleeps at once.',
-  ],
-  ['port/shared', 'Calls by message, answers in shared memory.'],
-  ['port/port', 'Messages both ways. Nothing can block, so the worker awaits its answers.'],
+const ways = [
+  ['blocking', 'The worker blocks for each answer, as if it called a function of its own.'],
+  ['awaited', 'The worker awaits its answers, many at once.'],
 ];
 
 const $ = (id) => document.getElementById(id);
@@ -59,16 +51,16 @@ const api = {
 let worker;
 let bridge;
 
-function start(transport) {
+function start(way) {
   bridge?.close();
   worker?.terminate();
-  worker = new Worker(`worker.js?transport=${transport}`, { type: 'module' });
-  const mine = expose(worker, api, { transport });
+  worker = new Worker(`worker.js?calls=${way}`, { type: 'module' });
+  const mine = expose(worker, api);
   bridge = mine;
   mine.ready.catch((error) => {
     if (mine === bridge) complain(error.message);
   });
-  $('transport-note').textContent = transports.find(([name]) => name === transport)[1];
+  $('way-note').textContent = ways.find(([name]) => name === way)[1];
 }
 
 function complain(text) {
@@ -155,19 +147,19 @@ for (const type of ['pointerleave', 'pointercancel']) {
 }
 
 const isolated = typeof SharedArrayBuffer === 'function';
-const first = isolated ? 'ring' : 'port/port';
-for (const [name] of transports) {
+const first = isolated ? 'blocking' : 'awaited';
+for (const [name] of ways) {
   const label = document.createElement('label');
   const input = Object.assign(document.createElement('input'), {
     type: 'radio',
-    name: 'transport',
+    name: 'way',
     value: name,
     checked: name === first,
-    disabled: !isolated && name !== 'port/port',
+    disabled: !isolated && name !== 'awaited',
   });
   input.addEventListener('change', () => start(name));
   label.append(input, ` ${name}`);
-  $('transports').append(label);
+  $('ways').append(label);
 }
 if (!isolated) {
   complain(

@@ -1,7 +1,7 @@
 /** The worker: measures the labels and moves them, as if the page were here. */
 import { connect } from '/pointsman/bridge/index.js';
 
-const blocks = new URL(import.meta.url).searchParams.get('transport') !== 'port/port';
+const blocks = new URL(import.meta.url).searchParams.get('calls') === 'blocking';
 const host = connect();
 await host.ready;
 

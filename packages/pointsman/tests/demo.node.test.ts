@@ -1,5 +1,5 @@
 /**
- * The demos work as they are started. That of the bridge: with every transport its worker moves the
+ * The demos work as they are started. That of the bridge: in every way to call, its worker moves the
  * labels, and goes on after the page was blocked. That of the pool: all its routes answer, and it ends
  * when it is told to, even if connections are kept.
  */
@@ -52,8 +52,8 @@ test.skipIf(executablePath === undefined)('the demo works', { timeout: 60_000 },
   await page.goto(address);
 
   const firstPlace = () => page.locator('#stage span').first().getAttribute('style');
-  for (const transport of ['shared/shared', 'port/shared', 'port/port', 'ring']) {
-    await page.check(`[value="${transport}"]`);
+  for (const way of ['awaited', 'blocking']) {
+    await page.check(`[value="${way}"]`);
     const before = await firstPlace();
     await expect.poll(firstPlace, { timeout: 10_000 }).not.toBe(before);
   }

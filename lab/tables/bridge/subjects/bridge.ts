@@ -8,18 +8,15 @@ interface Served extends HostFunctions {
 }
 
 type Bridge = typeof import('pointsman/bridge');
-type ConnectOptions = NonNullable<Parameters<Bridge['connect']>[0]>;
 type ExposeOptions = NonNullable<Parameters<Bridge['expose']>[2]>;
 
 export function bridgeSubject({
-  onBothSides = async () => ({}),
   onHost = {},
   ...described
 }: {
   readonly name: string;
   readonly note: string;
   readonly does: readonly Work[];
-  readonly onBothSides?: () => Promise<ConnectOptions & ExposeOptions>;
   readonly onHost?: ExposeOptions;
 }): BridgeSubject {
   return {
@@ -31,13 +28,13 @@ export function bridgeSubject({
       const { expose } = await import('pointsman/bridge');
       const worker = startWorker().raw as Parameters<typeof expose>[0];
       const served: Served = { ...functions, asyncRect: async () => functions.rect() };
-      const bridge = expose(worker, served, { ...(await onBothSides()), ...onHost });
+      const bridge = expose(worker, served, onHost);
       await bridge.ready;
       return undefined;
     },
     async connect() {
       const { connect } = await import('pointsman/bridge');
-      const host = connect<Served>(await onBothSides());
+      const host = connect<Served>();
       await host.ready;
       return {
         blocking: host,

@@ -1,7 +1,7 @@
 /**
  * How a thread blocks for answers, and how it learns that there will be none.
  *
- * Invariant: a blocked thread looks around at least every 250 ms: whether the bridge is closed, whether
+ * Invariant: a blocked thread checks at least every 250 ms whether the bridge is closed, whether
  * the other side is alive, whether both wait for each other, whether its time is over. Meanwhile it
  * carries out what the other side calls here.
  */
@@ -11,8 +11,12 @@ import { timedOut } from '../transport/outcome.js';
 import type { WaitPolicy } from '../transport/wait-policy.js';
 import type { Control } from './control.js';
 import { DeadlockError, UnresponsiveError } from './errors.js';
+import type { FrameReader } from './frame-reader.js';
+import type { FrameWriter } from './frame-writer.js';
 import { CANCEL, PING } from './frames.js';
+import type { Poller } from './poller.js';
 import type { RingReader, RingWriter } from './ring/ring.js';
+import { spinFor } from './spin.js';
 
 /** A blocking call, or several that were sent together. */
 export interface Waiting {
@@ -34,32 +38,28 @@ export interface Waiting {
   mutual: number;
 }
 
-/** What a side lets its blocked thread do. */
-export interface Blockable {
-  /** Handles one frame, if a whole one is there. */
+/** What the endpoint does for its thread while that is blocked. */
+export interface BlockedEndpoint {
+  /** Handles one frame; false if none is ready. */
   handleNext(): boolean;
-  /** Whether the frame that comes next waits for a value that travels by message. */
-  isPaused(): boolean;
-  /** Sends what was written, as far as there is room. */
-  deliver(): void;
-  /** Writes a frame without a payload. */
-  note(kind: number, first: number, second: number): void;
   /** Answers a call of the other side that is still open. */
   refuse(id: number, error: Error): void;
   nameOf(target: number): string;
   /** Throws if the bridge is closed. */
   checkOpen(name: () => string): void;
-  /** The event loop is left to itself, and attended to again. */
-  leaveEventLoop(): void;
-  returnToEventLoop(): void;
 }
 
 export interface BlockingOptions {
-  readonly ringReader: RingReader;
-  readonly ringWriter: RingWriter | undefined;
+  readonly endpoint: BlockedEndpoint;
+  readonly ring: RingReader;
+  readonly ringWriter: RingWriter;
+  readonly reader: FrameReader;
+  readonly writer: FrameWriter;
+  readonly poller: Poller;
   readonly control: Control;
-  readonly patience: number;
   readonly policy: WaitPolicy;
+  /** Milliseconds. */
+  readonly patience: number;
 }
 
 /** A call of the other side whose promise cannot settle while this thread is blocked. */
@@ -69,32 +69,23 @@ interface Postponed {
   readonly since: number;
 }
 
-/** Milliseconds between two looks around, at most. */
+/** Milliseconds between two liveness checks, at most. */
 const SLICE = 250;
 /** The same while it waits for room, where nobody wakes it for a message. */
 const BRIEF = 1;
-/** So many looks at the ring before a look at the clock, a power of two. */
-const POLLS = 32;
-/** So many frames before a look around, a power of two. */
+/** So many frames before a liveness check, a power of two. */
 const FRAMES = 64;
 
-const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
-
 export class Blocking {
-  readonly #side: Blockable;
-  readonly #ring: RingReader;
   readonly #options: BlockingOptions;
   #waiting: Waiting | undefined;
   #postponed: Postponed[] = [];
-  /** Milliseconds between two looks around: one that asks for a sign of life must be left time for it. */
+  /** Milliseconds between two liveness checks: one that asks for a sign of life must be left time for it. */
   readonly #slice: number;
   #pinged = 0;
   #ponged = 0;
 
-  constructor(side: Blockable, options: BlockingOptions) {
-    const { ringReader } = options;
-    this.#side = side;
-    this.#ring = ringReader;
+  constructor(options: BlockingOptions) {
     this.#options = options;
     this.#slice = Math.min(SLICE, options.patience / 2);
   }
@@ -148,61 +139,52 @@ export class Blocking {
 
   /** Blocks until all answers are there. */
   run(waiting: Waiting, options: CallOptions | undefined): void {
-    const ring = this.#ring;
-    const { policy } = this.#options;
-    const side = this.#side;
-    policy.begin();
-    side.leaveEventLoop();
+    const { endpoint, ring, reader, writer, poller, policy } = this.#options;
+    const timeout = options?.timeout;
+    let handled = 0;
+    poller.leave();
     try {
-      this.#deliverAll(waiting, options?.timeout);
-      let polls = 0;
-      let until = 0;
-      let handled = 0;
+      this.#deliverAll(waiting, timeout);
+      // Who has to be woken first will not have answered within what a wake-up costs.
+      let { bound } = policy;
+      if (bound > 0 && writer.otherSleeps) bound = 0;
       while (waiting.left > 0) {
-        if (ring.ready) {
-          waiting.heard = 0;
-          polls = 0;
-          // What a nested call has to say goes at once.
-          if (side.handleNext() && waiting.left > 0) side.deliver();
-          if (side.isPaused()) {
-            side.checkOpen(() => this.#nameOf(waiting));
-            throw this.#unreachable(waiting);
+        if (!ring.ready) {
+          if (bound === 0) {
+            this.#sleep(waiting, timeout);
+            ({ bound } = policy);
+          } else if (spinFor(ring, bound)) {
+            policy.hit();
+          } else {
+            policy.missed();
+            bound = 0;
           }
-          // Others may keep this thread so busy that it never sleeps.
-          if ((++handled & (FRAMES - 1)) === 0) this.#look(waiting, options?.timeout);
           continue;
         }
-        const { spin } = policy.current;
-        if (spin > 0) {
-          pause?.();
-          if ((++polls & (POLLS - 1)) !== 0) continue;
-          const now = performance.now();
-          if (polls === POLLS) until = now + spin / 1_000;
-          if (now < until) continue;
+        waiting.heard = 0;
+        // What a nested call has to say goes at once.
+        if (endpoint.handleNext() && waiting.left > 0) writer.deliver();
+        if (reader.isPaused) {
+          endpoint.checkOpen(() => this.#nameOf(waiting));
+          throw this.#unreachable(waiting);
         }
-        policy.slept();
-        this.#sleep(waiting, options?.timeout);
-        polls = 0;
+        // Others may keep this thread so busy that it never sleeps.
+        if ((++handled & (FRAMES - 1)) === 0) this.#checkLiveness(waiting, timeout);
       }
     } finally {
       if (waiting.outer === undefined) this.#postponed = [];
-      side.returnToEventLoop();
+      poller.resume();
+      writer.resume();
     }
   }
 
   /** Sends all that has been written, waiting for room. */
   #deliverAll(waiting: Waiting, timeout: number | undefined): void {
-    const { ringWriter } = this.#options;
-    if (ringWriter === undefined) {
-      this.#side.deliver();
-      return;
-    }
+    const { ringWriter, writer } = this.#options;
     for (;;) {
       const { taken } = ringWriter;
-      const all = ringWriter.flush();
-      ringWriter.wake();
-      if (all) return;
-      const left = this.#look(waiting, timeout);
+      if (writer.deliverNow()) return;
+      const left = this.#checkLiveness(waiting, timeout);
       ringWriter.waitForRoom(taken, Math.min(left, this.#slice));
       if (ringWriter.taken !== taken) waiting.heard = 0;
     }
@@ -210,44 +192,43 @@ export class Blocking {
 
   /** Sleeps until there is something to read. */
   #sleep(waiting: Waiting, timeout: number | undefined): void {
-    const ring = this.#ring;
-    const { control, ringWriter } = this.#options;
+    const { ring, ringWriter, writer, control, policy } = this.#options;
     control.block();
+    control.sleeps();
     try {
       // Most sleeps end soon: the clock is read only when one has not, or has to end in time.
-      if (timeout === undefined && waiting.began === 0 && !ringWriter?.queued) {
+      if (timeout === undefined && waiting.began === 0 && ringWriter.queued === 0) {
         ring.wait(this.#slice);
       }
       while (!ring.ready) {
-        const left = this.#look(waiting, timeout);
-        if (ringWriter === undefined || ringWriter.queued === 0) {
+        const left = this.#checkLiveness(waiting, timeout);
+        if (ringWriter.queued === 0) {
           ring.wait(Math.min(left, this.#slice));
           continue;
         }
         // What this thread has said meanwhile waits for room, and the answer may depend on it.
         const { taken } = ringWriter;
-        const all = ringWriter.flush();
-        ringWriter.wake();
-        if (!all) ringWriter.waitForRoom(taken, Math.min(left, BRIEF));
+        if (!writer.deliverNow()) ringWriter.waitForRoom(taken, Math.min(left, BRIEF));
         if (ringWriter.taken !== taken) waiting.heard = 0;
       }
     } finally {
       control.unblock();
     }
+    policy.woke(control.sinceWoken());
+    control.cost = policy.cost;
   }
 
   /** Throws if there is no point in waiting on; how many milliseconds there are left. */
-  #look(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
-    const { control, patience } = this.#options;
-    const side = this.#side;
+  #checkLiveness(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
+    const { endpoint, writer, control, patience } = this.#options;
     const now = performance.now();
     waiting.began ||= now;
     waiting.heard ||= now;
-    side.checkOpen(() => this.#nameOf(waiting));
+    endpoint.checkOpen(() => this.#nameOf(waiting));
     if (now - waiting.began >= timeout) {
       const { from, count } = waiting;
-      for (let id = from; id < from + count; id++) side.note(CANCEL, id, 0);
-      side.deliver();
+      for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
+      writer.deliver();
       throw timedOut(this.#nameOf(waiting), timeout);
     }
     if (!control.otherWaitsForThis) waiting.mutual = 0;
@@ -268,8 +249,8 @@ export class Blocking {
       );
     }
     if (now - waiting.heard >= this.#slice && this.#pinged === this.#ponged) {
-      side.note(PING, ++this.#pinged, 0);
-      side.deliver();
+      writer.note(PING, ++this.#pinged, 0);
+      writer.deliver();
     }
     this.#refusePostponed(waiting, now - patience);
     return Math.min(timeout - (now - waiting.began), patience);
@@ -277,16 +258,17 @@ export class Blocking {
 
   /** The other side may be waiting for what cannot go on before it has answered. */
   #refusePostponed(waiting: Waiting, before: number): void {
+    const { endpoint, writer } = this.#options;
     while (this.#postponed[0] !== undefined && this.#postponed[0].since < before) {
       const { id, name } = this.#postponed.shift() as Postponed;
-      this.#side.refuse(
+      endpoint.refuse(
         id,
         new DeadlockError(
           `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.#nameOf(waiting)}()`,
           name,
         ),
       );
-      this.#side.deliver();
+      writer.deliver();
     }
   }
 
@@ -299,17 +281,8 @@ export class Blocking {
   }
 
   #nameOf({ targets }: Waiting): string {
-    if (typeof targets === 'number') return this.#side.nameOf(targets);
-    const names = new Set(targets.map(({ target }) => this.#side.nameOf(target)));
+    if (typeof targets === 'number') return this.#options.endpoint.nameOf(targets);
+    const names = new Set(targets.map(({ target }) => this.#options.endpoint.nameOf(target)));
     return `batch of ${[...names].join(', ')}`;
-  }
-}
-
-/** Looks for a frame until then, without sleeping. */
-export function lookFor(ring: RingReader, until: number): boolean {
-  for (let polls = 1; ; polls++) {
-    if (ring.ready) return true;
-    pause?.();
-    if ((polls & (POLLS - 1)) === 0 && performance.now() >= until) return false;
   }
 }

@@ -33,8 +33,6 @@ const own = () => 'own';
 
 describe.each([
   ['ring', {}],
-  ['port/shared', { transport: 'port/shared' }],
-  ['cbor', { codec: 'cbor' }],
   ['parts', { capacity: 4096 }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {

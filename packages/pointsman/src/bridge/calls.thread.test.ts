@@ -1,29 +1,16 @@
-/** Calls in every way there is, by every transport, with every codec. */
+/** Calls in every way there is, over shared memory and over messages. */
 import { describe, expect, test } from 'vitest';
 import { isPattern, pattern } from '../../tests/bridge/pattern.js';
-import { type BridgeOptions, bridged, useBridge } from '../../tests/bridge/threads.js';
-import { bytes, f64, i32, list, optional, record, string } from './index.js';
+import { type BridgeOptions, bridged, useBridge, ways } from '../../tests/bridge/threads.js';
 
-const transports = ['ring', 'shared/shared', 'port/shared', 'port/port'] as const;
+type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'capacity'>;
 
-const rect = record({ x: f64, y: f64, width: f64, height: f64 });
-const schemas = {
-  add: { arguments: [f64, f64], result: f64 },
-  later: { arguments: [i32], result: i32 },
-  rect: { arguments: [string], result: rect },
-  sized: { arguments: [bytes], result: bytes },
-  'inner.deeper.join': { arguments: [list(string), optional(string)], result: string },
-} as never;
-
-type Config = Pick<BridgeOptions<object>, 'transport' | 'codec' | 'schemas' | 'spin' | 'capacity'>;
-
-const configs: [string, Config][] = transports.flatMap((transport) => [
-  [`${transport}, structured`, { transport }],
-  [`${transport}, cbor`, { transport, codec: 'cbor' }],
-  [`${transport}, schemas`, { transport, schemas }],
-  [`${transport}, parts of 4096 bytes`, { transport, capacity: 4096 }],
-  [`${transport}, never looking`, { transport, spin: false }],
-]);
+const configs: [string, Config][] = [
+  ['shared memory', {}],
+  ['shared memory, parts of 4096 bytes', { capacity: 4096 }],
+  ['shared memory, never spinning', { spin: false }],
+  ['messages', { way: 'messages' }],
+];
 
 class Counter {
   #count = 0;
@@ -88,7 +75,7 @@ const serve = () => ({
 });
 
 describe.each(configs)('%s', (_, config) => {
-  const blocks = config.transport !== 'port/port';
+  const blocks = config.way !== 'messages';
   const all = useBridge(makeApi(), { ...config, serve });
 
   test.skipIf(!blocks)('a call blocks until the answer is there', async () => {
@@ -251,14 +238,14 @@ describe.each(configs)('%s', (_, config) => {
   );
 });
 
-describe.each(transports)('%s', (transport) => {
+describe.each(ways)('%s', (way) => {
   test('20 MB there and back', { timeout: 20_000 }, async () => {
-    const { run, bridge } = await bridged(makeApi(), { transport, serve });
+    const { run, bridge } = await bridged(makeApi(), { way, serve });
     const right = await run(async ({ host, pattern, isPattern }, blocks) => {
       const given = pattern(20_000_000);
       const answer = blocks ? host.sized(given) : await host.async.sized(given);
       return isPattern(answer, 20_000_000);
-    }, transport !== 'port/port');
+    }, way !== 'messages');
     expect(right).toBe(true);
     const answer = await bridge.worker.back(pattern(20_000_000));
     expect(isPattern(answer, 20_000_000)).toBe(true);
@@ -338,17 +325,19 @@ test('a thread may have several hosts, and a host several threads', async () => 
   expect(await both).toEqual([Array(100).fill('first'), Array(100).fill('second')]);
 });
 
-test('an object of functions may have several names, and lead to itself', async () => {
-  const tools = { twice: (n: number) => 2 * n, itself: {} };
-  tools.itself = tools;
-  const { run } = await bridged({ a: tools, b: tools, deeper: { c: tools } });
+test('objects of functions may lead to each other: each has its first, shortest name', async () => {
+  const objects = Array.from(
+    { length: 12 },
+    (_, n) => ({ who: () => n }) as Record<string, unknown>,
+  );
+  for (const one of objects) for (const [n, other] of objects.entries()) one[`to${n}`] = other;
+  const { run } = await bridged({ first: objects[0] as { to11: { who(): number } } });
   const answers = await run(({ host }) => [
-    host.a.twice(1),
-    host.b.twice(2),
-    host.deeper.c.twice(3),
-    Object.keys(host.a),
+    host.first.to11.who(),
+    Object.keys(host.first.to11),
+    Object.keys(host.first).length,
   ]);
-  expect(answers).toEqual([2, 4, 6, ['twice']]);
+  expect(answers).toEqual([11, ['who'], 12]);
 });
 
 test('a batch by promise settles when all its calls have, with the first error in order', async () => {

@@ -5,12 +5,7 @@
 
 import { invalid } from '../sync/errors.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
-import type { AnyFunction, Side } from './side.js';
-
-export interface NotedCall {
-  readonly target: number;
-  readonly args: readonly unknown[];
-}
+import type { AnyFunction, BridgeEndpoint, TargetedCall } from './endpoint.js';
 
 /** Puts a function of its own for each name on `view`. */
 export function build(
@@ -31,10 +26,16 @@ export function build(
   return view;
 }
 
-export function asynchronous(side: Side, names: readonly string[], options?: CallOptions): object {
+export function asynchronous(
+  endpoint: BridgeEndpoint,
+  names: readonly string[],
+  options?: CallOptions,
+): object {
   const view = {
-    batch: async (note: (calls: object) => readonly NotedCall[]) => {
-      const calls = noted(names, note).map(({ target, args }) => side.call(target, args, options));
+    batch: async (note: (calls: object) => readonly TargetedCall[]) => {
+      const calls = noted(names, note).map(({ target, args }) =>
+        endpoint.call(target, args, options),
+      );
       // As where it blocks: the first error in the order of the calls, when nothing is under way.
       await Promise.allSettled(calls);
       return Promise.all(calls);
@@ -42,24 +43,24 @@ export function asynchronous(side: Side, names: readonly string[], options?: Cal
   };
   return build(view, names, (target) => (...args) => {
     // A call that cannot be made rejects as well.
-    return side.call(target, args, options);
+    return endpoint.call(target, args, options);
   });
 }
 
-export function sending(side: Side, names: readonly string[]): object {
+export function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
   return build(
     {},
     names,
     (target) =>
       (...args) =>
-        side.send(target, args),
+        endpoint.send(target, args),
   );
 }
 
 /** Puts all ways to call on `view`. */
 export function fill(
   view: object,
-  side: Side,
+  endpoint: BridgeEndpoint,
   names: readonly string[],
   options?: CallOptions,
 ): object {
@@ -68,27 +69,27 @@ export function fill(
     names,
     (target) =>
       (...args) =>
-        side.block(target, args, options),
+        endpoint.block(target, args, options),
   );
-  const later = asynchronous(side, names, options);
-  const silent = sending(side, names);
+  const later = asynchronous(endpoint, names, options);
+  const silent = sending(endpoint, names);
   return Object.assign(view, {
     async: later,
     send: silent,
-    batch: (note: (calls: object) => readonly NotedCall[]) =>
-      side.blockForAll(noted(names, note), options),
+    batch: (note: (calls: object) => readonly TargetedCall[]) =>
+      endpoint.blockForAll(noted(names, note), options),
     with(more: CallOptions) {
       checkCallOptions(more);
-      return fill({}, side, names, { ...options, ...more });
+      return fill({}, endpoint, names, { ...options, ...more });
     },
   });
 }
 
 function noted(
   names: readonly string[],
-  note: (calls: object) => readonly NotedCall[],
-): readonly NotedCall[] {
-  const made = new Set<NotedCall>();
+  note: (calls: object) => readonly TargetedCall[],
+): readonly TargetedCall[] {
+  const made = new Set<TargetedCall>();
   const calls = build({}, names, (target) => (...args) => {
     const call = { target, args };
     made.add(call);

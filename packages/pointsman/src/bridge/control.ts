@@ -1,15 +1,19 @@
 /**
- * What both sides of a bridge know of each other without a message: whether it is closed, how long each
- * shall look for the other's next call, and for which thread each of them waits.
+ * What both sides of a bridge know of each other without a message: whether it is closed, what a wake-up
+ * costs each of them, when each was last woken, and for which thread each of them waits.
  */
 
+/** Words of 4 bytes. */
 const CLOSED = 0;
 /** Of the host; the worker's follow. */
 const THREAD = 2;
 const WAITS_FOR = 4;
-const LINGER = 6;
+const COST = 6;
+/** Of 8 bytes, on cache lines of their own. */
+const WOKEN = 8;
+const LINE = 8;
 /** Bytes. */
-export const CONTROL_SIZE = 64;
+export const CONTROL_SIZE = 8 * (WOKEN + 2 * LINE);
 
 export type Role = 'host' | 'worker';
 
@@ -21,11 +25,13 @@ const controls = new Set<Control>();
 
 export class Control {
   readonly #words: Int32Array;
+  readonly #times: Float64Array;
   readonly #mine: number;
   readonly #other: number;
 
   constructor(buffer: SharedArrayBuffer, role: Role) {
     this.#words = new Int32Array(buffer, 0, CONTROL_SIZE / 4);
+    this.#times = new Float64Array(buffer, 0, CONTROL_SIZE / 8);
     this.#mine = role === 'host' ? 0 : 1;
     this.#other = 1 - this.#mine;
     Atomics.store(this.#words, THREAD + this.#mine, thisThread);
@@ -41,15 +47,39 @@ export class Control {
     controls.delete(this);
   }
 
-  /** Microseconds that this side looks for the next call before it sleeps, as the caller has asked. */
-  get lingering(): number {
-    return Atomics.load(this.#words, LINGER + this.#mine);
+  // --- what wake-ups cost ---
+
+  /** This side is about to wake the other. The first of several counts. */
+  wakes(): void {
+    const at = WOKEN + this.#other * LINE;
+    if (this.#times[at] === 0) this.#times[at] = commonTime();
   }
 
-  /** Asks the other side to look so many microseconds. */
-  linger(microseconds: number): void {
-    Atomics.store(this.#words, LINGER + this.#other, microseconds);
+  /** This side is about to sleep. */
+  sleeps(): void {
+    this.#times[WOKEN + this.#mine * LINE] = 0;
   }
+
+  /** Milliseconds since the other side has woken this one; undefined if it has not, since {@link sleeps}. */
+  sinceWoken(): number | undefined {
+    const at = WOKEN + this.#mine * LINE;
+    const woken = this.#times[at] as number;
+    this.#times[at] = 0;
+    // The clocks of two threads may differ by a little.
+    return woken === 0 ? undefined : Math.max(0, commonTime() - woken);
+  }
+
+  /** Tells the other side what a wake-up costs this one, in milliseconds. */
+  set cost(milliseconds: number) {
+    Atomics.store(this.#words, COST + this.#mine, 1_000 * milliseconds);
+  }
+
+  /** Milliseconds that a wake-up costs the other side. */
+  get otherCost(): number {
+    return Atomics.load(this.#words, COST + this.#other) / 1_000;
+  }
+
+  // --- who waits for whom ---
 
   /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */
   block(): void {
@@ -69,4 +99,11 @@ export class Control {
   get otherWaitsForThis(): boolean {
     return Atomics.load(this.#words, WAITS_FOR + this.#other) === thisThread;
   }
+}
+
+const { timeOrigin } = performance;
+
+/** Milliseconds, by a clock that all threads of the program share. */
+function commonTime(): number {
+  return timeOrigin + performance.now();
 }

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   bridged,
-  codecs,
   connect as connectThread,
   inNode,
   startNothing,
   startThread,
   type Tools,
+  ways,
 } from '../../tests/bridge/threads.js';
 import { BridgeClosedError, BridgeStateError, connect, expose } from './index.js';
 
@@ -23,11 +23,11 @@ async function onceSet(words: Int32Array, react: () => void): Promise<void> {
 
 const word = () => new Int32Array(new SharedArrayBuffer(4));
 
-describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%s', (transport) => {
-  const blocks = transport !== 'port/port';
+describe.each(ways)('%s', (way) => {
+  const blocks = way !== 'messages';
 
   test.skipIf(!blocks)('the host closes while the worker is blocked', async () => {
-    const { run, bridge } = await bridged({ never }, { transport });
+    const { run, bridge } = await bridged({ never }, { way });
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
       Atomics.store(about, 0, 1);
@@ -51,10 +51,7 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
   });
 
   test('the host closes while calls are under way on both sides', async () => {
-    const { run, bridge } = await bridged(
-      { never, add: (a: number) => a + 1 },
-      { transport, serve },
-    );
+    const { run, bridge } = await bridged({ never, add: (a: number) => a + 1 }, { way, serve });
     const own = bridge.worker.never().catch((error: unknown) => error);
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
@@ -72,7 +69,7 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
   });
 
   test('the worker closes', async () => {
-    const { run, bridge } = await bridged({ never }, { transport, serve });
+    const { run, bridge } = await bridged({ never }, { way, serve });
     const own = bridge.worker.never().catch((error: unknown) => error);
     const caught = await run(async ({ host, caught }) => {
       const call = caught(() => host.async.never());
@@ -93,7 +90,7 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
       while (performance.now() < end);
       noted.push(n);
     };
-    const { run, bridge } = await bridged({ note }, { transport });
+    const { run, bridge } = await bridged({ note }, { way });
     await run(({ host }) => {
       for (let n = 0; n < 50; n++) host.send.note(n);
       host.close();
@@ -104,7 +101,7 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
     const back = await bridged(
       {},
       {
-        transport,
+        way,
         serve: ({ kept }) => ({
           note(n: number) {
             kept.noted = [...((kept.noted as number[]) ?? []), n];
@@ -122,7 +119,7 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
   });
 
   test('the worker is terminated while the host waits', async () => {
-    const { thread, bridge } = await bridged({ never }, { transport, serve });
+    const { thread, bridge } = await bridged({ never }, { way, serve });
     const call = bridge.worker.never().catch((error: unknown) => error);
     await bridge.worker.double(1);
     thread.terminate();
@@ -131,19 +128,16 @@ describe.each(['ring', 'shared/shared', 'port/shared', 'port/port'] as const)('%
   });
 
   // Chromium takes two seconds to terminate such a thread.
-  test.skipIf(transport !== 'ring' && transport !== 'port/shared')(
-    'the worker is terminated while it is blocked',
-    async () => {
-      const about = word();
-      const { thread, run, bridge } = await bridged({ never }, { transport, serve });
-      void run(({ host }, about) => {
-        Atomics.store(about, 0, 1);
-        host.never();
-      }, about);
-      await onceSet(about, () => thread.terminate());
-      expect(await bridge.closed).toBe('the worker has ended');
-    },
-  );
+  test.skipIf(!blocks)('the worker is terminated while it is blocked', async () => {
+    const about = word();
+    const { thread, run, bridge } = await bridged({ never }, { way, serve });
+    void run(({ host }, about) => {
+      Atomics.store(about, 0, 1);
+      host.never();
+    }, about);
+    await onceSet(about, () => thread.terminate());
+    expect(await bridge.closed).toBe('the worker has ended');
+  });
 });
 
 test('the script of the worker is not there', async () => {
@@ -210,16 +204,6 @@ test('the host calls before the worker has connected', async () => {
 test('this thread has no host', () => {
   expect(() => connect()).toThrow(BridgeStateError);
   expect(() => connect()).toThrow(/no host/);
-});
-
-test('codecs that differ', async () => {
-  const thread = await startThread();
-  const bridge = expose(thread.worker, {}, { codec: codecs.cbor() });
-  const refused = bridge.ready.catch((error: unknown) => error);
-  const caught = await thread.run(({ bridge, caught }) => caught(() => bridge.connect().ready));
-  const message = 'the bridge is closed: the host uses the codec cbor, the worker structured';
-  expect(caught).toMatchObject({ name: 'BridgeClosedError', message });
-  expect(await refused).toMatchObject({ name: 'BridgeClosedError', message });
 });
 
 test('a host that does not return to its event loop is unresponsive, and forgiven', async () => {
@@ -324,58 +308,19 @@ test('a callback that waits for its own blocked thread', async () => {
   expect(answers).toMatchObject([deadlock, deadlock, 3]);
 });
 
-describe('no call can block', () => {
-  test('by messages alone', async () => {
-    const { run } = await bridged(
-      { add: (a: number, b: number) => a + b },
-      { transport: 'port/port' },
-    );
-    const caught = await run(async ({ host, caught }) => [
-      await caught(() => host.add(1, 2)),
-      await caught(() => host.batch((calls) => [calls.add(1, 2)])),
-      await host.async.add(1, 2),
-    ]);
-    const name = 'BridgeStateError';
-    expect(caught).toMatchObject([
-      { name, call: 'add', message: expect.stringMatching(/^add\(\) cannot block: .*port\/port/) },
-      { name, message: expect.stringMatching(/cannot block: .*port\/port/) },
-      3,
-    ]);
-  });
-
-  test('where memory cannot be shared: the error names the headers', async () => {
-    const { SharedArrayBuffer: shared } = globalThis;
-    const thread = await startThread();
-    await thread.run(() => {
-      Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
-    });
-    Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
-    try {
-      expect(() => expose(thread.worker, {}, { transport: 'ring' })).toThrow(
-        /ring needs shared memory.*Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy/,
-      );
-      const bridge = expose(thread.worker, { add: (a: number, b: number) => a + b });
-      await Promise.all([bridge.ready, connectThread(thread)]);
-      const caught = await thread.run(async ({ host: any, caught }) => {
-        const host = any as unknown as { add: Add; async: { add: Add } };
-        return [await caught(() => host.add(1, 2)), await host.async.add(1, 2)];
-      });
-      expect(caught).toMatchObject([
-        {
-          name: 'BridgeStateError',
-          message: expect.stringMatching(/add\(\) cannot block: .*Cross-Origin-Opener-Policy/),
-        },
-        3,
-      ]);
-      bridge.close();
-    } finally {
-      Object.defineProperty(globalThis, 'SharedArrayBuffer', {
-        value: shared,
-        configurable: true,
-        writable: true,
-      });
-    }
-  });
+test('where memory cannot be shared no call can block: the error names the headers', async () => {
+  const { run } = await bridged({ add: (a: number, b: number) => a + b }, { way: 'messages' });
+  const caught = await run(async ({ host, caught }) => [
+    await caught(() => host.add(1, 2)),
+    await caught(() => host.batch((calls) => [calls.add(1, 2)])),
+    await host.async.add(1, 2),
+  ]);
+  const headers = 'Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy';
+  const message = expect.stringMatching(
+    new RegExp(`^(add|batch)\\(\\) cannot block: .*${headers}`),
+  );
+  const refused = { name: 'BridgeStateError', message };
+  expect(caught).toMatchObject([{ ...refused, call: 'add' }, refused, 3]);
 });
 
 test('a bridge can be disposed of', async () => {

@@ -1,7 +1,6 @@
 /** What is thrown on one side is thrown on the other, and the bridge goes on. */
 import { describe, expect, test } from 'vitest';
 import { bridged, type Thrown, useBridge } from '../../tests/bridge/threads.js';
-import { f64, string } from './index.js';
 
 class QuotaError extends RangeError {
   override readonly name = 'QuotaError';
@@ -63,8 +62,8 @@ const serve = () => ({
   fine: () => ({ a: 1 }),
 });
 
-describe.each(['structured', 'cbor'] as const)('%s', (codec) => {
-  const all = useBridge(makeApi(), { codec, serve });
+describe('what is thrown', () => {
+  const all = useBridge(makeApi(), { serve });
 
   const catchAll = (kind: string) =>
     all.run(
@@ -267,51 +266,6 @@ describe('the limit', () => {
       /take\(\).* 10000/,
     );
     expect(await all.bridge.worker.take(new Uint8Array(9_000))).toBe(9_000);
-  });
-});
-
-describe('a schema', () => {
-  const schemas = {
-    add: { arguments: [f64, f64], result: f64 },
-    name: { arguments: [], result: string },
-  } as never;
-  const all = useBridge(
-    { add: (a: number, b: number) => a + b, name: (): unknown => 5, plain: (a: unknown) => a },
-    { schemas },
-  );
-
-  test('refuses arguments that do not fit, and names them', async () => {
-    const caught = await all.run(async ({ host, caught }) => {
-      const add = host.add as (...args: unknown[]) => number;
-      const addLater = host.async.add as (...args: unknown[]) => Promise<number>;
-      return [
-        await caught(() => add(1, '2')),
-        await caught(() => addLater(1, '2')),
-        await caught(() => add(1)),
-        await caught(() => add(1, 2, 3)),
-        add(1, 2),
-        host.plain({ a: 1 }),
-      ];
-    });
-    const second = expect.stringMatching(/^add: arguments\[1\] must be a number, got "2"/);
-    expect(caught).toMatchObject([
-      { name: 'TypeError', message: second },
-      { name: 'TypeError', message: second },
-      { name: 'TypeError', message: 'add: arguments[1] must be a number, got undefined' },
-      { name: 'TypeError', message: 'add() takes 2 arguments, got 3' },
-      3,
-      { a: 1 },
-    ]);
-  });
-
-  test('refuses a result that does not fit, and the caller learns of it', async () => {
-    const caught = await all.run(async ({ host, caught }) => [
-      await caught(() => host.name()),
-      await caught(() => host.async.name()),
-      host.add(1, 1),
-    ]);
-    const wrong = { name: 'TypeError', message: 'name: result must be a string, got 5' };
-    expect(caught).toMatchObject([wrong, wrong, 2]);
   });
 });
 

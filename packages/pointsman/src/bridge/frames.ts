@@ -20,13 +20,6 @@ export const ABORT = 8;
 export const PING = 9;
 export const PONG = 10;
 
-/** Task `first` of function `second`, of a pool; the payload are the arguments. */
-export const TASK = 11;
-/** Task `first` shall stop, with the payload as the reason. */
-export const STOP = 12;
-/** Task `first`, which was answered with an iterator, is over. */
-export const ENDED = 13;
-
 /** The kind is in the lowest byte; above it how many values of the frame travel by message. */
 export const KIND = 0xff;
 export const MOVED = 8;

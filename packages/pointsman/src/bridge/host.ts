@@ -9,34 +9,22 @@ import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
 import { asynchronous } from './calls.js';
-import type { Codec } from './codec/codec.js';
-import { structured } from './codec/structured.js';
+import { Connection } from './connection.js';
+import { ConnectionState } from './connection-state.js';
+import { BridgeStateError } from './errors.js';
 import {
-  Connection,
   makeOffer,
   message,
   messageOf,
-  noSharedMemory,
   type Offer,
   otherHasClosed,
-  type Transport,
-  transports,
   workerHasEnded,
-} from './connection.js';
-import { BridgeStateError } from './errors.js';
-import { Life } from './life.js';
-import { type CallSchemas, compileCalls } from './schemas.js';
+} from './offer.js';
 import { type Answers, type Asynchronous, type Noted, type Noting, reserved } from './types.js';
 
 export type { WorkerLike };
 
 export interface ExposeOptions {
-  /** How calls travel. Default: `ring`, or `port/port` where memory cannot be shared. */
-  readonly transport?: Transport;
-  /** How values become bytes; the worker has to name the same. Default: `structured()`. */
-  readonly codec?: Codec;
-  /** Schemas of functions, on both sides the same. */
-  readonly schemas?: CallSchemas;
   /**
    * Whether both sides may look for the next message for a moment before they sleep. `auto`, the
    * default, measures whether that pays and looks for 0.3 ms at most; `false` never does.
@@ -56,8 +44,7 @@ export interface ExposeOptions {
 /** The host's end of a bridge. */
 export interface Exposed<WorkerApi> extends Disposable {
   /**
-   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or it
-   * names another codec.
+   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, or it ended.
    */
   readonly ready: Promise<void>;
   /** Resolves when the bridge is closed, by whichever side or because the worker ended, with the reason. */
@@ -109,26 +96,13 @@ export function expose<WorkerApi = object>(
   if (typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'a Worker or a port');
   }
-  const { codec = structured(), spin = 'auto', schemas } = options;
+  const { spin = 'auto' } = options;
   const { capacity = defaultCapacity, limit = defaultLimit, patience = defaultPatience } = options;
-  const missing = noSharedMemory();
-  const { transport = missing ? 'port/port' : 'ring' } = options;
-  if (!transports.includes(transport)) {
-    throw invalid('transport', transport, `one of ${transports.join(', ')}`);
-  }
-  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
   checkInteger('capacity', capacity, 1, mostCapacity);
   checkInteger('limit', limit, 1, 2 ** 31 - 1);
   checkInteger('patience', patience, 1, 2 ** 31 - 1);
-  if (missing && transport !== 'port/port') {
-    throw new BridgeStateError(
-      `the transport ${transport} needs shared memory: ${missing}`,
-      'expose',
-    );
-  }
   const functions = functionsOf(api, 'api', reserved);
-  const compiled = compileCalls(schemas);
   const base = worker as unknown as Port;
 
   let connection: Connection | undefined;
@@ -136,7 +110,7 @@ export function expose<WorkerApi = object>(
   let reason: string | undefined;
   const offers = new Map<number, Made>();
   const ending = new AbortController();
-  const life = new Life();
+  const state = new ConnectionState();
 
   function end(why: string): void {
     if (reason !== undefined) return;
@@ -144,7 +118,7 @@ export function expose<WorkerApi = object>(
     ending.abort();
     stopListening();
     withdrawOffers();
-    life.end(why, 'expose');
+    state.end(why, 'expose');
   }
 
   function withdrawOffers(): void {
@@ -158,13 +132,11 @@ export function expose<WorkerApi = object>(
 
   function makeNewOffer(): void {
     const { offer, port, values, moving } = makeOffer({
-      transport,
       capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
       names: functions.map(({ name }) => name),
-      codec: codec.name,
       limit,
       patience,
-      spin: spin === 'auto',
+      spins: spin === 'auto',
     });
     const stopListening = listen(port as unknown as Port, heard);
     offers.set(offer.id, { offer, port, values, stopListening });
@@ -207,15 +179,12 @@ export function expose<WorkerApi = object>(
       port,
       values,
       base,
-      codec,
       functions,
-      schemas: compiled,
       ended: end,
     });
-    connection.side.meet(names);
-    view = asynchronous(connection.side, names);
-    connection.side.pump();
-    life.resolveReady();
+    view = asynchronous(connection.endpoint, names);
+    connection.endpoint.begin(names);
+    state.resolveReady();
   }
 
   /** The worker is gone. */
@@ -266,16 +235,16 @@ export function expose<WorkerApi = object>(
   }
 
   return {
-    ready: life.ready,
-    closed: life.closed,
+    ready: state.ready,
+    closed: state.closed,
     get worker() {
       connected();
       return view as never;
     },
     with(more) {
       checkCallOptions(more);
-      const { side } = connected();
-      return asynchronous(side, side.names, more) as never;
+      const { endpoint } = connected();
+      return asynchronous(endpoint, endpoint.names, more) as never;
     },
     close,
     [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,

@@ -3,7 +3,6 @@ import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
   type CallOptions,
-  type Codec,
   connect,
   type Exposed,
   type ExposeOptions,
@@ -11,7 +10,6 @@ import {
   type Host,
   type RemoteIterable,
   type Transferred,
-  type Transport,
   transfer,
   type WorkerLike,
 } from './index.js';
@@ -48,30 +46,15 @@ test('the entry has these values, and no others', () => {
     | 'BridgeStateError'
     | 'DeadlockError'
     | 'UnresponsiveError'
-    | 'bool'
-    | 'bytes'
     | 'connect'
     | 'expose'
-    | 'f64'
-    | 'i32'
-    | 'list'
-    | 'optional'
-    | 'record'
-    | 'string'
-    | 'structured'
     | 'transfer'
   >();
 });
 
 describe('options', () => {
   test('of expose', () => {
-    expectTypeOf<keyof ExposeOptions>().toEqualTypeOf<
-      'transport' | 'codec' | 'schemas' | 'spin' | 'capacity' | 'limit' | 'patience'
-    >();
-    expectTypeOf<Transport>().toEqualTypeOf<
-      'ring' | 'shared/shared' | 'port/shared' | 'port/port'
-    >();
-    expectTypeOf<ExposeOptions['codec']>().toEqualTypeOf<Codec | undefined>();
+    expectTypeOf<keyof ExposeOptions>().toEqualTypeOf<'spin' | 'capacity' | 'limit' | 'patience'>();
     expectTypeOf<ExposeOptions['spin']>().toEqualTypeOf<'auto' | false | undefined>();
   });
 

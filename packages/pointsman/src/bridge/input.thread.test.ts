@@ -32,16 +32,6 @@ describe('expose', () => {
     );
   });
 
-  test('the transport', async () => {
-    for (const transport of ['rings', '', null, 5, {}]) {
-      await expect(given({ transport })()).rejects.toThrow(
-        new TypeError(
-          `transport must be one of ring, shared/shared, port/shared, port/port, got ${shown(transport)}`,
-        ),
-      );
-    }
-  });
-
   test('spin', async () => {
     for (const spin of [true, 'never', null, 0]) {
       await expect(given({ spin })()).rejects.toThrow(
@@ -65,18 +55,6 @@ describe('expose', () => {
       await expect(given({ [name]: value })()).rejects.toThrow(error);
     }
   });
-
-  test('the codec', async () => {
-    for (const codec of [null, 'cbor', 5, {}]) {
-      await expect(given({ codec })()).rejects.toThrow(/^codec must be /);
-    }
-  });
-
-  test('schemas', async () => {
-    for (const schemas of [null, 5, 'schemas', { f: 5 }, { f: { arguments: 5 } }]) {
-      await expect(given({ schemas })()).rejects.toThrow(/^(schemas|f)/);
-    }
-  });
 });
 
 describe('names that the bridge uses itself', () => {
@@ -84,7 +62,7 @@ describe('names that the bridge uses itself', () => {
     '%s',
     async (name) => {
       const thread = await startThread();
-      const message = `.${name}: the bridge uses this name itself; choose another`;
+      const message = `.${name}: the name is taken; choose another`;
       expect(() => expose(thread.worker, { [name]() {} })).toThrow(new TypeError(`api${message}`));
       const caught = await thread.run(
         ({ bridge, caught }, name) => caught(() => bridge.connect({ serve: { [name]() {} } })),
@@ -106,7 +84,7 @@ describe('names that the bridge uses itself', () => {
 });
 
 describe('connect', () => {
-  test('serve, the port and the codec', async () => {
+  test('serve and the port', async () => {
     const thread = await startThread();
     const caught = await thread.run(async ({ bridge, caught }) => [
       await caught(() => bridge.connect({ serve: 5 as never })),
@@ -114,7 +92,6 @@ describe('connect', () => {
       await caught(() => bridge.connect({ port: {} as never })),
       await caught(() => bridge.connect({ port: null as never })),
       await caught(() => bridge.connect({ port: 'parent' as never })),
-      await caught(() => bridge.connect({ codec: 'cbor' as never })),
     ]);
     expect(caught.map(({ name, message }) => `${name}: ${message}`)).toEqual([
       'TypeError: serve must be an object of functions, got 5',
@@ -122,7 +99,6 @@ describe('connect', () => {
       'TypeError: port must be a port, got object',
       'TypeError: port must be a port, got null',
       'TypeError: port must be a port, got "parent"',
-      'TypeError: codec must be a codec, got "cbor"',
     ]);
   });
 });

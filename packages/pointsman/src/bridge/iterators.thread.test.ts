@@ -53,9 +53,8 @@ function makeApi() {
   };
 }
 
-describe.each([['structured'], ['cbor']] as const)('%s', (codec) => {
+describe('over a bridge', () => {
   const all = useBridge(makeApi(), {
-    codec,
     serve: () => ({
       async *letters(text: string) {
         yield* text;

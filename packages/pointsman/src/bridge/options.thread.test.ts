@@ -28,7 +28,6 @@ function makeApi() {
 describe.each([
   ['ring', {}],
   ['parts', { capacity: 4096 }],
-  ['port/shared', { transport: 'port/shared' }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,

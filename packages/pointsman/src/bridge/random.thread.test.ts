@@ -51,8 +51,6 @@ function makeApi() {
 describe.each([
   ['ring', {}],
   ['parts', { capacity: 4096 }],
-  ['shared/shared, cbor', { transport: 'shared/shared', codec: 'cbor', capacity: 16_384 }],
-  ['port/shared', { transport: 'port/shared', capacity: 4096 }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,

@@ -1,7 +1,7 @@
 /** Values that move: they are gone where they came from, and work where they arrive. */
 import { describe, expect, test } from 'vitest';
 import { pattern } from '../../tests/bridge/pattern.js';
-import { bridged, inNode, type Tools, until } from '../../tests/bridge/threads.js';
+import { bridged, inNode, type Tools, until, ways } from '../../tests/bridge/threads.js';
 import { transfer } from './index.js';
 
 function makeApi() {
@@ -42,11 +42,11 @@ function makeApi() {
   };
 }
 
-describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) => {
-  const blocks = transport !== 'port/port';
+describe.each(ways)('%s', (way) => {
+  const blocks = way !== 'messages';
 
   test('a buffer of the worker is detached there', async () => {
-    const { run } = await bridged(makeApi().api, { transport });
+    const { run } = await bridged(makeApi().api, { way });
     const sizes = await run(async ({ host, bridge: { transfer } }, blocks) => {
       const first = new ArrayBuffer(1_000_000);
       const second = new ArrayBuffer(10);
@@ -62,7 +62,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
 
   test('a buffer of the host is detached there', async () => {
     const { run, bridge } = await bridged(makeApi().api, {
-      transport,
+      way,
       serve: () => ({ size: (buffer: ArrayBuffer) => buffer.byteLength }),
     });
     const buffer = new ArrayBuffer(1_000);
@@ -73,7 +73,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
 
   test('a port can be used where it arrives', async () => {
     const { api, heard } = makeApi();
-    const { run } = await bridged(api, { transport });
+    const { run } = await bridged(api, { way });
     const answer = await run(async ({ host, bridge: { transfer } }) => {
       const { port1, port2 } = new MessageChannel();
       const answer = new Promise((resolve) => {
@@ -90,7 +90,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
 
   test('a result moves to an asynchronous caller', async () => {
     const { api, made } = makeApi();
-    const { run } = await bridged(api, { transport });
+    const { run } = await bridged(api, { way });
     const results = await run(async ({ host, isPattern }) => {
       const buffers = await Promise.all([
         host.async.make(5_000),
@@ -107,7 +107,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
   });
 
   test('results that move are not mistaken for each other', async () => {
-    const { run } = await bridged(makeApi().api, { transport });
+    const { run } = await bridged(makeApi().api, { way });
     // Where no message reaches a thread that blocks, none may be due then.
     const wrong = await run(async ({ host }, blocks) => {
       const wrong: number[][] = [];
@@ -134,7 +134,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
     };
     const expected = Array.from({ length: 20 }, (_, n) => n);
 
-    const up = await bridged({ take }, { transport });
+    const up = await bridged({ take }, { way });
     await up.run(({ host, bridge: { transfer } }) => {
       for (let n = 0; n < 20; n++) {
         const buffer = new ArrayBuffer(n);
@@ -145,7 +145,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
     await up.bridge.closed;
     expect(sizes).toEqual(expected);
 
-    const down = await bridged({}, { transport, serve });
+    const down = await bridged({}, { way, serve });
     for (const n of expected) {
       const buffer = new ArrayBuffer(n);
       down.bridge.worker.take(transfer(buffer, [buffer])).catch(() => {});
@@ -159,7 +159,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
   });
 
   test('a port as a result', async () => {
-    const { run } = await bridged(makeApi().api, { transport });
+    const { run } = await bridged(makeApi().api, { way });
     const answer = await run(async ({ host }) => {
       const port = await host.async.makePort();
       const answer = new Promise((resolve) => {
@@ -175,7 +175,7 @@ describe.each(['ring', 'port/shared', 'port/port'] as const)('%s', (transport) =
     `a result ${inNode ? 'moves' : 'is copied'} to a caller that blocks`,
     async () => {
       const { api, made } = makeApi();
-      const { run } = await bridged(api, { transport });
+      const { run } = await bridged(api, { way });
       const results = await run(({ host, isPattern }) => [
         isPattern(new Uint8Array(host.make(5_000)), 5_000),
         isPattern(new Uint8Array(host.makeLater(6_000)), 6_000),

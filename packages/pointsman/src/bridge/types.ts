@@ -79,8 +79,8 @@ export const reserved = [
 export type Host<Api> = Blocking<Api> &
   HostView<Api> & {
     /**
-     * Resolves when the host has answered; until then no call can be made. Rejects if the two do not
-     * fit together (another codec), or when the bridge is closed before.
+     * Resolves when the host has answered; until then no call can be made. Rejects when the bridge
+     * is closed before.
      */
     readonly ready: Promise<void>;
     /** Resolves when the bridge is closed, by whichever side, with the reason. */

@@ -6,7 +6,7 @@ const cycle: Record<string, unknown> = { name: 'cycle' };
 cycle.self = cycle;
 const shared = { shared: true };
 
-const common: Record<string, unknown> = {
+const values: Record<string, unknown> = {
   undefined: undefined,
   null: null,
   true: true,
@@ -39,9 +39,6 @@ const common: Record<string, unknown> = {
   'bytes inside': { list: [new Uint8Array([1, 2, 3])] },
   'many objects': Array.from({ length: 2_000 }, (_, n) => ({ id: n, name: `name ${n}`, n: n / 3 })),
   'other shapes': Array.from({ length: 500 }, (_, n) => ({ [`key${n}`]: n })),
-};
-
-const structuredOnly: Record<string, unknown> = {
   'minus zero': -0,
   'minus zero inside': [-0, { zero: -0 }],
   bigint: 12_345_678_901_234_567_890n,
@@ -57,39 +54,34 @@ const structuredOnly: Record<string, unknown> = {
   __proto__: JSON.parse('{"__proto__": {"polluted": true}}'),
 };
 
-for (const codec of ['structured', 'cbor'] as const) {
-  // What CBOR has no form for, its codec says itself.
-  const values = codec === 'cbor' ? common : { ...common, ...structuredOnly };
-
-  describe(codec, () => {
-    const taken: unknown[] = [];
-    const all = useBridge(
-      {
-        give: (name: string) => values[name],
-        take(value: unknown) {
-          taken.push(value);
-          return value;
-        },
+describe('there and back', () => {
+  const taken: unknown[] = [];
+  const all = useBridge(
+    {
+      give: (name: string) => values[name],
+      take(value: unknown) {
+        taken.push(value);
+        return value;
       },
-      { codec, serve: () => ({ back: (value: unknown) => value }) },
-    );
+    },
+    { serve: () => ({ back: (value: unknown) => value }) },
+  );
 
-    test.each(Object.keys(values))('%s', async (name) => {
-      taken.length = 0;
-      const arrived = await all.run(async ({ host }, name) => {
-        const given = host.give(name);
-        return [given, host.take(given), await host.async.take([given])];
-      }, name);
-      const value = values[name];
-      expect(arrived).toEqual([value, value, [value]]);
-      expect(taken).toEqual([value, [value]]);
-      expect(await all.bridge.worker.back(value)).toEqual(value);
-      if (name === 'undefined inside') expect(arrived[0]).toHaveProperty('a', undefined);
-    });
+  test.each(Object.keys(values))('%s', async (name) => {
+    taken.length = 0;
+    const arrived = await all.run(async ({ host }, name) => {
+      const given = host.give(name);
+      return [given, host.take(given), await host.async.take([given])];
+    }, name);
+    const value = values[name];
+    expect(arrived).toEqual([value, value, [value]]);
+    expect(taken).toEqual([value, [value]]);
+    expect(await all.bridge.worker.back(value)).toEqual(value);
+    if (name === 'undefined inside') expect(arrived[0]).toHaveProperty('a', undefined);
   });
-}
+});
 
-describe('what the structured codec keeps', () => {
+describe('what a value keeps', () => {
   const all = useBridge({
     same: (one: unknown, other: unknown) => one === other,
     twice: () => [shared, shared],

@@ -8,26 +8,13 @@ import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { fill } from './calls.js';
-import type { Codec } from './codec/codec.js';
-import { structured } from './codec/structured.js';
-import {
-  Connection,
-  hostHasEnded,
-  message,
-  messageOf,
-  type Offer,
-  otherHasClosed,
-} from './connection.js';
+import { Connection } from './connection.js';
+import { ConnectionState } from './connection-state.js';
 import { BridgeStateError } from './errors.js';
-import { Life } from './life.js';
-import { type CallSchemas, compileCalls } from './schemas.js';
+import { hostHasEnded, message, messageOf, type Offer, otherHasClosed } from './offer.js';
 import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
-  /** How values become bytes; the host has to name the same. Default: `structured()`. */
-  readonly codec?: Codec;
-  /** Schemas of functions, on both sides the same. */
-  readonly schemas?: CallSchemas;
   /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
   readonly serve?: object;
   /** Where the host is. Default: whoever has made this worker. */
@@ -46,28 +33,26 @@ export interface ConnectOptions {
  * ```
  */
 export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
-  const { codec = structured(), serve = {}, schemas, port: base = platform.host } = options;
+  const { serve = {}, port: base = platform.host } = options;
   if (base === undefined) {
     throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
-  if (typeof codec?.encoder !== 'function') throw invalid('codec', codec, 'a codec');
   const functions = functionsOf(serve, 'serve', reserved);
-  const compiled = compileCalls(schemas);
   const host = base as Port;
 
   let connection: Connection | undefined;
   let over = false;
-  const life = new Life();
+  const state = new ConnectionState();
 
   function end(reason: string): void {
     over = true;
-    life.end(reason, 'connect');
+    state.end(reason, 'connect');
   }
 
   const view = Object.assign(Object.create(unconnected), {
-    ready: life.ready,
-    closed: life.closed,
+    ready: state.ready,
+    closed: state.closed,
     close() {
       if (connection) connection.close('closed here', true);
       else if (!over) {
@@ -91,10 +76,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     const offer = received[3] as Offer;
     if (over) {
       host.postMessage(message(offer.id, 'refuse', otherHasClosed));
-    } else if (offer.codec !== codec.name) {
-      const reason = `the host uses the codec ${offer.codec}, the worker ${codec.name}`;
-      host.postMessage(message(offer.id, 'refuse', reason));
-      end(reason);
     } else {
       accept(offer);
     }
@@ -107,27 +88,24 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       port: offer.port,
       values: offer.values,
       base: host,
-      codec,
       functions,
-      schemas: compiled,
       ended: end,
     });
     // A thread that blocks could not do it later.
     if (platform.receive !== undefined) begin();
-    else void holdLock(offer.id, life.closed, () => connection?.post('alive')).then(begin);
+    else void holdLock(offer.id, state.closed, () => connection?.post('alive')).then(begin);
   }
 
   function begin(): void {
     if (connection === undefined || over) return;
-    const { side, offer } = connection;
-    side.meet(offer.names);
-    fill(view, side, offer.names);
+    const { endpoint, offer } = connection;
+    fill(view, endpoint, offer.names);
     connection.post(
       'accept',
       functions.map(({ name }) => name),
     );
-    side.attend();
-    life.resolveReady();
+    endpoint.begin(offer.names);
+    state.resolveReady();
   }
 
   // An offer that was made before comes first: then there is no need for another. It may take two turns,

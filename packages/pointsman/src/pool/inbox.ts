@@ -6,7 +6,7 @@
  * its turn.
  */
 
-import { WaitPolicy } from '../transport/competitive.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { Mailbox } from './mailbox.js';
 

@@ -3,8 +3,8 @@
  * so that nothing else has to wait, then asleep until a message wakes it.
  */
 
-import { WaitPolicy } from '../transport/competitive.js';
 import { soon } from '../transport/event-loop.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
 
 export class Poller {
   readonly #policy = new WaitPolicy();

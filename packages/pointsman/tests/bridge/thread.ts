@@ -5,7 +5,6 @@
  * cannot hide it.
  */
 import * as bridge from 'pointsman/bridge';
-import { cbor } from 'pointsman/bridge/cbor';
 import { isPattern, pattern } from './pattern.js';
 import { scope } from './scope.node.js';
 
@@ -16,8 +15,6 @@ export interface Scope {
   letGo(): void;
   collectGarbage(): void;
 }
-
-export type CodecName = 'structured' | 'cbor';
 
 /** An error, or whatever else was thrown, as a test compares it. */
 export interface Thrown {
@@ -37,7 +34,6 @@ export interface Thrown {
 export interface Tools<Api = object> {
   readonly host: bridge.Host<Api>;
   readonly bridge: typeof bridge;
-  readonly codecs: Readonly<Record<CodecName, () => bridge.Codec>>;
   readonly scope: Scope;
   /** For what one function leaves to the next. */
   readonly kept: Record<string, unknown>;
@@ -78,7 +74,6 @@ const tools: Tools = {
     return kept.host as never;
   },
   bridge,
-  codecs: { structured: bridge.structured, cbor },
   scope,
   kept,
   pattern,

@@ -4,10 +4,9 @@
  * tools of `thread.ts`.
  */
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { cbor } from '../../src/bridge/codec/cbor.js';
-import { type Exposed, type ExposeOptions, expose, structured } from '../../src/bridge/index.js';
+import { type Exposed, type ExposeOptions, expose } from '../../src/bridge/index.js';
 import { start, startWebWorker } from './start.node.js';
-import type { CodecName, Thrown, Tools } from './thread.js';
+import type { Thrown, Tools } from './thread.js';
 
 export { startNothing } from './start.node.js';
 export type { Thrown, Tools };
@@ -24,8 +23,6 @@ export interface Started {
 
 /** In Node, or in what behaves like it: Bun and Deno. */
 export const inNode = typeof process !== 'undefined';
-
-export const codecs = { structured, cbor };
 
 type Work<Args extends readonly unknown[], Result, Api> = (
   tools: Tools<Api>,
@@ -112,8 +109,12 @@ function ending(thread: Thread): Thread {
   return thread;
 }
 
-export interface BridgeOptions<WorkerApi> extends Omit<ExposeOptions, 'codec'> {
-  readonly codec?: CodecName;
+/** The two ways in which a bridge can work, by what the host can give it. */
+export const ways = ['shared memory', 'messages'] as const;
+
+export interface BridgeOptions<WorkerApi> extends ExposeOptions {
+  /** Default: shared memory. */
+  readonly way?: (typeof ways)[number];
   /** Makes what the worker serves, there. */
   readonly serve?: (tools: Tools) => WorkerApi;
 }
@@ -130,24 +131,26 @@ export interface Bridged<Api, WorkerApi> {
 
 export async function connect<WorkerApi>(
   thread: Thread,
-  { codec = 'structured', schemas, serve }: BridgeOptions<WorkerApi> = {},
+  { serve }: BridgeOptions<WorkerApi> = {},
 ): Promise<void> {
-  await thread.run(
-    async ({ bridge, codecs, kept, evaluate, ...tools }, codec, schemas, serve) => {
-      const connected = bridge.connect({
-        codec: codecs[codec](),
-        ...(schemas && { schemas }),
-        ...(serve && {
-          serve: evaluate(serve)({ bridge, codecs, kept, evaluate, ...tools }) as object,
-        }),
-      });
-      kept.host = connected;
-      await connected.ready;
-    },
-    codec,
-    schemas,
-    serve && String(serve),
-  );
+  await thread.run(async ({ bridge, kept, evaluate, ...tools }, serve) => {
+    const connected = bridge.connect({
+      ...(serve && { serve: evaluate(serve)({ bridge, kept, evaluate, ...tools }) as object }),
+    });
+    kept.host = connected;
+    await connected.ready;
+  }, serve && String(serve));
+}
+
+/** Runs it as in a page that is not cross-origin isolated. */
+async function withoutSharedMemory<Result>(work: () => Promise<Result>): Promise<Result> {
+  const memory = globalThis.SharedArrayBuffer;
+  Object.assign(globalThis, { SharedArrayBuffer: undefined });
+  try {
+    return await work();
+  } finally {
+    Object.assign(globalThis, { SharedArrayBuffer: memory });
+  }
 }
 
 async function connected<Api extends object, WorkerApi>(
@@ -155,9 +158,13 @@ async function connected<Api extends object, WorkerApi>(
   api: Api,
   options: BridgeOptions<WorkerApi>,
 ): Promise<Bridged<Api, WorkerApi>> {
-  const { codec = 'structured', serve: _, ...rest } = options;
-  const bridge = expose<WorkerApi>(thread.worker, api, { ...rest, codec: codecs[codec]() });
-  await Promise.all([bridge.ready, connect(thread, options)]);
+  const { way, serve: _, ...rest } = options;
+  const meet = async () => {
+    const bridge = expose<WorkerApi>(thread.worker, api, rest);
+    await Promise.all([bridge.ready, connect(thread, options)]);
+    return bridge;
+  };
+  const bridge = await (way === 'messages' ? withoutSharedMemory(meet) : meet());
   return { thread, bridge, run: (work, ...args) => thread.run(work, ...args) };
 }
 

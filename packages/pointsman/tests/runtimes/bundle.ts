@@ -61,7 +61,6 @@ export async function bundleThread(
     // A module that is imported for its effect alone stays, whatever package.json says.
     ignoreAnnotations: true,
     alias: {
-      'pointsman/bridge/cbor': join(source, 'bridge/codec/cbor.ts'),
       'pointsman/bridge': join(source, `bridge/index${runtime === 'node' ? '.node' : ''}.ts`),
       'pointsman/pool': join(source, `pool/index${runtime === 'node' ? '.node' : ''}.ts`),
     },

@@ -15,10 +15,6 @@ export const stringTag = 6;
 export const bytesTag = 7;
 /** A number that the bridge knows the value of. */
 export const referenceTag = 8;
-/** The rest is the codec's. */
-export const codecTag = 9;
-
-// Those of the structured codec only.
 export const bigintTag = 16;
 /** An object of a known shape. */
 export const shapeTag = 17;

@@ -1,52 +1,23 @@
 /**
- * The way in and out that all codecs share: primitives and bytes without the codec, and references,
- * which only the bridge can pass on.
- *
- * Invariant: a value that was written whole is read whole, and when `writeValue` throws, the encoder has
- * forgotten what the message taught it.
+ * The parts of a value that need no memory of what came before: primitives, bytes, and references, which
+ * only the bridge can pass on.
  */
 
-import { CorruptMessageError, type Reader } from '../ring/reader.js';
+import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
-import type { Decoder, Encoder, References } from './codec.js';
 import { builtIn, goesByMessage } from './kinds.js';
 import * as tags from './tags.js';
 
-export function writeValue(
-  writer: Writer,
-  value: unknown,
-  encoder: Encoder,
-  references: References,
-): void {
-  try {
-    if (
-      typeof value === 'object' &&
-      value !== null &&
-      Object.getPrototypeOf(value) === Object.prototype
-    ) {
-      // The commonest case comes first, and asks nobody else.
-    } else if (writePrimitive(writer, value) || writeByMessage(writer, value, references)) {
-      return;
-    } else if (writeBytes(writer, value)) {
-      return;
-    } else if (isForeign(value) && writeReference(writer, value, references)) {
-      return;
-    }
-    writer.byte(tags.codecTag);
-    encoder.encode(writer, value);
-  } catch (error) {
-    encoder.abandon?.();
-    throw error;
-  }
-}
-
-export function readValue(reader: Reader, decoder: Decoder, references: References): unknown {
-  const tag = reader.byte();
-  if (tag === tags.codecTag) return decoder.decode(reader);
-  if (tag >= tags.small || tag <= tags.stringTag) return readPrimitive(reader, tag);
-  if (tag === tags.bytesTag) return reader.bytes();
-  if (tag === tags.referenceTag) return references.valueOf(reader.varint());
-  throw new CorruptMessageError(`no value begins with ${tag}`);
+/** What the codec asks of the bridge. */
+export interface ValueReferences {
+  /**
+   * A number >= 0 for what only the bridge can pass on (function, AbortSignal, async iterator, something
+   * to transfer), or -1. May be asked for the same value several times in one message.
+   */
+  numberOf(value: object): number;
+  /** A number >= 0 for what only a message of the platform can carry, or -1 if no message will be read. */
+  numberByMessage(value: object): number;
+  valueOf(number: number): unknown;
 }
 
 /** Whether it was one, and is written. */
@@ -112,14 +83,18 @@ export function readPrimitive(reader: Reader, tag: number): unknown {
   }
 }
 
-/** Whether its class is none of those that every codec knows, so that the bridge may pass it on. */
+/** Whether its class is none of those that the codec knows, so that the bridge may pass it on. */
 export function isForeign(value: unknown): value is object {
   if (typeof value === 'function') return true;
   return typeof value === 'object' && value !== null && builtIn(value) === undefined;
 }
 
 /** Whether the bridge passes it on. */
-export function writeReference(writer: Writer, value: object, references: References): boolean {
+export function writeReference(
+  writer: Writer,
+  value: object,
+  references: ValueReferences,
+): boolean {
   const number = references.numberOf(value);
   if (number < 0) return false;
   writer.byte(tags.referenceTag);
@@ -128,7 +103,11 @@ export function writeReference(writer: Writer, value: object, references: Refere
 }
 
 /** Whether only a message can carry it, and will. */
-export function writeByMessage(writer: Writer, value: unknown, references: References): boolean {
+export function writeByMessage(
+  writer: Writer,
+  value: unknown,
+  references: ValueReferences,
+): boolean {
   if (!goesByMessage(value as object)) return false;
   const number = references.numberByMessage(value as object);
   if (number < 0) return false;

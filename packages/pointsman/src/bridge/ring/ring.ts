@@ -245,6 +245,11 @@ export class RingWriter {
     return Atomics.load(this.#words, this.#control + READER) !== AWAKE;
   }
 
+  /** Whether {@link wake} would wake the reader. */
+  get isWakeDue(): boolean {
+    return this.#hasNews && this.readerAsleep;
+  }
+
   /** Wakes the reader if it sleeps and there is something new for it. Costs 6 ns if it does not. */
   wake(): void {
     if (!this.#hasNews) return;

@@ -7,10 +7,11 @@
 import { Memory } from '../../ring/memory.js';
 import { Reader } from '../../ring/reader.js';
 import { Writer } from '../../ring/writer.js';
-import type { Codec, References } from '../codec.js';
-import { readValue, writeValue } from '../value.js';
+import { Decoder } from '../decoder.js';
+import { Encoder } from '../encoder.js';
+import type { ValueReferences } from '../value.js';
 
-export const noReferences: References = {
+export const noReferences: ValueReferences = {
   numberOf: () => -1,
   numberByMessage: () => -1,
   valueOf: (number) => {
@@ -33,29 +34,23 @@ export function shared(bytes: number): Region {
 export class Line {
   readonly writer: Writer;
   readonly reader = new Reader();
-  readonly #codec;
-  readonly #references: References;
+  readonly encoder: Encoder;
+  readonly decoder: Decoder;
   readonly #region: Region;
   readonly #memory: Memory;
 
-  constructor(codec: Codec, references = noReferences, region = shared(1 << 16), limit = 1 << 26) {
-    this.#codec = { encoder: codec.encoder(references), decoder: codec.decoder(references) };
-    this.#references = references;
+  constructor(references = noReferences, region = shared(1 << 16), limit = 1 << 26) {
+    this.encoder = new Encoder(references);
+    this.decoder = new Decoder(references);
     this.#region = region;
     this.#memory = new Memory(region.buffer);
     this.writer = new Writer(limit);
   }
 
-  get encoder() {
-    return this.#codec.encoder;
-  }
-
   /** Writes the values as one message, which is not sent yet. */
   write(...values: unknown[]): void {
     this.writer.open(this.#memory, this.#region.start, this.#region.end);
-    for (const value of values) {
-      writeValue(this.writer, value, this.#codec.encoder, this.#references);
-    }
+    for (const value of values) this.encoder.encode(this.writer, value);
   }
 
   /** Reads so many values of the message that was written last. */
@@ -64,7 +59,7 @@ export class Line {
     this.reader.open(memory, start, position);
     const values: unknown[] = [];
     for (let index = 0; index < count; index += 1) {
-      values.push(readValue(this.reader, this.#codec.decoder, this.#references));
+      values.push(this.decoder.decode(this.reader));
     }
     if (this.reader.position !== position) throw new Error('the message is not read to its end');
     return values;

@@ -7,9 +7,10 @@ import { DataCloneError } from '../../transport/clone-errors.js';
 import { Memory } from '../ring/memory.js';
 import { CorruptMessageError, Reader } from '../ring/reader.js';
 import { MessageTooLargeError, Writer } from '../ring/writer.js';
-import type { References } from './codec.js';
+import { Decoder } from './decoder.js';
+import { Encoder } from './encoder.js';
 import { graphOf, Line, noReferences, shared } from './model/line.js';
-import { structured } from './structured.js';
+import type { ValueReferences } from './value.js';
 
 const anything = fc.anything({
   maxDepth: 4,
@@ -72,8 +73,7 @@ const graphs = fc
 describe('what comes out is what structured clone makes of it', () => {
   test('of any value, in memory of any size', () => {
     const small = [0, 8, 24, 64, 256, 4096].map(
-      (bytes) =>
-        new Line(structured(), noReferences, { ...shared(8192), start: 4096, end: 4096 + bytes }),
+      (bytes) => new Line(noReferences, { ...shared(8192), start: 4096, end: 4096 + bytes }),
     );
     fc.assert(
       fc.property(anything, fc.constantFrom(...small), (value, line) => {
@@ -84,7 +84,7 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of memory that is not shared', () => {
-    const line = new Line(structured(), noReferences, {
+    const line = new Line(noReferences, {
       ...shared(0),
       buffer: new ArrayBuffer(64),
       end: 64,
@@ -97,7 +97,7 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of objects whose shapes come again, one after the other over one line', () => {
-    const line = new Line(structured());
+    const line = new Line();
     fc.assert(
       fc.property(fc.array(records, { minLength: 1, maxLength: 12 }), (values) => {
         for (const value of values) {
@@ -111,7 +111,7 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of objects that refer to each other', () => {
-    const line = new Line(structured());
+    const line = new Line();
     fc.assert(
       fc.property(graphs, (value) => {
         const arrived = line.pass({ value, and: [value] });
@@ -122,7 +122,7 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of texts', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const unit = fc.oneof(
       fc.nat(127),
       fc.nat(255),
@@ -143,7 +143,7 @@ describe('what comes out is what structured clone makes of it', () => {
 });
 
 describe('values', () => {
-  const line = new Line(structured());
+  const line = new Line();
 
   test.for([
     -0,
@@ -218,7 +218,7 @@ describe('values', () => {
   });
 
   test('more shapes than the table holds, and more paths than are remembered', () => {
-    const own = new Line(structured());
+    const own = new Line();
     for (let times = 0; times < 3; times += 1) {
       for (let each = 0; each < 3000; each += 1) {
         const value = { [`a${each}`]: each, same: 1, [`b${each % 7}`]: { deep: each / 2 } };
@@ -228,7 +228,7 @@ describe('values', () => {
   });
 
   test('a value that was a number once need not be one again', () => {
-    const own = new Line(structured());
+    const own = new Line();
     for (const x of [1, 2, 3.5, 'a', 4, null, undefined, { x: 1 }, 5, [6], 7]) {
       for (const y of [1, 'b', 2.5]) {
         expect(own.pass({ x, y, z: 1 })).toStrictEqual({ x, y, z: 1 });
@@ -304,7 +304,7 @@ describe('values', () => {
 });
 
 describe('errors', () => {
-  const line = new Line(structured());
+  const line = new Line();
 
   test('keep what they say and where they come from', () => {
     class OwnError extends RangeError {
@@ -370,7 +370,7 @@ describe('errors', () => {
 });
 
 describe('the same object', () => {
-  const line = new Line(structured());
+  const line = new Line();
 
   test('stays the same in a small value and in a large one', () => {
     for (const count of [0, 1, 20, 30, 5000]) {
@@ -412,7 +412,7 @@ describe('the same object', () => {
 });
 
 describe('what cannot be cloned', () => {
-  const line = new Line(structured());
+  const line = new Line();
 
   test.for<[unknown, string]>([
     [{ items: [0, 1, 2, { fn() {} }] }, 'value.items[3].fn cannot be cloned: it is a function'],
@@ -460,7 +460,7 @@ describe('a message that is not sent', () => {
   ]);
 
   test('leaves no trace', () => {
-    const line = new Line(structured());
+    const line = new Line();
     fc.assert(
       fc.property(
         fc.array(
@@ -484,7 +484,7 @@ describe('a message that is not sent', () => {
   });
 
   test('does not cost what was known before it', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const sizeOf = (value: unknown) => {
       line.pass(value);
       return line.writer.length;
@@ -497,7 +497,7 @@ describe('a message that is not sent', () => {
   });
 
   test('leaves no trace of the values before the one that failed', () => {
-    const line = new Line(structured());
+    const line = new Line();
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
       expect(() => line.write(value, value, value, Symbol('bad'))).toThrow(DataCloneError);
@@ -507,7 +507,7 @@ describe('a message that is not sent', () => {
   });
 
   test('leaves no trace if it is abandoned for another reason', () => {
-    const line = new Line(structured());
+    const line = new Line();
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
       line.write(value, value, value);
@@ -518,7 +518,7 @@ describe('a message that is not sent', () => {
   });
 
   test('leaves no trace if its last value is written over', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const { writer } = line;
     const value = { x: 1, y: 'a' };
     line.write();
@@ -527,13 +527,13 @@ describe('a message that is not sent', () => {
     writer.position = writer.start + begin;
     line.encoder.encode(writer, value);
     line.encoder.encode(writer, value);
-    const decoder = structured().decoder(noReferences);
+    const decoder = new Decoder(noReferences);
     line.reader.open(writer.memory, writer.start, writer.position);
     expect([decoder.decode(line.reader), decoder.decode(line.reader)]).toEqual([value, value]);
   });
 
   test('leaves no trace if it is too large', () => {
-    const line = new Line(structured(), noReferences, shared(256), 200);
+    const line = new Line(noReferences, shared(256), 200);
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
       expect(() => line.write(value, value, 'x'.repeat(300))).toThrow(MessageTooLargeError);
@@ -545,7 +545,7 @@ describe('a message that is not sent', () => {
 
 describe('getters', () => {
   test('may take away and change what comes after them', () => {
-    const line = new Line(structured());
+    const line = new Line();
     for (let times = 0; times < 20; times += 1) {
       const value = {
         get a() {
@@ -567,7 +567,7 @@ describe('getters', () => {
   });
 
   test('may change the map that they are in', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const map = new Map<unknown, unknown>();
     map.set('a', {
       get x() {
@@ -580,7 +580,7 @@ describe('getters', () => {
   });
 
   test('that throw leave no trace', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const bad = {
       x: 1,
       get y(): number {
@@ -599,7 +599,7 @@ describe('getters', () => {
   });
 
   test('must not encode anything themselves', () => {
-    const line = new Line(structured());
+    const line = new Line();
     const value = {
       get x() {
         line.encoder.encode(line.writer, {});
@@ -613,14 +613,14 @@ describe('getters', () => {
 
 describe('references', () => {
   const known: object[] = [() => 1, new AbortController().signal, new (class Remote {})()];
-  const references: References = {
+  const references: ValueReferences = {
     numberOf: (value) => known.indexOf(value),
     numberByMessage: () => -1,
     valueOf: (number) => known[number],
   };
 
   test('stand wherever a value may stand', () => {
-    const line = new Line(structured(), references);
+    const line = new Line(references);
     const [callback, signal, remote] = known;
     for (let times = 0; times < 20; times += 1) {
       expect(line.pass(callback)).toBe(callback);
@@ -635,7 +635,7 @@ describe('references', () => {
   test('stand for what only a message can carry: shared memory, and views of it', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
     const carried: object[] = [];
-    const line = new Line(structured(), {
+    const line = new Line({
       numberOf: () => -1,
       numberByMessage: (value) => carried.push(value) - 1,
       valueOf: (number) => carried[number],
@@ -651,7 +651,7 @@ describe('references', () => {
 
   test('are not asked for what every codec knows', () => {
     const asked: unknown[] = [];
-    const line = new Line(structured(), {
+    const line = new Line({
       numberOf: (value) => {
         asked.push(value);
         return -1;
@@ -680,7 +680,7 @@ describe('bytes that are no message', () => {
   function messageOf(value: unknown): Uint8Array {
     const writer = new Writer(1 << 20);
     writer.open(new Memory(new ArrayBuffer(0)), 0, 0);
-    structured().encoder(noReferences).encode(writer, value);
+    new Encoder(noReferences).encode(writer, value);
     return writer.u8.slice(writer.start, writer.position);
   }
 
@@ -689,7 +689,7 @@ describe('bytes that are no message', () => {
     memory.u8.set(bytes);
     const reader = new Reader();
     reader.open(memory, 0, bytes.length);
-    return structured().decoder(noReferences).decode(reader);
+    return new Decoder(noReferences).decode(reader);
   }
 
   test('a message that was cut off is refused', () => {

@@ -6,7 +6,7 @@
 
 import { BridgeClosedError } from './errors.js';
 
-export class Life {
+export class ConnectionState {
   readonly ready: Promise<void>;
   readonly closed: Promise<string>;
   /** The bridge is connected. */

@@ -1,0 +1,42 @@
+/**
+ * One end of a bridge, as calls.ts, host.ts and worker.ts see it: over rings in shared memory, or over
+ * messages where memory cannot be shared.
+ */
+
+import type { CallOptions } from '../transport/call-options.js';
+
+export type AnyFunction = (...args: unknown[]) => unknown;
+
+/** A function that the other side may call. */
+export interface Served {
+  readonly name: string;
+  readonly call: AnyFunction;
+}
+
+/** A call of the function with this number. */
+export interface TargetedCall {
+  readonly target: number;
+  readonly args: readonly unknown[];
+}
+
+export interface BridgeEndpoint {
+  /** What the other side serves, by number. */
+  readonly names: readonly string[];
+  /** The other side serves these: from now on it can be called, and calls. */
+  begin(names: readonly string[]): void;
+  call(target: number, args: readonly unknown[], options?: CallOptions): Promise<unknown>;
+  /** The same without an answer. */
+  send(target: number, args: readonly unknown[]): void;
+  /** Blocks until the answer is there; throws where this thread cannot block. */
+  block(target: number, args: readonly unknown[], options?: CallOptions): unknown;
+  /** Makes all calls at once and blocks until all answers are there. */
+  blockForAll(calls: readonly TargetedCall[], options?: CallOptions): unknown[];
+  /** A message of the other side's endpoint has come. `isInFrame`: while a frame is being read. */
+  receive(type: string, payload: unknown, isInFrame: boolean): void;
+  /** Handles all that the other side has said, before the bridge is closed. */
+  drain(): void;
+  /** Sends what was written. */
+  flush(): void;
+  /** Ends all calls. `reason` says what has happened. */
+  close(reason: string): void;
+}

@@ -1,0 +1,77 @@
+/**
+ * One end of a bridge where memory cannot be shared: everything goes by messages, and no call can block.
+ */
+
+import type { CallOptions } from '../transport/call-options.js';
+import { Endpoint } from '../transport/endpoint.js';
+import type { BridgeEndpoint, Served, TargetedCall } from './endpoint.js';
+import { BridgeClosedError, BridgeStateError } from './errors.js';
+
+export interface MessageEndpointOptions {
+  /** Why no call can block. */
+  readonly cannotBlock: string;
+  readonly functions: readonly Served[];
+  post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
+  /** Whether something is under way that must not end with the event loop. */
+  keepAlive(isBusy: boolean): void;
+}
+
+export class MessageEndpoint implements BridgeEndpoint {
+  names: readonly string[] = [];
+  readonly #options: MessageEndpointOptions;
+  readonly #endpoint: Endpoint;
+
+  constructor(options: MessageEndpointOptions) {
+    const { functions, post, keepAlive } = options;
+    this.#options = options;
+    this.#endpoint = new Endpoint({
+      functions,
+      post: (records, transfer) => post('records', records, transfer),
+      unanswered: (name, why) => new BridgeClosedError(`${name}() has no answer: ${why}`, name),
+      // Whoever serves something waits for calls until the bridge is closed.
+      activityChanged: (isActive) => {
+        if (functions.length === 0) keepAlive(isActive);
+      },
+    });
+  }
+
+  begin(names: readonly string[]): void {
+    this.names = names;
+    if (this.#options.functions.length > 0) this.#options.keepAlive(true);
+  }
+
+  call(target: number, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
+    return this.#endpoint.call(target, args, options, this.names[target] as string);
+  }
+
+  send(target: number, args: readonly unknown[]): void {
+    this.#endpoint.notify(target, args, this.names[target] as string);
+  }
+
+  block(target: number): never {
+    this.#cannotBlock(this.names[target] as string);
+  }
+
+  blockForAll(_calls: readonly TargetedCall[]): never {
+    this.#cannotBlock('batch');
+  }
+
+  #cannotBlock(name: string): never {
+    throw new BridgeStateError(`${name}() cannot block: ${this.#options.cannotBlock}`, name);
+  }
+
+  receive(type: string, payload: unknown): void {
+    if (type === 'records') this.#endpoint.receive(payload as readonly unknown[]);
+  }
+
+  drain(): void {}
+
+  flush(): void {
+    this.#endpoint.flush();
+  }
+
+  close(reason: string): void {
+    this.#endpoint.close(reason);
+    this.#options.keepAlive(false);
+  }
+}

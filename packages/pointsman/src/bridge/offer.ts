@@ -1,0 +1,70 @@
+/**
+ * How two threads come together: the messages of the handshake.
+ *
+ * The host offers: memory and a port. The worker accepts by naming what it serves. Either may be first:
+ * the host offers at once, and again to a worker that says hello later.
+ */
+
+import { platform } from '../transport/platform.js';
+import { MEMORY_HEAD } from './rings.js';
+
+const tag = 'pointsman.bridge';
+
+export interface Offer {
+  readonly id: number;
+  /** The rings; undefined where memory cannot be shared, so that everything goes by message. */
+  readonly memory: SharedArrayBuffer | undefined;
+  readonly port: MessagePort;
+  /** Another port for values that travel beside a frame; see {@link ConnectionOptions.values}. */
+  readonly values?: MessagePort | undefined;
+  /** What the host serves. */
+  readonly names: readonly string[];
+  readonly limit: number;
+  readonly patience: number;
+  readonly spins: boolean;
+}
+
+/** What a message says: of which connection, what, and with which value. */
+type Message = readonly [tag: string, id: number, type: string, payload: unknown];
+
+export function messageOf(data: unknown): Message | undefined {
+  return Array.isArray(data) && data[0] === tag ? (data as unknown as Message) : undefined;
+}
+
+export function message(id: number, type: string, payload?: unknown): Message {
+  return [tag, id, type, payload];
+}
+
+export const otherHasClosed = 'the other side has closed the bridge';
+export const workerHasEnded = 'the worker has ended';
+export const hostHasEnded = 'the host has ended';
+
+/** An offer, and what stays with whoever makes it: the ports of its side, and what goes along. */
+export interface MadeOffer {
+  readonly offer: Offer;
+  readonly port: MessagePort;
+  readonly values: MessagePort | undefined;
+  /** To be transferred with the offer. */
+  readonly moving: Transferable[];
+}
+
+/** `capacity`: bytes of shared memory for each direction, a power of two. */
+export function makeOffer({
+  capacity,
+  ...terms
+}: Pick<Offer, 'names' | 'limit' | 'patience' | 'spins'> & {
+  readonly capacity: number;
+}): MadeOffer {
+  const { port1, port2 } = new MessageChannel();
+  const values = platform.receive && new MessageChannel();
+  const sharesMemory = typeof SharedArrayBuffer === 'function';
+  const offer: Offer = {
+    ...terms,
+    id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+    memory: sharesMemory ? new SharedArrayBuffer(MEMORY_HEAD + 2 * capacity) : undefined,
+    port: port2,
+    values: values?.port2,
+  };
+  const moving = values ? [port2, values.port2] : [port2];
+  return { offer, port: port1, values: values?.port1, moving };
+}

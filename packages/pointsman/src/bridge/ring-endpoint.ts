@@ -1,0 +1,398 @@
+/**
+ * One end of a bridge over shared memory: calls what the other side serves, and answers its calls.
+ *
+ * Invariants:
+ * - Each call has one outcome: a value, an error, or that the bridge has ended. What comes later for a
+ *   call that was given up is read, since it may teach the codec something, and dropped.
+ * - Frames are handled one at a time, in the order in which they were sent, whether the call that they
+ *   are about is blocking, awaited or neither.
+ */
+
+import type { CallOptions } from '../transport/call-options.js';
+import { isThenable, withCaller } from '../transport/outcome.js';
+import { References } from '../transport/references.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
+import { type BlockedEndpoint, Blocking } from './blocking.js';
+import type { Control } from './control.js';
+import type { BridgeEndpoint, Served, TargetedCall } from './endpoint.js';
+import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { FrameReader } from './frame-reader.js';
+import { FrameValues } from './frame-values.js';
+import { FrameWriter } from './frame-writer.js';
+import {
+  ABORT,
+  BLOCKING_CALL,
+  CALL,
+  CANCEL,
+  FAILED,
+  PING,
+  PONG,
+  REFERENCE,
+  RELEASE,
+  RESULT,
+  SEND,
+} from './frames.js';
+import { PendingCalls } from './pending-calls.js';
+import { Poller } from './poller.js';
+import type { RingReader, RingWriter } from './ring/ring.js';
+
+export interface RingEndpointOptions {
+  readonly ringReader: RingReader;
+  readonly ringWriter: RingWriter;
+  readonly control: Control;
+  /** Why this side cannot block; undefined where it can. */
+  readonly cannotBlock?: string | undefined;
+  /** Whether the other side can receive messages while it blocks. */
+  readonly otherReceives: boolean;
+  /** The most bytes of one frame. */
+  readonly limit: number;
+  /** Milliseconds that a call which blocks does without a sign of life. */
+  readonly patience: number;
+  readonly spins: boolean;
+  /** What the other side may call, by number. */
+  readonly functions: readonly Served[];
+  post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
+  /** Receives one message without a return to the event loop; whether there was one. */
+  readonly receive?: (() => boolean) | undefined;
+  /** The bridge cannot go on. */
+  broken(reason: string): void;
+  /** Whether something is under way that must not end with the event loop. */
+  keepAlive(isBusy: boolean): void;
+}
+
+/** Numbers of calls stay below; then they begin anew. */
+const MAX_ID = 0x3fffffff;
+
+export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
+  names: readonly string[] = [];
+  readonly #options: RingEndpointOptions;
+  readonly #references = new References({
+    callReference: (id, args) => this.call(REFERENCE + id, args),
+    blockOnReference: (id, args) => this.block(REFERENCE + id, args),
+    release: (id, count) => this.#writer.note(RELEASE, id, count),
+    abort: (id, reason) => this.#writer.error(ABORT, id, reason),
+  });
+  readonly #values = new FrameValues(this.#references);
+  readonly #writer: FrameWriter;
+  readonly #reader: FrameReader;
+  readonly #poller: Poller;
+  readonly #blocking: Blocking;
+  readonly #pending = new PendingCalls((id) => {
+    this.#writer.note(CANCEL, id, 0);
+    this.#keepAlive();
+  });
+  /**
+   * Calls of the other side that have not been answered. Their arguments are kept until then: a signal
+   * that only its listeners know would be collected, and with it the news that it is aborted.
+   */
+  readonly #serving = new Map<number, readonly unknown[]>();
+  #lastId = 0;
+  #isKeptAlive = false;
+  #closed: string | undefined;
+
+  constructor(options: RingEndpointOptions) {
+    this.#options = options;
+    const { ringReader: ring, ringWriter, control, patience, spins } = options;
+    const values = this.#values;
+    const writer = new FrameWriter({
+      ...options,
+      ring: ringWriter,
+      values,
+      post: (values, transfer) => options.post('values', values, transfer),
+    });
+    const reader = new FrameReader({ ...options, ring, values });
+    const shared = { ring, reader, writer, control };
+    const poller = new Poller({
+      ...shared,
+      policy: new WaitPolicy(spins),
+      receives: options.receive !== undefined,
+      handleNext: () => this.handleNext(),
+      isExpecting: () => this.#pending.size > 0,
+    });
+    const policy = new WaitPolicy(spins);
+    this.#blocking = new Blocking({
+      ...shared,
+      endpoint: this,
+      ringWriter,
+      poller,
+      policy,
+      patience,
+    });
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#poller = poller;
+  }
+
+  begin(names: readonly string[]): void {
+    this.names = names;
+    this.#keepAlive();
+    this.#poller.pump();
+  }
+
+  // --- calls ---
+
+  call(target: number, args: readonly unknown[], options?: CallOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      options?.signal?.throwIfAborted();
+      const name = this.nameOf(target);
+      const id = this.#nextId();
+      this.#writeCall(CALL, id, target, args);
+      this.#pending.add(id, name, options, resolve, reject);
+      this.#writer.deliverSoon();
+      this.#keepAlive();
+      this.#poller.expect();
+    });
+  }
+
+  send(target: number, args: readonly unknown[]): void {
+    this.#writeCall(SEND, 0, target, args);
+    this.#writer.deliverSoon();
+    this.#keepAlive();
+  }
+
+  block(target: number, args: readonly unknown[], options?: CallOptions): unknown {
+    options?.signal?.throwIfAborted();
+    this.#checkCanBlock(target);
+    const blocking = this.#blocking;
+    const id = this.#nextId();
+    const waiting = blocking.begin(id, 1, target);
+    try {
+      this.#writeCall(BLOCKING_CALL, id, target, args);
+      blocking.run(waiting, options);
+    } finally {
+      blocking.end(waiting);
+      this.#keepAlive();
+    }
+    const [value] = waiting.values;
+    if (waiting.failed >= 0) throw withCaller(value);
+    return value;
+  }
+
+  blockForAll(calls: readonly TargetedCall[], options?: CallOptions): unknown[] {
+    if (calls.length === 0) return [];
+    options?.signal?.throwIfAborted();
+    this.#checkCanBlock();
+    const blocking = this.#blocking;
+    const waiting = blocking.begin(this.#nextId(calls.length), 0, calls);
+    try {
+      for (const { target, args } of calls) {
+        this.#writeCall(BLOCKING_CALL, waiting.from + waiting.count, target, args);
+        waiting.count++;
+        waiting.left++;
+      }
+      blocking.run(waiting, options);
+    } catch (error) {
+      // Nobody waits for those that have gone before.
+      for (let i = 0; i < waiting.count; i++) this.#writer.note(CANCEL, waiting.from + i, 0);
+      throw error;
+    } finally {
+      blocking.end(waiting);
+      this.#keepAlive();
+    }
+    if (waiting.failed >= 0) throw withCaller(waiting.values[waiting.failed]);
+    return waiting.values;
+  }
+
+  #checkCanBlock(target?: number): void {
+    const { cannotBlock } = this.#options;
+    if (cannotBlock === undefined) return;
+    const name = target === undefined ? 'batch' : this.nameOf(target);
+    throw new BridgeStateError(`${name}() cannot block: ${cannotBlock}`, name);
+  }
+
+  #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
+    const name = this.nameOf(target);
+    if (this.#closed !== undefined) throw this.#unanswered(name);
+    this.#writer.call(kind, id, target, args, name);
+  }
+
+  nameOf(target: number): string {
+    return target >= REFERENCE ? 'a callback' : (this.names[target] as string);
+  }
+
+  #nextId(count = 1): number {
+    let id = this.#lastId + 1;
+    // After a billion calls one of the first may still be waiting.
+    while (this.#pending.has(id)) id++;
+    this.#lastId = id + count > MAX_ID ? 0 : id + count - 1;
+    return id;
+  }
+
+  /** As long as an answer is due, or the other side may call, this thread must not end by itself. */
+  #keepAlive(): void {
+    const { functions, keepAlive } = this.#options;
+    const isBusy = functions.length + this.#pending.size + this.#references.size > 0;
+    if ((isBusy && this.#closed === undefined) === this.#isKeptAlive) return;
+    this.#isKeptAlive = !this.#isKeptAlive;
+    keepAlive(this.#isKeptAlive);
+  }
+
+  // --- what the other side says ---
+
+  handleNext(): boolean {
+    const reader = this.#reader;
+    if (!reader.next()) return false;
+    const { kind, first, second } = reader;
+    switch (kind) {
+      case CALL:
+      case BLOCKING_CALL:
+      case SEND:
+        this.#serve(kind, first, second);
+        break;
+      case RESULT:
+        this.#answered(first, reader.value(), false);
+        break;
+      case FAILED:
+        this.#answered(first, reader.value(), true);
+        break;
+      case ABORT:
+        this.#references.abort(first, reader.value());
+        break;
+      default:
+        reader.release();
+        this.#noted(kind, first, second);
+    }
+    return true;
+  }
+
+  /** A frame without a payload has come. */
+  #noted(kind: number, first: number, second: number): void {
+    switch (kind) {
+      case CANCEL:
+        this.#serving.delete(first);
+        break;
+      case RELEASE:
+        this.#references.released(first, second);
+        this.#keepAlive();
+        break;
+      case PING:
+        this.#writer.note(PONG, first, 0);
+        break;
+      case PONG:
+        this.#blocking.ponged(first);
+    }
+  }
+
+  #answered(id: number, value: unknown, failed: boolean): void {
+    if (this.#blocking.answered(id, value, failed)) return;
+    this.#pending.settle(id, value, failed);
+    this.#keepAlive();
+  }
+
+  #serve(kind: number, id: number, target: number): void {
+    const args = this.#reader.arguments();
+    if (args === undefined) return;
+    const isReference = target >= REFERENCE;
+    const served = isReference ? undefined : this.#options.functions[target];
+    const name = served?.name ?? 'a callback';
+    let result: unknown;
+    let settlesLater = false;
+    try {
+      const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
+      if (call === undefined) throw new BridgeStateError('the function is gone', name);
+      result = call(...args);
+      settlesLater = isThenable(result);
+    } catch (error) {
+      // As from a listener: the caller has asked for no answer.
+      if (kind === SEND) void Promise.reject(error);
+      else this.#fail(id, error);
+      return;
+    }
+    if (kind === SEND) return;
+    if (settlesLater) {
+      this.#serveLater(kind, id, args, name, result);
+      return;
+    }
+    this.#poller.answered();
+    this.#respond(kind, id, result, name);
+  }
+
+  #serveLater(
+    kind: number,
+    id: number,
+    args: readonly unknown[],
+    name: string,
+    promise: unknown,
+  ): void {
+    this.#serving.set(id, args);
+    if (this.#blocking.isBlocked) this.#blocking.postpone(id, name);
+    this.#poller.promised();
+    const settled = (answer: () => void) => {
+      if (!this.#serving.delete(id) || this.#closed !== undefined) return;
+      answer();
+      this.#poller.answeredLater();
+    };
+    // One that is no native promise may throw where it is asked.
+    Promise.resolve(promise).then(
+      (value) => settled(() => this.#respond(kind, id, value, name)),
+      (error) => settled(() => this.#fail(id, error)),
+    );
+  }
+
+  #respond(kind: number, id: number, result: unknown, name: string): void {
+    if (this.#closed !== undefined) return;
+    try {
+      this.#writer.result(id, result, name, kind === BLOCKING_CALL);
+    } catch (error) {
+      this.#fail(id, error);
+    }
+    this.#keepAlive();
+  }
+
+  #fail(id: number, error: unknown): void {
+    this.#poller.answered();
+    this.#writer.error(FAILED, id, error);
+    this.#keepAlive();
+  }
+
+  refuse(id: number, error: Error): void {
+    if (this.#serving.delete(id)) this.#fail(id, error);
+  }
+
+  receive(type: string, payload: unknown, isInFrame: boolean): void {
+    switch (type) {
+      case 'values':
+        for (const value of payload as unknown[]) this.#values.arrive(value);
+        if (!isInFrame) this.#poller.pump();
+        break;
+      case 'wake':
+        if (!isInFrame) this.#poller.woken();
+        break;
+      case 'room':
+        this.#writer.roomCame();
+    }
+  }
+
+  // --- the end ---
+
+  #unanswered(name: string): BridgeClosedError {
+    return new BridgeClosedError(`${name}() has no answer: ${this.#closed}`, name);
+  }
+
+  /** A thread that is blocked learns of the end by itself. */
+  checkOpen(name: () => string): void {
+    if (this.#options.control.isClosed) this.close('the other side has closed the bridge');
+    if (this.#closed !== undefined) throw this.#unanswered(name());
+  }
+
+  drain(): void {
+    while (this.#closed === undefined && this.handleNext()) {}
+  }
+
+  flush(): void {
+    this.#writer.deliver();
+  }
+
+  close(reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
+    this.#options.control.close();
+    this.#pending.rejectAll((name) => this.#unanswered(name));
+    this.#serving.clear();
+    this.#references.close();
+    this.#values.close();
+    this.#writer.stop();
+    this.#poller.stop();
+    this.#keepAlive();
+  }
+}
