@@ -4,7 +4,8 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
-import { type ConnectionFactory, ConnectionLostError, connectionsOf } from './connection.js';
+import { connectionsOf } from './clients.js';
+import { type ConnectionFactory, ConnectionLostError } from './connection.js';
 import { slotOf } from './slot.js';
 
 /** A client of an application. */
