@@ -37,8 +37,11 @@ export class ActiveClaim {
   readonly id: string;
   readonly claim: Claim;
   state: 'asked' | 'held' | 'over' = 'asked';
-  /** Whether its `lock` has no answer yet: of two copies of a try one could fail, the other not. */
-  locking = false;
+  /**
+   * Whether a `lock` for it has no answer yet: of two copies of a try one could fail, the other not.
+   * `again`: what was heard meanwhile may be newer than that answer.
+   */
+  locking: 'no' | 'once' | 'again' = 'no';
   /** Whether it was asked to come back before it was known to be granted. */
   revokedEarly = false;
   #optional: readonly string[] | undefined;

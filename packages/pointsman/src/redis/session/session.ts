@@ -298,28 +298,35 @@ export class Session implements ConnectionObserver {
     return active;
   }
 
-  /** Asks for a claim's keys, or how it stands, unless that is being asked already. */
+  /** Asks for a claim's keys, or how it stands; again after the answer if that is being asked already. */
   #lock(active: ActiveClaim): void {
-    if (active.locking) return;
-    active.locking = true;
+    if (active.locking !== 'no') {
+      active.locking = 'again';
+      return;
+    }
+    active.locking = 'once';
     const { id, claim } = active;
     const { tokens, wait, keys } = claim;
     const over = (): void => {
-      active.locking = false;
+      active.locking = 'no';
     };
     this.#send({
       operation: () => {
         if (active.state === 'asked') {
+          active.locking = 'once';
           return { name: 'lock', id, tokens, wait, keys, optional: active.chooseOptional() };
         }
         over();
         return undefined;
       },
       done: (result, alarmed) => {
+        const again = active.locking === 'again';
         over();
         if (result.name === 'held') {
           this.#grant(result.grant, alarmed);
         } else if (result.name === 'queued') {
+          // A grant was told on the other connection before this, and could not be taken then.
+          if (again && active.state === 'asked') this.#lock(active);
           this.#sweepIn(result.left);
           if (!this.alarmed) this.#listenForAlarm().catch(() => {});
         } else if (active.state === 'asked') {
