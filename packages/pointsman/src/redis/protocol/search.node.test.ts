@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { search } from '../../../tests/redis/model/search.js';
 import type { Setup, Wish } from '../../../tests/redis/model/world.js';
 
-const states = Number(process.env.POINTSMAN_SEARCH ?? 40_000);
+const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);
 const timeout = 20_000 + states;
 
 const wish = (keys: string): Wish => ({ keys: [...keys] });

@@ -16,7 +16,7 @@ vi.mock('../handlers/script.js', async () => {
 });
 
 /** How many made-up works are played. */
-const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 3_000);
+const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 1_500);
 const TTL = 300;
 const keys = ['a', 'b', 'c'];
 
