@@ -13,12 +13,11 @@ export interface WaitRequest {
 export interface TryRequest {
   readonly key?: string;
   readonly permits?: number;
+  readonly priority?: number;
   readonly owner?: string;
 }
 
-export interface AcquireRequest extends WaitRequest, TryRequest {
-  readonly priority?: number;
-}
+export interface AcquireRequest extends WaitRequest, TryRequest {}
 
 export interface Guard {
   release(): unknown;

@@ -86,12 +86,11 @@ export class ModelSemaphore implements Subject {
     return this.wait(request, this.queue, { permits, priority, owner }) as Promise<Guard>;
   }
 
-  tryAcquire({ permits = 1, owner }: TryRequest): Guard | undefined {
+  tryAcquire({ permits = 1, priority = 0, owner }: TryRequest): Guard | undefined {
     checkNumber(permits, this.limit);
     if (this.end) throw this.end.reason;
     this.checkOwner(owner);
-    // Its priority is the ordinary one, so it goes before those who are less urgent.
-    const queued = this.queue.some((waiter) => waiter.priority >= 0);
+    const queued = this.queue.some((waiter) => waiter.priority >= priority);
     if (queued || !this.fits(permits)) return undefined;
     return this.take(permits, owner);
   }
@@ -126,14 +125,17 @@ export class ModelSemaphore implements Subject {
 
   /**
    * The one rule: the first in the queue is served as soon as it fits, and nobody before it. One
-   * that can never fit any more is refused when it is the first.
+   * that can never fit any more is refused when it is the first, and so is one whose signal has
+   * aborted and has not told it yet: those who share a signal leave together.
    */
   protected serve(): void {
     for (let head = this.queue[0]; head; head = this.queue[0]) {
+      const gone = head.signal?.aborted;
       const possible = head.permits <= this.limit;
-      if (possible && !this.fits(head.permits)) break;
+      if (!gone && possible && !this.fits(head.permits)) break;
       this.queue.shift();
-      if (possible) head.grant(this.take(head.permits, head.owner));
+      if (gone) head.refuse(head.signal?.reason);
+      else if (possible) head.grant(this.take(head.permits, head.owner));
       else head.refuse(new ModelError('invalid'));
     }
     if (this.held > 0 || this.queue.length > 0) return;

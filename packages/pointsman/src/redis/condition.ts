@@ -10,24 +10,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, invalid, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { readTerms, type WaitOptions } from '../sync/queue.js';
-import { RedisGuard } from './guard.js';
+import { Acquisition } from './acquisition.js';
+import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
-import type { Session } from './session.js';
+import type { Session } from './session/session.js';
 import type { StrictQueue } from './strict.js';
-import { Turn } from './turn.js';
 
 /** Holders of any locks of the namespace can wait at a condition; its name is all that they share. */
 export class RedisCondition {
   readonly name: string;
   readonly #session: () => Session;
-  readonly #strictOf: (session: Session) => StrictQueue | undefined;
+  readonly #strictOf: (session: Hold['session']) => StrictQueue | undefined;
   readonly #metrics: Metrics;
 
   /** @internal */
   constructor(
     name: string,
     session: () => Session,
-    strictOf: (session: Session) => StrictQueue | undefined,
+    strictOf: (session: Hold['session']) => StrictQueue | undefined,
     metrics: Metrics,
   ) {
     this.name = name;
@@ -70,27 +70,33 @@ export class RedisCondition {
    * ```
    */
   async wait(guard: RedisGuard, options?: WaitOptions): Promise<boolean> {
-    const before = guard instanceof RedisGuard ? guard._turn : undefined;
-    const strict = before && this.#strictOf(before.queue.session);
+    const before = guard instanceof RedisGuard ? guard._hold : undefined;
+    const strict = before && this.#strictOf(before.session);
     if (before === undefined || strict === undefined) {
       throw invalid('guard', guard, 'a guard of this mutex');
     }
     const { signal, timeout } = readTerms(options, 1);
     guard.assertValid();
-    const { session } = before.queue;
-    let turn!: Turn;
+    const { session } = strict;
+    let acquisition!: Acquisition;
     const again = new Promise((resolve) => {
-      turn = new Turn(strict, this.#metrics, before.keys, { owner: before.owner, guard }, resolve);
+      acquisition = new Acquisition(
+        strict,
+        this.#metrics,
+        before.keys,
+        { owner: before.owner, guard },
+        resolve,
+      );
     });
-    // What keeps it from being parked is thrown below, and may end the turn too.
+    // What keeps it from being parked is thrown below, and may end the acquisition too.
     again.catch(() => {});
-    await strict.park(turn, this.name);
+    await strict.park(acquisition, this.name);
     void before.release();
 
     const wake = async (): Promise<boolean> => {
       for (;;) {
-        const id = strict.idOf(turn);
-        if (turn.state !== 'waiting' || id === undefined) return false;
+        const id = strict.idOf(acquisition);
+        if (acquisition.state !== 'waiting' || id === undefined) return false;
         try {
           return (await session.number({ name: 'wake', id })) > 0;
         } catch {
@@ -104,7 +110,7 @@ export class RedisCondition {
     const giveUp = (): void => {
       woken = wake();
     };
-    // The signal may have aborted while the turn was being parked.
+    // The signal may have aborted while it was being parked.
     const aborted = signal?.aborted;
     if (aborted) giveUp();
     const stop = aborted ? undefined : giveUpOn({ signal, timeout }, giveUp, timedOut);

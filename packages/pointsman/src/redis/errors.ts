@@ -1,6 +1,6 @@
 /**
- * The errors of the machine distance. Those of the task distance (`TimeoutError`, `ClosedError`,
- * `ReentrancyError`) are used here too.
+ * The errors of locks on Redis. `TimeoutError`, `ClosedError` and `ReentrancyError` are those of
+ * `pointsman`.
  */
 
 /**
@@ -17,4 +17,11 @@ export class LockLostError extends Error {
  */
 export class RedisLockError extends Error {
   override readonly name = 'RedisLockError';
+}
+
+/** What it comes to for a lock that the server, or the client library, has failed. */
+export function refusalOf(error: unknown): RedisLockError {
+  if (error instanceof RedisLockError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new RedisLockError(`the server cannot be used: ${message}`, { cause: error });
 }

@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { callOn } from './connection/call-on.js';
+import { callOn } from './connection/clients.js';
 import { RedisGuard } from './guard.js';
 import { luaFile } from './lua-files.js';
 

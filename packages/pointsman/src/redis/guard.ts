@@ -6,7 +6,16 @@
  */
 
 import { LockLostError } from './errors.js';
-import type { Turn } from './turn.js';
+
+/** What a guard stands for. */
+export interface Hold {
+  readonly keys: readonly string[];
+  readonly owner: unknown;
+  readonly state: 'waiting' | 'held' | 'over';
+  /** The session whose lease it lasts for. */
+  readonly session: { readonly ttl: number; checkLease(): boolean; renew(): Promise<void> };
+  release(): Promise<void>;
+}
 
 /**
  * A lock on all of its {@link keys}, as {@link RedisMutex.lock} grants it.
@@ -21,14 +30,14 @@ export class RedisGuard {
   /** The keys that are locked, each once, in order. */
   readonly keys: readonly string[];
   #token: number;
-  #turn: Turn;
+  #hold: Hold;
   #lost: LockLostError | undefined;
   #controller: AbortController | undefined;
 
   /** @internal */
-  constructor(turn: Turn, token: number) {
-    this.#turn = turn;
-    this.keys = turn.keys;
+  constructor(hold: Hold, token: number) {
+    this.#hold = hold;
+    this.keys = hold.keys;
     this.#token = token;
   }
 
@@ -51,18 +60,18 @@ export class RedisGuard {
       if (this.#lost !== undefined) this.#controller.abort(this.#lost);
     }
     // Whoever asks after standing still is told at once, not when the timer comes round.
-    if (this.#turn.state === 'inside') this.#turn.queue.session.checkLease();
+    if (this.#hold.state === 'held') this.#hold.session.checkLease();
     return this.#controller.signal;
   }
 
   /** Whether the lock is held and its lease has not run out, by this process's clock. */
   get valid(): boolean {
-    return this.#turn.state === 'inside' && this.#turn.queue.session.checkLease();
+    return this.#hold.state === 'held' && this.#hold.session.checkLease();
   }
 
   /** Whether {@link release} has been called. */
   get released(): boolean {
-    return this.#turn.state === 'over' && this.#lost === undefined;
+    return this.#hold.state === 'over' && this.#lost === undefined;
   }
 
   /**
@@ -87,7 +96,7 @@ export class RedisGuard {
    * @throws {LockLostError} if the lock is lost or released by then.
    */
   async extend(): Promise<void> {
-    if (this.#turn.state === 'inside') await this.#turn.queue.session.renew().catch(() => {});
+    if (this.#hold.state === 'held') await this.#hold.session.renew().catch(() => {});
     this.assertValid();
   }
 
@@ -97,7 +106,7 @@ export class RedisGuard {
    * its lease. A second call does nothing.
    */
   release(): Promise<void> {
-    return this.#turn.release();
+    return this.#hold.release();
   }
 
   /** The same as {@link release}; what `await using` calls. */
@@ -112,13 +121,13 @@ export class RedisGuard {
   }
 
   /** @internal The lock after a wait at a condition. */
-  _resume(turn: Turn, token: number): void {
-    this.#turn = turn;
+  _resume(hold: Hold, token: number): void {
+    this.#hold = hold;
     this.#token = token;
   }
 
   /** @internal */
-  get _turn(): Turn {
-    return this.#turn;
+  get _hold(): Hold {
+    return this.#hold;
   }
 }

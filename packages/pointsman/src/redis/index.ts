@@ -1,5 +1,5 @@
 /**
- * Pointsman at machine distance: coordination between processes and hosts, on Redis or Valkey. Needs
+ * Locks between processes and hosts, on Redis or Valkey. Needs
  * Node 20 or later (or a runtime with its modules) and ioredis or node-redis, whichever the program
  * uses already.
  */
@@ -11,11 +11,6 @@ export { LockLostError, RedisLockError } from './errors.js';
 export { fencedSet } from './fenced-set.js';
 export type { RedisGuard } from './guard.js';
 export type { Durations, RedisMutexMetrics } from './metrics.js';
-export {
-  type HeldLock,
-  type LockKeysOptions,
-  RedisMutex,
-  type RedisMutexOptions,
-  type TryLockKeysOptions,
-  type WaitingLock,
-} from './redis-mutex.js';
+export type { LockKeysOptions, RedisMutexOptions, TryLockKeysOptions } from './options.js';
+export type { HeldLock, WaitingLock } from './query.js';
+export { RedisMutex } from './redis-mutex.js';

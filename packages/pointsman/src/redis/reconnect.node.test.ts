@@ -1,12 +1,10 @@
 /** Connections that are lost and made again: locks go on, waiters keep their place and are served. */
 import { describe, expect, test } from 'vitest';
-import { libraries } from '../../tests/redis/clients.js';
 import {
   type ProcessOptions,
   type Scene,
   short,
   soon,
-  twoWays,
   untilHeld,
   untilWaiting,
   useServer,
@@ -15,12 +13,6 @@ import {
 } from '../../tests/redis/scene.js';
 
 const scene = useServer();
-const everything = [
-  ...ways.map((way) => ({ library: 'ioredis', ...way }) as const),
-  { library: 'node-redis', handler: 'script', mode: 'local' } as const,
-  { library: 'node-redis', handler: 'pure', mode: 'strict' } as const,
-];
-
 /** Each loses connections of a process; `cut` those through a proxy, the others at the server. */
 const cuts: Record<string, (scene: Scene, cut: () => void) => unknown> = {
   'the network cuts them': (_, cut) => cut(),
@@ -32,7 +24,7 @@ const cuts: Record<string, (scene: Scene, cut: () => void) => unknown> = {
 };
 
 describe.each(Object.entries(cuts))('%s', (_, lose) => {
-  describe.each(everything)('$library, $handler, $mode', (way) => {
+  describe.each(ways)('$handler, $mode', (way) => {
     test('while a lock is held and waited for: it goes on, and so does the queue', async () => {
       const { proxy, mutex } = await scene.disturbed(way);
       const other = await scene.process(way);
@@ -127,7 +119,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 /** Nobody listens there. */
 const nowhere = 1;
 
-describe.each(libraries)('a connection is half-open, %s', (library) => {
+describe('a connection is half-open', () => {
   /** Only the connection for messages is left when everything is swallowed. */
   const deafen = async ({ proxy }: Awaited<ReturnType<Scene['disturbed']>>) => {
     proxy.pointAt(nowhere);
@@ -138,15 +130,15 @@ describe.each(libraries)('a connection is half-open, %s', (library) => {
     proxy.pointAt(scene.server.port);
   };
 
-  test.each(twoWays)('that for messages, before the first lock: $handler, $mode', async (way) => {
-    const process = await scene.disturbed({ ...way, library, ttl: short });
+  test.each(ways)('that for messages, before the first lock: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, ttl: short });
     await process.mutex.query();
     await deafen(process);
     await expect.poll(() => process.mutex.tryLock('k').catch(() => {}), soon).toBeDefined();
   });
 
-  test.each(twoWays)('that for messages, while a lock is held: $handler, $mode', async (way) => {
-    const process = await scene.disturbed({ ...way, library, ttl: 1_000 });
+  test.each(ways)('that for messages, while a lock is held: $handler, $mode', async (way) => {
+    const process = await scene.disturbed({ ...way, ttl: 1_000 });
     const guard = await process.mutex.lock('k');
     const newest = async () => {
       const listeners = String(await scene.server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
@@ -159,7 +151,7 @@ describe.each(libraries)('a connection is half-open, %s', (library) => {
   });
 
   test('that for commands, before the server is prepared', { timeout: 10_000 }, async () => {
-    const { proxy, mutex } = await scene.disturbed({ library, ttl: short });
+    const { proxy, mutex } = await scene.disturbed({ ttl: short });
     await mutex.query();
     await scene.server.command('SCRIPT', 'FLUSH');
     const missed = async () => String(await scene.server.command('INFO', 'errorstats'));
@@ -177,11 +169,12 @@ describe.each(libraries)('a connection is half-open, %s', (library) => {
   });
 });
 
-describe.each(libraries)('the server restarts without its data, %s', (library) => {
-  test.each(twoWays)('waiters are served by the new one: $handler, $mode', async (way) => {
+test.each(ways)(
+  'the server restarts without its data: waiters are served by the new one: $handler, $mode',
+  async (way) => {
     const [a, b] = [
-      await scene.process({ ...way, library, ttl: 300 }),
-      await scene.process({ ...way, library, ttl: 300 }),
+      await scene.process({ ...way, ttl: 300 }),
+      await scene.process({ ...way, ttl: 300 }),
     ];
     const guard = await a.lock('k');
     const waiters = [watch(a.lock('k')), watch(b.lock('k'))];
@@ -194,5 +187,5 @@ describe.each(libraries)('the server restarts without its data, %s', (library) =
       await next.release();
     });
     await Promise.all(served);
-  });
-});
+  },
+);

@@ -14,13 +14,7 @@ import {
 
 const scene = useServer();
 
-const everything = [
-  ...ways.map((way) => ({ library: 'ioredis', ...way }) as const),
-  { library: 'node-redis', handler: 'script', mode: 'local' } as const,
-  { library: 'node-redis', handler: 'pure', mode: 'strict' } as const,
-];
-
-describe.each(everything)('$library, $handler, $mode', (way) => {
+describe.each(ways)('$handler, $mode', (way) => {
   test('a lock is held until it is released', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');

@@ -1,147 +1,44 @@
 /**
- * The multi-key mutex: what a user holds in hand.
+ * The multi-key mutex, as a user has it.
  *
- * Invariant: nothing is sent, and nothing is queued, for a request that cannot be used. What is known
- * of a namespace is kept by its sessions, one for each lease length.
+ * Invariant: what is known of a namespace is kept by its sessions, one for each lease length.
  */
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import {
-  ClosedError,
-  checkInteger,
-  describe,
-  invalid,
-  ReentrancyError,
-  TimeoutError,
-} from '../sync/errors.js';
-import { readTerms, type WaitOptions } from '../sync/queue.js';
+import { ClosedError, describe, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
+import { readTerms } from '../sync/queue.js';
+import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
-import { connectionsOf } from './connection/connection.js';
+import { connectionsOf } from './connection/clients.js';
+import { Connections } from './connections.js';
 import type { RedisGuard } from './guard.js';
 import { baseOf } from './handlers/handler.js';
 import { PureHandler } from './handlers/pure.js';
 import { ScriptHandler } from './handlers/script.js';
-import { Link } from './link.js';
-import { LocalQueue } from './local.js';
+import { LocalQueue } from './local/local-queue.js';
 import { Metrics, type RedisMutexMetrics } from './metrics.js';
-import { sessionOf } from './protocol/protocol.js';
-import { Session } from './session.js';
+import {
+  type LockKeysOptions,
+  type RedisMutexOptions,
+  readConditionName,
+  readHandler,
+  readKeys,
+  readMode,
+  readNamespace,
+  readProcessName,
+  readTtl,
+  type TryLockKeysOptions,
+} from './options.js';
+import { describeQuery, type HeldLock, type WaitingLock } from './query.js';
+import { Session } from './session/session.js';
 import { StrictQueue } from './strict.js';
-import { type Queue, Turn } from './turn.js';
-
-/** What a {@link RedisMutex} may be told when it is made. */
-export interface RedisMutexOptions {
-  /**
-   * Locks of different namespaces have nothing to do with each other. A non-empty string without
-   * braces. Default `pointsman`.
-   */
-  readonly namespace?: string | undefined;
-  /**
-   * How long, in milliseconds, a lock outlives a process that has died or stands still: an integer
-   * from 50 to 2147483647. Every third of it a heartbeat renews all locks of the process. Default 5000.
-   * All processes of a namespace should use the same.
-   */
-  readonly ttl?: number | undefined;
-  /**
-   * `script` needs the right to run Lua and one round trip. `pure` does the same with WATCH and MULTI, in
-   * two, and reads all of the namespace each time. Both may share a namespace. Default `script`.
-   */
-  readonly handler?: 'script' | 'pure' | undefined;
-  /**
-   * How a lock changes hands. `local`: among the tasks of this process without the server, as long as
-   * nobody elsewhere waits, and for at most 5 ms longer once somebody does. `strict`: always through the
-   * server, first come, first served among all processes. Default `local`.
-   */
-  readonly mode?: 'local' | 'strict' | undefined;
-  /** What this process is called in `query()`. Default: host name and process id. */
-  readonly name?: string | undefined;
-}
-
-/** What {@link RedisMutex.tryLock} may be told. */
-export interface TryLockKeysOptions {
-  /** As for the whole mutex, for this lock. */
-  readonly ttl?: number | undefined;
-  /** As for the whole mutex, for this lock. */
-  readonly mode?: 'local' | 'strict' | undefined;
-  /**
-   * Who asks: any value but `undefined`, compared by identity. An owner that holds one of the keys
-   * already, through this mutex, is refused with a `ReentrancyError`, instead of waiting for itself
-   * forever.
-   */
-  readonly owner?: unknown;
-}
-
-/** What {@link RedisMutex.lock} may be told. */
-export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
-
-/** A lock that somebody holds. In `local` mode it is a process that holds it, for its tasks. */
-export interface HeldLock {
-  readonly keys: readonly string[];
-  /** The name of the process, with a suffix that makes it unique. */
-  readonly session: string;
-  readonly id: string;
-  /** The first of the fencing tokens that belong to it. */
-  readonly token: number;
-}
-
-/** A request that waits on the server. */
-export interface WaitingLock {
-  readonly keys: readonly string[];
-  readonly session: string;
-  readonly id: string;
-  /** The condition at which it waits to be notified; otherwise it waits for its keys. */
-  readonly condition: string | undefined;
-}
 
 interface Queues {
   readonly session: Session;
   readonly local: LocalQueue;
   readonly strict: StrictQueue;
 }
-
-const MOST_KEYS = 1_000;
-
-/** Half a surrogate pair, which on its way to the server would become another character. */
-const torn = /\p{Surrogate}/u;
-
-function readKeys(keys: unknown): readonly string[] {
-  const list = typeof keys === 'string' ? [keys] : keys;
-  if (!Array.isArray(list)) throw invalid('keys', keys, 'a string or an array of strings');
-  for (const key of list) {
-    if (typeof key !== 'string' || key === '' || torn.test(key)) {
-      throw invalid('keys', key, 'non-empty, well-formed strings');
-    }
-  }
-  const unique = list.length > 1 ? [...new Set<string>(list)].sort() : [...list];
-  checkInteger('keys.length', unique.length, 1, MOST_KEYS);
-  return unique;
-}
-
-function readChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
-  if (!choices.includes(value as T)) {
-    throw invalid(name, value, choices.map((choice) => `'${choice}'`).join(' or '));
-  }
-  return value as T;
-}
-
-const readTtl = (ttl: unknown): number => {
-  checkInteger('ttl', ttl, 50, 2 ** 31 - 1);
-  return ttl as number;
-};
-
-const readName = (name: string, value: unknown, pattern: RegExp, expected: string): string => {
-  if (typeof value !== 'string' || !pattern.test(value)) throw invalid(name, value, expected);
-  return value;
-};
-
-const readNamespace = (namespace: unknown): string =>
-  readName(
-    'namespace',
-    namespace,
-    /^[^{}\p{Surrogate}]+$/u,
-    'a non-empty, well-formed string without braces',
-  );
 
 /**
  * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts, on Redis
@@ -183,8 +80,8 @@ const readNamespace = (namespace: unknown): string =>
 export class RedisMutex {
   readonly namespace: string;
   readonly ttl: number;
-  readonly #link: Link;
-  readonly #ownsLink: boolean;
+  readonly #connections: Connections;
+  readonly #ownsConnections: boolean;
   readonly #options: RedisMutexOptions;
   readonly #handler: 'script' | 'pure';
   readonly #mode: 'local' | 'strict';
@@ -210,18 +107,13 @@ export class RedisMutex {
     const { name = `${hostname()}:${process.pid}` } = options;
     this.namespace = readNamespace(namespace);
     this.ttl = readTtl(ttl);
-    this.#handler = readChoice('handler', handler, ['script', 'pure']);
-    this.#mode = readChoice('mode', mode, ['local', 'strict']);
-    const called = readName(
-      'name',
-      name,
-      /^[^\s/\p{Surrogate}]+$/u,
-      'a non-empty, well-formed string without spaces and slashes',
-    );
-    this.#process = `${called}-${randomUUID().slice(0, 8)}`;
+    this.#handler = readHandler(handler);
+    this.#mode = readMode(mode);
+    this.#process = `${readProcessName(name)}-${randomUUID().slice(0, 8)}`;
     this.#options = options;
-    this.#ownsLink = !(client instanceof Link);
-    this.#link = client instanceof Link ? client : new Link(connectionsOf(client));
+    this.#ownsConnections = !(client instanceof Connections);
+    this.#connections =
+      client instanceof Connections ? client : new Connections(connectionsOf(client));
   }
 
   /**
@@ -301,7 +193,7 @@ export class RedisMutex {
   /** The condition variable of this name in this namespace. */
   condition(name: string): RedisCondition {
     return new RedisCondition(
-      readName('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string'),
+      readConditionName(name),
       () => this.#queuesFor(this.ttl).session,
       (session) => {
         const queues = this.#queuesFor(session.ttl);
@@ -313,7 +205,7 @@ export class RedisMutex {
 
   /** A mutex of another namespace, with the same options, over the same connections. */
   within(namespace: string): RedisMutex {
-    const mutex = new RedisMutex(this.#link, {
+    const mutex = new RedisMutex(this.#connections, {
       ...this.#options,
       namespace: readNamespace(namespace),
     });
@@ -324,24 +216,7 @@ export class RedisMutex {
 
   /** Who holds what and who waits, on the server, the first first. */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    const { locks, requests } = await this.#queuesFor(this.ttl).session.query();
-    const held = new Map<string, { keys: string[]; session: string; id: string; token: number }>();
-    for (const [key, value] of locks) {
-      const [id, token] = value.split(' ') as [string, string];
-      const lock = held.get(id) ?? { keys: [], session: sessionOf(id), id, token: Number(token) };
-      lock.keys.push(key);
-      held.set(id, lock);
-    }
-    const waiting = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
-    return {
-      held: [...held.values()].sort((a, b) => a.token - b.token),
-      waiting: waiting.map(([id, { keys, condition }]) => ({
-        keys,
-        session: sessionOf(id),
-        id,
-        condition,
-      })),
-    };
+    return describeQuery(await this.#queuesFor(this.ttl).session.query());
   }
 
   /** What this mutex has counted so far. */
@@ -368,13 +243,15 @@ export class RedisMutex {
     const error = new ClosedError('the mutex is closed');
     const children = [...this.#children].map((child) => child.close());
     const sessions = [...this.#queues.values()].map(({ session, local, strict }) => {
-      for (const turn of [...local.turns, ...strict.turns]) turn.giveUp(error);
-      for (const turn of [...local.turns, ...strict.turns]) void turn.release();
+      for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
+        acquisition.giveUp(error);
+      for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
+        void acquisition.release();
       return session.close();
     });
     await Promise.all([...children, ...sessions]);
     if (this.#parent !== undefined) this.#parent.#children.delete(this);
-    if (this.#ownsLink) await this.#link.close();
+    if (this.#ownsConnections) await this.#connections.close();
   }
 
   #enter(
@@ -386,38 +263,36 @@ export class RedisMutex {
       const wanted = readKeys(keys);
       if (options === undefined) {
         const queue = this.#queuesFor(this.ttl)[this.#mode];
-        queue.enter(new Turn(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
+        queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
       const { signal, timeout, owner } = readTerms(options, 1);
       const { ttl = this.ttl, mode = this.#mode } = options;
-      const kind = readChoice('mode', mode, ['local', 'strict']);
+      const kind = readMode(mode);
       const length = readTtl(ttl);
       if (owner !== undefined) this.#refuseHolder(owner, wanted);
       const queue: Queue = this.#queuesFor(length)[kind];
       const once = timeout === 0;
-      const turn = new Turn(
+      const acquisition = new Acquisition(
         queue,
         this.#metrics,
         wanted,
         { owner, wait: wait && !once },
-        once
-          ? (guard) => resolve(guard ?? Promise.reject(new TimeoutError('timed out after 0 ms')))
-          : resolve,
+        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0))) : resolve,
       );
-      turn.limit({ signal, timeout: once ? undefined : timeout });
-      queue.enter(turn);
+      acquisition.limit({ signal, timeout: once ? undefined : timeout });
+      queue.enter(acquisition);
     });
   }
 
   #refuseHolder(owner: unknown, keys: readonly string[]): void {
     for (const { local, strict } of this.#queues.values()) {
       for (const key of keys) {
-        for (const turn of [...local.turnsOf(key), ...strict.turnsOf(key)]) {
-          if (turn.state !== 'inside' || !Object.is(turn.owner, owner)) continue;
-          const held = `${describe(key)} already, with token ${turn.guard?.token}`;
+        for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
+          if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
+          const held = `${describe(key)} already, with token ${acquisition.guard?.token}`;
           const message = `owner ${describe(owner)} of ${this.#process} holds ${held}`;
-          throw new ReentrancyError(`${message}, since ${Math.round(turn.age)} ms`, owner);
+          throw new ReentrancyError(`${message}, since ${Math.round(acquisition.age)} ms`, owner);
         }
       }
     }
@@ -434,12 +309,12 @@ export class RedisMutex {
           void session.close();
         }
       }
-      const { commands, factory } = this.#link;
+      const { commands, factory } = this.#connections;
       const base = baseOf(factory.keyPrefix, this.namespace);
       const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
       const handler = new Handler(commands, base, factory.channels);
       const name = `${this.#process}-${++this.#sessions}`;
-      const session = new Session(this.#link, handler, base, name, ttl, this.#metrics);
+      const session = new Session(this.#connections, handler, base, name, ttl, this.#metrics);
       const local = new LocalQueue(session, this.#metrics);
       queues = { session, local, strict: new StrictQueue(session) };
       this.#queues.set(ttl, queues);

@@ -1,82 +1,85 @@
 /**
- * Turns that each wait by themselves on the server, in line with those of all other processes.
+ * Acquisitions that each wait by themselves on the server, in one queue with those of all other
+ * processes.
  *
- * Invariant: one turn has one claim for as long as it waits or is inside.
+ * Invariant: an acquisition has one claim for as long as it waits or holds the lock.
  */
 
+import type { Acquisition, Queue } from './acquisition.js';
 import type { LockLostError, RedisLockError } from './errors.js';
 import type { Grant } from './protocol/protocol.js';
-import type { Claim, Session } from './session.js';
-import type { Queue, Turn } from './turn.js';
+import type { Claim } from './session/claims.js';
+import type { Session } from './session/session.js';
 
 export class StrictQueue implements Queue {
   readonly session: Session;
-  readonly #claims = new Map<Turn, Claim>();
+  readonly #claims = new Map<Acquisition, Claim>();
 
   constructor(session: Session) {
     this.session = session;
   }
 
-  /** Who is inside with this key, or waits for it, on behalf of an owner. */
-  *turnsOf(key: string): Iterable<Turn> {
-    for (const turn of this.#claims.keys()) if (turn.keys.includes(key)) yield turn;
+  /** Who holds this key or waits for it. */
+  *acquisitionsOf(key: string): Iterable<Acquisition> {
+    for (const acquisition of this.#claims.keys())
+      if (acquisition.keys.includes(key)) yield acquisition;
   }
 
-  get turns(): Iterable<Turn> {
+  get acquisitions(): Iterable<Acquisition> {
     return this.#claims.keys();
   }
 
-  enter(turn: Turn): void {
-    const claim = this.#claimOf(turn);
-    this.#claims.set(turn, claim);
+  enter(acquisition: Acquisition): void {
+    const claim = this.#claimOf(acquisition);
+    this.#claims.set(acquisition, claim);
     this.session.ask(claim);
   }
 
   /** Waits at a condition first. Resolves when it does. */
-  park(turn: Turn, condition: string): Promise<void> {
-    const claim = this.#claimOf(turn);
-    this.#claims.set(turn, claim);
+  park(acquisition: Acquisition, condition: string): Promise<void> {
+    const claim = this.#claimOf(acquisition);
+    this.#claims.set(acquisition, claim);
     return this.session.park(claim, condition).catch((error) => {
-      void this.leave(turn);
+      void this.leave(acquisition);
       throw error;
     });
   }
 
-  idOf(turn: Turn): string | undefined {
-    const claim = this.#claims.get(turn);
+  idOf(acquisition: Acquisition): string | undefined {
+    const claim = this.#claims.get(acquisition);
     return claim && this.session.idOf(claim);
   }
 
-  leave(turn: Turn): Promise<void> {
-    const claim = this.#claims.get(turn);
+  leave(acquisition: Acquisition): Promise<void> {
+    const claim = this.#claims.get(acquisition);
     if (claim === undefined) return Promise.resolve();
-    this.#claims.delete(turn);
-    return this.session.giveBack(claim, turn.keys, true);
+    this.#claims.delete(acquisition);
+    return this.session.giveBack(claim, acquisition.keys, true);
   }
 
-  #claimOf(turn: Turn): Claim {
+  #claimOf(acquisition: Acquisition): Claim {
     const claim: Claim = {
-      keys: turn.keys,
-      owned: turn.keys,
+      keys: acquisition.keys,
+      owned: acquisition.keys,
       tokens: 1,
       revocable: false,
-      wait: turn.wait,
-      granted: ({ token }: Grant) => turn.start(token),
+      wait: acquisition.wait,
+      granted: ({ token }: Grant) => acquisition.start(token),
       busy: () => {
-        this.#claims.delete(turn);
-        turn.miss();
+        this.#claims.delete(acquisition);
+        acquisition.miss();
       },
       lost: (error: LockLostError) => {
-        if (turn.state === 'inside') {
-          this.#claims.delete(turn);
-          turn.lose(error);
+        if (acquisition.state === 'held') {
+          this.#claims.delete(acquisition);
+          acquisition.lose(error);
         } else {
           this.session.ask(claim);
         }
       },
       refused: (error: RedisLockError) => {
-        this.#claims.delete(turn);
-        turn.refuse(error);
+        this.#claims.delete(acquisition);
+        acquisition.refuse(error);
       },
     };
     return claim;

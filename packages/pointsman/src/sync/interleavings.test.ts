@@ -1,9 +1,16 @@
 /**
- * Random programs, compared step by step with a model that is too simple to be wrong: an array. What
- * the model says of grants and their order, permits and waiters must be so, after every single call
- * and in every order in which fast-check's scheduler lets the parts of a program run.
+ * Random programs, compared step by step with the reference model of `spec/`. What it says of grants and
+ * their order, permits and waiters must be so, after every single call and in every order in which
+ * fast-check's scheduler lets the parts of a program run.
  */
-import { nextMacrotask } from '@pointsman/spec';
+import {
+  type AcquireRequest,
+  type Guard,
+  ModelClock,
+  ModelError,
+  ModelSemaphore,
+  nextMacrotask,
+} from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type AcquireOptions, KeyedSemaphore, type Permit, Semaphore } from './index.js';
@@ -26,126 +33,35 @@ interface Wish {
 
 const nothingSpecial: Wish = { permits: 1, priority: 0, timeout: undefined };
 
-interface Request extends Wish {
-  readonly id: number;
-  readonly deadline: number;
-}
-
 type Outcome = 'granted' | 'closed' | 'aborted' | 'timeout' | 'too many';
+type Told = [id: number, outcome: Outcome][];
 
-/** The rules, on an array. */
-class Model {
-  held = 0;
-  now = 0;
-  closed = false;
-  queue: Request[] = [];
-  /** What was decided of whom, in this order. */
-  readonly decided: [id: number, outcome: Outcome][] = [];
-
-  constructor(public limit: number) {}
-
-  get available(): number {
-    return Math.max(0, this.limit - this.held);
-  }
-
-  ask(id: number, { permits, priority, timeout }: Wish): void {
-    if (permits > this.limit || this.closed) {
-      this.decide(id, permits > this.limit ? 'too many' : 'closed');
-      return;
-    }
-    const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.now + timeout;
-    const request = { id, permits, priority, timeout, deadline };
-    const place = this.queue.findIndex((other) => other.priority < priority);
-    this.queue.splice(place < 0 ? this.queue.length : place, 0, request);
-    this.serve();
-    if (timeout === 0) this.leave([id], 'timeout');
-  }
-
-  /** Whether it is granted. */
-  try(id: number, { permits, priority }: Wish): boolean {
-    if (permits > this.limit || this.closed) return false;
-    if (this.queue.some((other) => other.priority >= priority)) return false;
-    if (this.held + permits > this.limit) return false;
-    this.held += permits;
-    this.decide(id, 'granted');
-    return true;
-  }
-
-  /** Together: none of them is let in by the leaving of another. */
-  leave(ids: readonly number[], outcome: Outcome): void {
-    const [leaving, staying] = [true, false].map((leaves) =>
-      this.queue.filter(({ id }) => ids.includes(id) === leaves),
-    ) as [Request[], Request[]];
-    this.queue = staying;
-    for (const { id } of leaving) this.decide(id, outcome);
-    this.serve();
-  }
-
-  release(permits: number): void {
-    this.held -= permits;
-    this.serve();
-  }
-
-  setLimit(limit: number): void {
-    this.limit = limit;
-    this.serve();
-  }
-
-  advance(milliseconds: number): void {
-    this.now += milliseconds;
-    for (;;) {
-      const due = this.queue.filter(({ deadline }) => deadline <= this.now);
-      const [next] = due.sort((one, other) => one.deadline - other.deadline || one.id - other.id);
-      if (next === undefined) return;
-      this.leave([next.id], 'timeout');
-    }
-  }
-
-  close(): void {
-    this.closed = true;
-    for (const { id } of this.queue) this.decide(id, 'closed');
-    this.queue = [];
-  }
-
-  private serve(): void {
-    for (let [head] = this.queue; head !== undefined; [head] = this.queue) {
-      if (head.permits > this.limit) {
-        this.decide(head.id, 'too many');
-      } else if (this.held + head.permits <= this.limit) {
-        this.held += head.permits;
-        this.decide(head.id, 'granted');
-      } else {
-        return;
-      }
-      this.queue.shift();
-    }
-  }
-
-  private decide(id: number, outcome: Outcome): void {
-    this.decided.push([id, outcome]);
-  }
-}
-
-/** A semaphore and its model, on which every call is made together. */
+/** A semaphore and the reference model, on which every call is made together. */
 class Pair {
   readonly semaphore: Semaphore;
-  readonly model: Model;
-  /** What the semaphore told to whom, in this order. */
-  readonly told: [id: number, outcome: Outcome][] = [];
   readonly permits = new Map<number, Permit>();
-  /** Who was told before the call returned, and so before others who were granted earlier. */
-  readonly #toldAtOnce = new Set<number>();
-  readonly #controllers = new Map<number, AbortController>();
+  readonly #clock = new ModelClock();
+  readonly #model: ModelSemaphore;
+  readonly #modelPermits = new Map<number, Guard>();
+  /** What each of them told to whom, in this order. */
+  readonly #told: Told = [];
+  readonly #modelTold: Told = [];
+  readonly #controllers = new Map<AbortSignal, AbortController>();
   readonly #groups = new Map<number, AbortController>();
   #count = 0;
 
   constructor(limit: number) {
     this.semaphore = new Semaphore(limit);
-    this.model = new Model(limit);
+    this.#model = new ModelSemaphore(limit, this.#clock);
+  }
+
+  /** The signals of those who wait. */
+  get signals(): readonly AbortSignal[] {
+    return this.#model.observe().queue ?? [];
   }
 
   /** The id of the permit, when it has been granted; `undefined`, when it has been refused. */
-  async ask(wish: Wish): Promise<number | undefined> {
+  ask(wish: Wish): Promise<number | undefined> {
     const id = this.#count++;
     const options: AcquireOptions[] = [];
     // Who wishes for nothing special passes no options, and cannot be aborted.
@@ -154,37 +70,47 @@ class Pair {
       const shared = group === undefined ? undefined : this.#groups.get(group);
       const controller = shared ?? new AbortController();
       if (group !== undefined) this.#groups.set(group, controller);
-      this.#controllers.set(id, controller);
+      this.#controllers.set(controller.signal, controller);
       options.push({ ...others, signal: controller.signal });
     }
-    this.model.ask(id, wish);
-    return this.#check(this.semaphore.acquire(...options)).then(
+    this.#model.acquire((options[0] ?? {}) as AcquireRequest).then(
+      (guard) => {
+        this.#modelTold.push([id, 'granted']);
+        this.#modelPermits.set(id, guard);
+      },
+      (error) => this.#modelTold.push([id, outcomeOf(error)]),
+    );
+    const granted = this.semaphore.acquire(...options).then(
       (permit) => {
-        this.told.push([id, 'granted']);
+        this.#told.push([id, 'granted']);
         this.permits.set(id, permit);
         return id;
       },
       (error) => {
-        this.told.push([id, outcomeOf(error)]);
+        this.#told.push([id, outcomeOf(error)]);
         return undefined;
       },
     );
+    this.#check();
+    return granted;
   }
 
-  try(wish: Wish): number | undefined {
-    const id = this.#count++;
-    let permit: Permit | undefined;
-    try {
-      permit = this.semaphore.tryAcquire(wish);
-    } catch (error) {
-      if (outcomeOf(error) === 'granted') throw error;
-    }
-    expect(permit !== undefined).toBe(this.model.try(id, wish));
+  try({ permits, priority }: Wish): number | undefined {
+    const [permit, guard] = [this.semaphore, this.#model].map((each) => {
+      try {
+        return each.tryAcquire({ permits, priority });
+      } catch (error) {
+        return outcomeOf(error);
+      }
+    }) as [Permit | Outcome | undefined, Guard | Outcome | undefined];
     this.#check();
-    if (permit === undefined) return undefined;
-    this.#toldAtOnce.add(id);
-    this.told.push([id, 'granted']);
+    if (!(permit instanceof Object && guard instanceof Object)) {
+      expect(permit).toBe(guard);
+      return undefined;
+    }
+    const id = this.#count++;
     this.permits.set(id, permit);
+    this.#modelPermits.set(id, guard);
     return id;
   }
 
@@ -192,73 +118,59 @@ class Pair {
     const permit = this.permits.get(id);
     if (permit === undefined) return;
     this.permits.delete(id);
-    this.model.release(permit.permits);
+    this.#modelPermits.get(id)?.release();
     permit.release();
     permit.release();
     this.#check();
   }
 
-  abort(id: number): void {
-    const controller = this.#controllers.get(id);
+  abort(signal: AbortSignal | undefined): void {
+    const controller = signal && this.#controllers.get(signal);
     if (controller === undefined) return;
-    const all = [...this.#controllers].filter(([, other]) => other === controller);
-    this.model.leave(
-      all.map(([id]) => id),
-      'aborted',
-    );
     for (const [group, other] of this.#groups) if (other === controller) this.#groups.delete(group);
     controller.abort('aborted');
     this.#check();
   }
 
   setLimit(limit: number): void {
-    this.model.setLimit(limit);
+    this.#model.setLimit(limit);
     this.semaphore.limit = limit;
     this.#check();
   }
 
   advance(milliseconds: number): void {
-    this.model.advance(milliseconds);
+    this.#clock.advance(milliseconds);
     vi.advanceTimersByTime(milliseconds);
     this.#check();
   }
 
   close(): void {
-    if (!this.model.closed) this.model.close();
+    this.#model.close('closed');
     this.semaphore.close('closed');
     this.#check();
   }
 
   /** Whoever is granted leaves, until nobody is left; then everybody knows what became of him. */
   async finish(): Promise<void> {
-    for (let rounds = 0; this.model.held > 0 || this.model.queue.length > 0; rounds++) {
+    for (let rounds = 0; !this.semaphore.idle; rounds++) {
       expect(rounds).toBeLessThan(1_000);
       await nextMacrotask();
       for (const id of this.permits.keys()) this.release(id);
     }
     await this.semaphore.drain();
     await nextMacrotask();
-    expect(this.semaphore.idle).toBe(true);
     expect(this.semaphore.available).toBe(this.semaphore.limit);
-    expect(vi.getTimerCount()).toBe(0);
+    expect([vi.getTimerCount(), this.#clock.size]).toEqual([0, 0]);
     // A rejection is told some microtasks later than a grant, so only grants have an order.
-    const inTurn = (list: [number, Outcome][]) =>
-      list.filter(([id, outcome]) => outcome === 'granted' && !this.#toldAtOnce.has(id));
-    const byId = (list: [number, Outcome][]) => [...list].sort(([one], [other]) => one - other);
-    expect(inTurn(this.told)).toEqual(inTurn(this.model.decided));
-    expect(byId(this.told)).toEqual(byId(this.model.decided));
+    const grants = (told: Told) => told.filter(([, outcome]) => outcome === 'granted');
+    const byId = (told: Told) => [...told].sort(([one], [other]) => one - other);
+    expect(grants(this.#told)).toEqual(grants(this.#modelTold));
+    expect(byId(this.#told)).toEqual(byId(this.#modelTold));
   }
 
-  #check<Result>(result?: Result): Result {
-    const { available, waiting, limit, closed, idle } = this.semaphore;
-    expect({ available, waiting, limit, closed, idle }).toEqual({
-      available: this.model.available,
-      waiting: this.model.queue.length,
-      limit: this.model.limit,
-      closed: this.model.closed,
-      idle: this.model.held === 0,
-    });
-    return result as Result;
+  #check(): void {
+    const { available, waiting, limit, closed } = this.semaphore;
+    expect(this.#model.observe()).toMatchObject({ available, waiting, limit, closed });
   }
 }
 
@@ -266,6 +178,7 @@ function outcomeOf(error: unknown): Outcome {
   if (error === 'closed' || error === 'aborted') return error;
   if ((error as Error).name === 'TimeoutError') return 'timeout';
   if (error instanceof RangeError) return 'too many';
+  if (error instanceof ModelError) return error.kind === 'timeout' ? 'timeout' : 'too many';
   throw error;
 }
 
@@ -312,7 +225,7 @@ describe('a program', () => {
     {
       weight: 10,
       arbitrary: number.map((n) =>
-        step(`abort(${n})`, (pair) => pair.abort(pick(pair.model.queue, n)?.id ?? -1)),
+        step(`abort(${n})`, (pair) => pair.abort(pick(pair.signals, n))),
       ),
     },
     {
@@ -385,8 +298,7 @@ describe('a program', () => {
           const act = async ({ wish, turns, abortAfter, again }: Actor, name: string) => {
             await turn(`${name} asks`);
             const asked = pair.ask(wish);
-            if (abortAfter !== undefined)
-              void abortLater(pair.model.queue.at(-1)?.id, abortAfter, name);
+            if (abortAfter !== undefined) void abortLater(pair.signals.at(-1), abortAfter, name);
             const id = await asked;
             if (id === undefined) return;
             for (let n = 0; n < turns; n++) await turn(`${name} is inside`);
@@ -396,9 +308,13 @@ describe('a program', () => {
             const second = await more;
             if (second !== undefined) pair.release(second);
           };
-          const abortLater = async (id: number | undefined, after: number, name: string) => {
+          const abortLater = async (
+            signal: AbortSignal | undefined,
+            after: number,
+            name: string,
+          ) => {
             for (let n = 0; n <= after; n++) await turn(`${name} thinks again`);
-            if (id !== undefined) pair.abort(id);
+            pair.abort(signal);
           };
 
           const all = actors.map((actor, index) => act(actor, `actor ${index}`));

@@ -4,7 +4,8 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
-import { type ConnectionFactory, ConnectionLostError, connectionsOf } from './connection.js';
+import { connectionsOf } from './clients.js';
+import { type ConnectionFactory, ConnectionLostError } from './connection.js';
 import { slotOf } from './slot.js';
 
 /** A client of an application. */
@@ -58,8 +59,8 @@ interface Case {
   readonly cluster: boolean;
 }
 
+/** As a program may have set them up. As they are by default, all other tests of locks have them. */
 const cases: Case[] = [
-  { name: 'ioredis', connect: ioredis(), cluster: false },
   {
     name: 'ioredis, set up unhelpfully',
     connect: ioredis({
@@ -73,7 +74,6 @@ const cases: Case[] = [
     }),
     cluster: false,
   },
-  { name: 'node-redis', connect: nodeRedis(), cluster: false },
   { name: 'node-redis with RESP 2', connect: nodeRedis({ RESP: 2 }), cluster: false },
   {
     name: 'node-redis, set up unhelpfully',

@@ -1,16 +1,9 @@
 /**
- * The connections that the mutex stands on. Each client library has one adapter, and to the mutex
- * they are all the same: a connection sends a command once, in the order of the calls, and either
+ * The connections that the mutex stands on, the same for all client libraries: a connection sends a command once, in the order of the calls, and either
  * brings its reply or rejects. It never sends a command a second time.
  *
  * Replies are those of the protocol's version 2: strings, numbers, arrays and null.
  */
-
-import { invalid } from '../../sync/errors.js';
-import { fromIoredis, isIoredis } from './ioredis.js';
-import { fromNodeRedis, isNodeRedis } from './node-redis.js';
-
-export { ConnectionLostError } from './lost.js';
 
 export interface ConnectionFactory {
   /**
@@ -68,13 +61,19 @@ export interface SubscriberConnection {
   close(): Promise<void>;
 }
 
-/** The connections that can be made like the one of `client`, whichever library it comes from. */
-export function connectionsOf(client: unknown): ConnectionFactory {
-  if (isIoredis(client)) return fromIoredis(client);
-  if (isNodeRedis(client)) return fromNodeRedis(client);
-  throw invalid(
-    'client',
-    client,
-    'a Redis or Cluster of ioredis, or what createClient or createCluster of node-redis returns',
-  );
+/** A command has no reply and will not get one. Whether the server has carried it out is unknown. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+}
+
+/** The loss that a failure of the client library comes to. */
+export function lossOf(cause: unknown): ConnectionLostError {
+  if (cause instanceof ConnectionLostError) return cause;
+  const why = cause instanceof Error && cause.message ? `: ${cause.message}` : '';
+  return new ConnectionLostError(`The connection to the server is lost${why}`, { cause });
+}
+
+/** Whether the server has replied the error: only then does it begin with a code in capitals. */
+export function isReply(error: unknown): error is Error {
+  return error instanceof Error && /^[A-Z][A-Z0-9_]+ /.test(error.message);
 }

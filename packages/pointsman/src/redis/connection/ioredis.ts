@@ -1,11 +1,10 @@
 /**
- * Connections like those of an ioredis client. Each line is a duplicate that may neither keep a
+ * Connections like those of an ioredis client. Each socket is a duplicate that may neither keep a
  * command for later nor connect a second time, which is how ioredis would send one again.
  */
 
-import type { ConnectionFactory } from './connection.js';
-import { connectionsOver, type Line, type LineEvents } from './line.js';
 import { slotOf, withinASecond } from './slot.js';
+import type { Adapter, Socket, SocketEvents } from './socket.js';
 
 interface Redis {
   readonly isCluster: false;
@@ -44,19 +43,23 @@ export function isIoredis(client: unknown): client is Redis | Cluster {
   );
 }
 
-export function fromIoredis(client: Redis | Cluster): ConnectionFactory {
+export function fromIoredis(client: Redis | Cluster): Adapter {
   const keyPrefix = String(client.options.keyPrefix ?? '');
+  const call = (_key: string, [name = '', ...parameters]: string[]) =>
+    client.call(name, ...parameters);
   if (!client.isCluster) {
-    return connectionsOver({
+    return {
       keyPrefix,
       open: async (_purpose, events) => open(client, events, ''),
-    });
+      call,
+    };
   }
-  return connectionsOver({
+  return {
     keyPrefix,
     slotOf,
     open: async (_purpose, events, key) => open(await masterOf(client, key), events, 's'),
-  });
+    call,
+  };
 }
 
 async function masterOf(client: Cluster, key: string): Promise<Redis> {
@@ -69,7 +72,7 @@ async function masterOf(client: Cluster, key: string): Promise<Redis> {
   throw new Error(`the cluster has no node for the slot of ${key}`);
 }
 
-function open(client: Redis, events: LineEvents, sharded: '' | 's'): Line {
+function open(client: Redis, events: SocketEvents, sharded: '' | 's'): Socket {
   const redis = client.duplicate({
     autoResendUnfulfilledCommands: false,
     commandTimeout: undefined,

@@ -1,11 +1,10 @@
 /**
- * Connections like those of a node-redis client. Each line is a duplicate that may not connect a
+ * Connections like those of a node-redis client. Each socket is a duplicate that may not connect a
  * second time, and so sends nothing again.
  */
 
-import type { ConnectionFactory } from './connection.js';
-import { connectionsOver, type Line, type LineEvents } from './line.js';
 import { slotOf, withinASecond } from './slot.js';
+import type { Adapter, Purpose, Socket, SocketEvents } from './socket.js';
 
 interface Client {
   readonly isReady: boolean;
@@ -47,18 +46,20 @@ export const isNodeRedis = (client: unknown): client is Client | Cluster =>
   (has(client, 'sendCommand', 'sSubscribe', 'duplicate', 'destroy') &&
     'isPubSubActive' in (client as object));
 
-export function fromNodeRedis(client: Client | Cluster): ConnectionFactory {
+export function fromNodeRedis(client: Client | Cluster): Adapter {
   if (!isCluster(client)) {
-    return connectionsOver({
+    return {
       keyPrefix: String(client.options?.keyPrefix ?? ''),
       open: async (purpose, events) => open(client, purpose, events, false),
-    });
+      call: (_key, command) => client.sendCommand(command, {}),
+    };
   }
-  return connectionsOver({
+  return {
     keyPrefix: String(client._options?.keyPrefix ?? ''),
     slotOf,
     open: async (purpose, events, key) => open(await masterOf(client, key), purpose, events, true),
-  });
+    call: (key, command) => client.sendCommand(key, false, command),
+  };
 }
 
 async function masterOf(client: Cluster, key: string): Promise<Client> {
@@ -72,12 +73,7 @@ async function masterOf(client: Cluster, key: string): Promise<Client> {
 /** The library starts a timer for each command where its default is not taken away. */
 const untimed = { timeout: undefined };
 
-function open(
-  client: Client,
-  purpose: 'commands' | 'subscriptions',
-  events: LineEvents,
-  sharded: boolean,
-): Line {
+function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: boolean): Socket {
   const redis = client.duplicate({
     clientSideCache: undefined,
     commandOptions: untimed,

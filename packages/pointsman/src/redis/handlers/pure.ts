@@ -10,8 +10,8 @@
 
 import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
+import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
-import { apply, emptyState, type State, type World } from '../protocol/reference.js';
 import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
 import { channelOf, type Handler, keysOf } from './handler.js';
 

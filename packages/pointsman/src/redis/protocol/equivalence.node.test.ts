@@ -9,12 +9,13 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Server, startServer } from '../../../tests/servers/server.js';
-import { type CommandConnection, connectionsOf } from '../connection/connection.js';
+import { connectionsOf } from '../connection/clients.js';
+import type { CommandConnection } from '../connection/connection.js';
 import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
 import { PureHandler } from '../handlers/pure.js';
 import { ScriptHandler } from '../handlers/script.js';
+import { apply, emptyState, type State } from './apply.js';
 import type { Batch, Join, Message, Operation, Reply } from './protocol.js';
-import { apply, emptyState, type State } from './reference.js';
 import { decodeMessage, requestsOf } from './wire.js';
 
 const processes = ['p-1', 'q-2', 'r-3'] as const;

@@ -3,13 +3,13 @@
  * error is thrown once, and no request stays behind that would be granted to nobody.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Network, Server } from '../../../tests/redis/model/memory.js';
+import { Connections } from '../connections.js';
 import { LockLostError } from '../errors.js';
-import { Link } from '../link.js';
 import { RedisMutex } from '../redis-mutex.js';
-import { Network, Server } from './model/memory.js';
 
 vi.mock('../handlers/script.js', async () => {
-  const { MemoryHandler } = await import('./model/memory.js');
+  const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
   return { ScriptHandler: MemoryHandler };
 });
 
@@ -33,7 +33,7 @@ async function holder() {
     () => delay,
     () => 0.9,
   );
-  const mutex = new RedisMutex(new Link(network), { ttl, namespace: 'n' });
+  const mutex = new RedisMutex(new Connections(network), { ttl, namespace: 'n' });
   const locked = mutex.lock('a');
   await vi.advanceTimersByTimeAsync(50);
   const unplug = (): void => {

@@ -1,19 +1,19 @@
 /**
  * The protocol, searched: from a few processes that want a few keys, every order in which things can
- * be sent, arrive and fail is gone through, and in no state is a law of `model/rules.ts` broken.
+ * be sent, arrive and fail is gone through, and in no state is a law of `tests/redis/model/rules.ts` broken.
  *
- * The same search has to find each of a list of mistakes, made one at a time in the reference or in
- * the client. POINTSMAN_SEARCH is how many states to visit for each setup; there are more for some
+ * The same search has to find each of a list of mistakes, made one at a time in what a batch does
+ * or in the model of a client. POINTSMAN_SEARCH is how many states to visit for each setup; there are more for some
  * than anybody can wait for.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
-import { search } from './model/search.js';
-import type { Setup, Wish } from './model/world.js';
+import { search } from '../../../tests/redis/model/search.js';
+import type { Setup, Wish } from '../../../tests/redis/model/world.js';
 
-const states = Number(process.env.POINTSMAN_SEARCH ?? 40_000);
+const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);
 const timeout = 20_000 + states;
 
 const wish = (keys: string): Wish => ({ keys: [...keys] });
@@ -81,9 +81,16 @@ test.each(setups)('nothing goes wrong: $name', { timeout }, (setup) => {
   expect({ violation, trace }).toEqual({ violation: undefined, trace: undefined });
 });
 
+const model = new URL('../../../tests/redis/model/', import.meta.url);
+/** Where mistakes are made. */
+const files = {
+  apply: fileURLToPath(new URL('apply.ts', import.meta.url)),
+  client: fileURLToPath(new URL('client.ts', model)),
+};
+
 interface Mistake {
   readonly name: string;
-  readonly file: 'reference' | 'model/client';
+  readonly file: keyof typeof files;
   readonly from: string;
   readonly to: string;
   /** The setup in which it is found, and what is wrong there. */
@@ -94,7 +101,7 @@ interface Mistake {
 const mistakes: Mistake[] = [
   {
     name: 'takes batches of older connections',
-    file: 'reference',
+    file: 'apply',
     from: 'if (known !== undefined && incarnation < known.incarnation)',
     to: 'if (false)',
     setup: 'lost connections for commands',
@@ -102,7 +109,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'begins a session that had to exist',
-    file: 'reference',
+    file: 'apply',
     from: "if (join === 'must' && !this.#isLive(session))",
     to: 'if (false)',
     setup: 'a lease in doubt',
@@ -110,7 +117,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'grants past those who wait',
-    file: 'reference',
+    file: 'apply',
     from: '&& !this.#contended(keys)',
     to: '',
     setup: 'overlapping sets',
@@ -118,7 +125,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'serves the last first',
-    file: 'reference',
+    file: 'apply',
     from: 'Number(order) < lowest',
     to: '(first === undefined || Number(order) > lowest)',
     setup: 'overlapping sets',
@@ -126,7 +133,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'wakes who waits for the first key only',
-    file: 'reference',
+    file: 'apply',
     from: '            this.#freed.push(key);',
     to: '            if (freed === 0) this.#freed.push(key);',
     setup: 'overlapping sets',
@@ -134,7 +141,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'wakes nobody when a request is given up',
-    file: 'reference',
+    file: 'apply',
     from: 'if (request.condition === undefined) this.#freed.push(...request.keys);',
     to: '',
     setup: 'overlapping sets',
@@ -142,7 +149,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'leaves the requests of sessions that have ended',
-    file: 'reference',
+    file: 'apply',
     from: 'for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);',
     to: '',
     setup: 'leases that end',
@@ -150,7 +157,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'leaves the locks of sessions that have ended',
-    file: 'reference',
+    file: 'apply',
     from: 'locks.delete(key);\n        this.#freed.push(key);\n      }\n    }\n    for',
     to: '}\n    }\n    for',
     setup: 'leases that end',
@@ -158,7 +165,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'gives a token twice',
-    file: 'reference',
+    file: 'apply',
     from: 'this.#clock.token + 1, this.#world.now',
     to: 'this.#clock.token, this.#world.now',
     setup: 'overlapping sets',
@@ -166,7 +173,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'grants at once after a loss of the state',
-    file: 'reference',
+    file: 'apply',
     from: 'this.#state.guard = this.#clock.time + ttl;',
     to: '',
     setup: 'a loss of the state',
@@ -174,7 +181,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'grants at once after a start',
-    file: 'reference',
+    file: 'apply',
     from: '|| this.#world.uptime < ttl',
     to: '',
     setup: 'a new server',
@@ -182,7 +189,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'counts its lease from when the answer comes',
-    file: 'model/client',
+    file: 'client',
     from: 'sent.at + reply.left',
     to: 'now + reply.left',
     setup: 'leases that end',
@@ -190,7 +197,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'sends on as if nothing could have been lost meanwhile',
-    file: 'model/client',
+    file: 'client',
     from: "? 'must' : this.join",
     to: '? this.join : this.join',
     setup: 'a loss of the state',
@@ -198,7 +205,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'holds something and would not hear of a loss',
-    file: 'model/client',
+    file: 'client',
     from: 'if (!alarmed)',
     to: 'if (false)',
     setup: 'a loss before the first grant',
@@ -206,7 +213,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'takes what was granted before it would have heard of a loss',
-    file: 'model/client',
+    file: 'client',
     from: 'this.#grant(result.grant, sent.alarmed, now)',
     to: "this.#grant(result.grant, this.alarm === 'on', now)",
     setup: 'a loss before the first grant',
@@ -214,7 +221,7 @@ const mistakes: Mistake[] = [
   },
   {
     name: 'relies on messages',
-    file: 'model/client',
+    file: 'client',
     from: "[{ name: 'renew' }, ...this.#locks(), ...this.#checks()]",
     to: "[{ name: 'renew' }, ...this.#checks()]",
     setup: 'lost messages',
@@ -224,12 +231,12 @@ const mistakes: Mistake[] = [
 
 /** The search, over sources of which one has the mistake. */
 async function searchWith({ file, from, to }: Mistake): Promise<typeof search> {
-  const path = fileURLToPath(new URL(`${file}.ts`, import.meta.url));
+  const path = files[file];
   const source = readFileSync(path, 'utf8');
   // A mistake that no longer fits would never be made.
   expect(source.split(from)).toHaveLength(2);
   const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('model/search.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL('search.ts', model))],
     bundle: true,
     write: false,
     format: 'esm',

@@ -5,18 +5,18 @@
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, test, vi } from 'vitest';
+import { Network, type Random, randomFrom, Server } from '../../../tests/redis/model/memory.js';
+import { Connections } from '../connections.js';
 import type { RedisGuard } from '../guard.js';
-import { Link } from '../link.js';
 import { RedisMutex } from '../redis-mutex.js';
-import { Network, type Random, randomFrom, Server } from './model/memory.js';
 
 vi.mock('../handlers/script.js', async () => {
-  const { MemoryHandler } = await import('./model/memory.js');
+  const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
   return { ScriptHandler: MemoryHandler };
 });
 
 /** How many made-up works are played. */
-const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 3_000);
+const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 1_500);
 const TTL = 300;
 const keys = ['a', 'b', 'c'];
 
@@ -88,7 +88,7 @@ class Judge {
 
 class Participant {
   readonly network: Network;
-  readonly link: Link;
+  readonly connections: Connections;
   readonly mutex: RedisMutex;
   dead = false;
   /** Tasks that are not over. */
@@ -102,8 +102,8 @@ class Participant {
     readonly judge: Judge,
   ) {
     this.network = new Network(server, delay, random);
-    this.link = new Link(this.network);
-    this.mutex = new RedisMutex(this.link, { name, ttl: TTL, namespace: 'n' });
+    this.connections = new Connections(this.network);
+    this.mutex = new RedisMutex(this.connections, { name, ttl: TTL, namespace: 'n' });
   }
 
   async task(random: Random, rounds: number): Promise<void> {

@@ -40,7 +40,7 @@ export const administeredServer: Fault = {
   how: `at random ${deeds.map(({ name }) => name).join(', ')}, the last two for up to 1.5 ttl`,
   holds: 'requests are answered or refused with an error, and go on afterwards',
   full: { ttl: 1_000, count: 60, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 10, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 6, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       await trial.addClients(4);

@@ -12,7 +12,7 @@ export const clientClock: Fault = {
   how: 'one of 4 processes has its Date set forward or back by 10 s or an hour',
   holds: 'nobody notices',
   full: { ttl: 1_000, count: 60, trials: ['script', 'pure'] },
-  short: { ttl: 300, count: 8, trials: ['pure'] },
+  short: { ttl: 300, count: 5, trials: ['pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       await trial.addClients(4);

@@ -19,7 +19,7 @@ export const delayedReplies: Fault = {
   how: 'a proxy holds back the replies to each of 4 processes by 0 to 3 ttl, changing all the time',
   holds: 'no lock is handed out whose reply came too late',
   full: { ttl: 1_000, count: 200, trials: ['script', 'pure'] },
-  short: { ttl: 300, count: 30, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 20, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const { ttl } = terms;

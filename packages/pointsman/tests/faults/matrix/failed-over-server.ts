@@ -14,7 +14,7 @@ export const failedOverServer: Fault = {
   holds:
     'after a planned fail-over as always; after a lagging one a fenced store still takes no stale write, and tokens grow',
   full: { ttl: 1_000, count: 15, trials: ['script', 'pure'] },
-  short: { ttl: 300, count: 3, trials: ['script'] },
+  short: { ttl: 300, count: 2, trials: ['script'] },
   run: async (terms) =>
     together(await Promise.all([failOvers(terms, false), failOvers(terms, true)])),
 };

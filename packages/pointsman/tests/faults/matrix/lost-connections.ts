@@ -10,7 +10,7 @@ export const lostConnections: Fault = {
   how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on, or are half-open as soon as they are made again; some have slow replies before',
   holds: 'requests are found again, nobody is granted twice, nothing stays behind',
   full: { ttl: 1_000, count: 150, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 15, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 8, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const { ttl } = terms;

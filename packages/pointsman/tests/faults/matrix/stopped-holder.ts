@@ -11,7 +11,7 @@ export const stoppedHolder: Fault = {
   holds:
     'whoever was stopped in its lock finds it invalid, and its late writes are refused by a fenced store',
   full: { ttl: 1_000, count: 25, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 4, trials: ['pure'] },
+  short: { ttl: 300, count: 3, trials: ['pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       await trial.addClients(4);

@@ -14,7 +14,7 @@ export const stoppedWaiter: Fault = {
   how: 'a process waits for 12 locks, is stopped, is granted them, and goes on after 0.3 to 2.5 ttl; others wait behind it',
   holds: 'it never enters with a grant that has expired meanwhile; those behind it get their turn',
   full: { ttl: 1_000, count: 20, trials: ['script', 'script', 'pure'] },
-  short: { ttl: 300, count: 3, trials: ['script'] },
+  short: { ttl: 300, count: 2, trials: ['script'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const [holder, ...waiters] = await trial.addClients(3);

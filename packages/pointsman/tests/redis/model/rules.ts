@@ -1,6 +1,7 @@
 /** What must hold in every state. */
-import { sessionOf } from '../protocol.js';
-import type { State } from '../reference.js';
+
+import type { State } from '../../../src/redis/protocol/apply.js';
+import { sessionOf } from '../../../src/redis/protocol/protocol.js';
 import type { World } from './world.js';
 
 export class Violation extends Error {}

@@ -9,11 +9,11 @@ import {
   type ConnectionFactory,
   ConnectionLostError,
   type SubscriberConnection,
-} from '../../connection/connection.js';
-import { channelOf, type Handler } from '../../handlers/handler.js';
-import type { Batch, Reply } from '../protocol.js';
-import { apply, emptyState, type State } from '../reference.js';
-import { encodeMessage } from '../wire.js';
+} from '../../../src/redis/connection/connection.js';
+import { channelOf, type Handler } from '../../../src/redis/handlers/handler.js';
+import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
+import type { Batch, Reply } from '../../../src/redis/protocol/protocol.js';
+import { encodeMessage } from '../../../src/redis/protocol/wire.js';
 
 /** Gives numbers below 1. */
 export type Random = () => number;

@@ -1,41 +1,41 @@
 /**
- * One task's way through the lock: it waits, is inside with a guard, and is over.
+ * One call of `lock`: it waits, holds the lock with a guard, and is over.
  *
- * Invariant: a turn changes its state once in each direction, whatever happens at the same time: a
- * grant, an abort, a timeout, a loss and a close all find either a turn that still waits or one that
- * does not. Its timer and its listener live only while it waits.
+ * Invariant: an acquisition goes through these states in this order, each at most once, whatever happens
+ * at the same time: a grant, an abort, a timeout, a loss and a close all find it in one of them. It
+ * watches its signal and its timeout only while it waits.
  */
 
 import { timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/queue.js';
 import type { LockLostError } from './errors.js';
-import { RedisGuard } from './guard.js';
+import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
-import type { Session } from './session.js';
+import type { Session } from './session/session.js';
 
-/** Where turns wait: among the tasks of this process, or each by itself on the server. */
+/** Where acquisitions wait: among the tasks of this process, or each by itself on the server. */
 export interface Queue {
   readonly session: Session;
-  enter(turn: Turn): void;
-  /** Takes a turn out, whether it waits or is inside. Resolves when the server knows. */
-  leave(turn: Turn): Promise<void>;
+  enter(acquisition: Acquisition): void;
+  /** Takes it out, whether it waits or holds the lock. Resolves when the server knows. */
+  leave(acquisition: Acquisition): Promise<void>;
 }
 
-export class Turn {
+export class Acquisition implements Hold {
   readonly keys: readonly string[];
   readonly owner: unknown;
   /** Whether to wait if the keys are not free. */
   readonly wait: boolean;
   readonly queue: Queue;
-  state: 'waiting' | 'inside' | 'over' = 'waiting';
+  state: 'waiting' | 'held' | 'over' = 'waiting';
   /** Given beforehand if its task had one and waits at a condition. */
   guard: RedisGuard | undefined;
   readonly #metrics: Metrics;
-  readonly #settle: (guard: RedisGuard | undefined | PromiseLike<never>) => void;
-  readonly #since = performance.now();
-  #inside = 0;
-  #stop: (() => void) | undefined;
+  readonly #resolve: (guard: RedisGuard | undefined | PromiseLike<never>) => void;
+  readonly #askedAt = performance.now();
+  #heldSince = 0;
+  #stopWatching: (() => void) | undefined;
 
   constructor(
     queue: Queue,
@@ -46,7 +46,7 @@ export class Turn {
       wait = true,
       guard,
     }: { readonly owner?: unknown; readonly wait?: boolean; readonly guard?: RedisGuard },
-    settle: (guard: RedisGuard | undefined | PromiseLike<never>) => void,
+    resolve: (guard: RedisGuard | undefined | PromiseLike<never>) => void,
   ) {
     this.queue = queue;
     this.#metrics = metrics;
@@ -54,39 +54,43 @@ export class Turn {
     this.owner = owner;
     this.wait = wait;
     this.guard = guard;
-    this.#settle = settle;
+    this.#resolve = resolve;
   }
 
   /** Ends the wait early when the signal aborts or the time is over. */
   limit(options: WaitOptions): void {
-    this.#stop = giveUpOn(options, (reason) => this.giveUp(reason), timedOut);
+    this.#stopWatching = giveUpOn(options, (reason) => this.giveUp(reason), timedOut);
   }
 
-  /** Milliseconds that it has been inside. */
+  get session(): Session {
+    return this.queue.session;
+  }
+
+  /** Milliseconds for which it has held the lock. */
   get age(): number {
-    return performance.now() - this.#inside;
+    return performance.now() - this.#heldSince;
   }
 
   start(token: number): void {
-    this.state = 'inside';
-    this.#inside = performance.now();
-    this.#metrics.waited(this.#inside - this.#since);
-    this.#stop?.();
+    this.state = 'held';
+    this.#heldSince = performance.now();
+    this.#metrics.waited(this.#heldSince - this.#askedAt);
+    this.#stopWatching?.();
     if (this.guard === undefined) this.guard = new RedisGuard(this, token);
     else this.guard._resume(this, token);
-    this.#settle(this.guard);
+    this.#resolve(this.guard);
   }
 
   /** The keys are not free, and it was not to wait. */
   miss(): void {
     this.#end();
-    this.#settle(undefined);
+    this.#resolve(undefined);
   }
 
   /** The queue has let go of it already. */
   refuse(reason: unknown): void {
     this.#end();
-    this.#settle(Promise.reject(reason));
+    this.#resolve(Promise.reject(reason));
   }
 
   giveUp(reason: unknown): void {
@@ -97,23 +101,23 @@ export class Turn {
 
   /** The queue has let go of it already. */
   lose(error: LockLostError): void {
-    this.#leaveInside();
+    this.#endHold();
     this.guard?._lose(error);
   }
 
   release(): Promise<void> {
-    if (this.state !== 'inside') return Promise.resolve();
-    this.#leaveInside();
+    if (this.state !== 'held') return Promise.resolve();
+    this.#endHold();
     return this.queue.leave(this);
   }
 
-  #leaveInside(): void {
+  #endHold(): void {
     this.state = 'over';
     this.#metrics.held(this.age);
   }
 
   #end(): void {
     this.state = 'over';
-    this.#stop?.();
+    this.#stopWatching?.();
   }
 }

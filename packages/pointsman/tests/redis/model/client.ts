@@ -4,7 +4,14 @@
  * Invariant: its lists and the objects in them are replaced and never changed, so that a copy of the
  * process shares them.
  */
-import type { Batch, Grant, Join, Message, Operation, Reply } from '../protocol.js';
+import type {
+  Batch,
+  Grant,
+  Join,
+  Message,
+  Operation,
+  Reply,
+} from '../../../src/redis/protocol/protocol.js';
 
 /**
  * The length of a lease and a step of the clock, in the milliseconds of the model. A batch moves the

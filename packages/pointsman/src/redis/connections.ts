@@ -19,7 +19,7 @@ import { RedisLockError } from './errors.js';
 import type { Handler } from './handlers/handler.js';
 
 /** What needs to know how the connections stand. */
-export interface Linked {
+export interface ConnectionObserver {
   /** A key of its own, which says where it is in a cluster. */
   readonly key: string;
   readonly handler: Handler;
@@ -64,9 +64,9 @@ interface Channel {
   confirmed: boolean;
 }
 
-export class Link {
+export class Connections {
   readonly factory: ConnectionFactory;
-  readonly #linked = new Set<Linked>();
+  readonly #observers = new Set<ConnectionObserver>();
   #commands: CommandConnection | undefined;
   #subscriber: SubscriberConnection | undefined;
   /** Sessions of different lease lengths listen in the same channels. */
@@ -95,7 +95,7 @@ export class Link {
       up: () => {
         // It has subscribed again before it says so.
         for (const channel of this.#channels.values()) channel.confirmed = true;
-        for (const linked of this.#linked) linked.recheck();
+        for (const observer of this.#observers) observer.recheck();
       },
       down: () => {
         for (const channel of this.#channels.values()) channel.confirmed = false;
@@ -145,14 +145,14 @@ export class Link {
     return this.#channels.get(name)?.listeners.size ?? 0;
   }
 
-  add(linked: Linked): void {
-    this.#linked.add(linked);
-    if (this.#ready) void this.#prepare([linked], this.#generation);
-    else linked.suspend(this.#reason);
+  add(observer: ConnectionObserver): void {
+    this.#observers.add(observer);
+    if (this.#ready) void this.#prepare([observer], this.#generation);
+    else observer.suspend(this.#reason);
   }
 
-  delete(linked: Linked): void {
-    this.#linked.delete(linked);
+  delete(observer: ConnectionObserver): void {
+    this.#observers.delete(observer);
   }
 
   /**
@@ -193,18 +193,19 @@ export class Link {
 
   async #up(): Promise<void> {
     this.#ready = true;
-    await this.#prepare([...this.#linked], ++this.#generation);
+    await this.#prepare([...this.#observers], ++this.#generation);
   }
 
-  async #prepare(added: readonly Linked[], generation: number): Promise<void> {
-    for (const linked of added) {
+  async #prepare(added: readonly ConnectionObserver[], generation: number): Promise<void> {
+    for (const observer of added) {
       const timer = setTimeout(() => this.#commands?.reconnect(), patience).unref();
       try {
-        const server = await checkServer(this.commands, linked.key);
-        await linked.handler.prepare();
-        if (generation === this.#generation && this.#linked.has(linked)) linked.resume(server);
+        const server = await checkServer(this.commands, observer.key);
+        await observer.handler.prepare();
+        if (generation === this.#generation && this.#observers.has(observer))
+          observer.resume(server);
       } catch (error) {
-        if (generation === this.#generation) linked.suspend(error);
+        if (generation === this.#generation) observer.suspend(error);
       } finally {
         clearTimeout(timer);
       }
@@ -215,6 +216,6 @@ export class Link {
     this.#generation++;
     this.#ready = false;
     this.#reason = reason;
-    for (const linked of this.#linked) linked.suspend(reason);
+    for (const observer of this.#observers) observer.suspend(reason);
   }
 }

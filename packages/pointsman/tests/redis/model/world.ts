@@ -5,8 +5,9 @@
  * Replies come in order on one connection and messages on another, but nothing is in order between
  * the two, and any of it may take any time.
  */
-import type { Batch, Message } from '../protocol.js';
-import { apply, emptyState, type State } from '../reference.js';
+
+import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
+import type { Batch, Message } from '../../../src/redis/protocol/protocol.js';
 import { Client, TICK, TTL } from './client.js';
 import { checkServer } from './rules.js';
 

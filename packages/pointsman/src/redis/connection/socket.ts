@@ -1,0 +1,35 @@
+/**
+ * What each client library has an adapter for: sockets that connect once.
+ *
+ * Invariant: a socket becomes ready at most once and is lost at most once, and never sends a command
+ * again. Whoever wants another connection opens another socket.
+ */
+
+/** One client of a library. */
+export interface Socket {
+  send(command: string[]): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  /** Asks the server for any answer, on a socket for subscriptions. */
+  ping(): Promise<unknown>;
+  /** Closes it at once. Commands without a reply reject. */
+  destroy(): void;
+}
+
+export interface SocketEvents {
+  ready(): void;
+  lost(reason: unknown): void;
+}
+
+export type Purpose = 'commands' | 'subscriptions';
+
+/** A client that the user gave, as a maker of sockets with its settings. */
+export interface Adapter {
+  readonly keyPrefix: string;
+  /** The slot of a key in a cluster; undefined where all keys are in one place. */
+  readonly slotOf?: (key: string) => number;
+  /** Opens a socket to where `key` is. */
+  open(purpose: Purpose, events: SocketEvents, key: string): Promise<Socket>;
+  /** Sends a command on the client itself; `key` says which node of a cluster it goes to. */
+  call(key: string, command: string[]): Promise<unknown>;
+}

@@ -1,0 +1,113 @@
+/**
+ * What a mutex and its locks may be told.
+ *
+ * Invariant: nothing is sent, and nothing is queued, for a request that cannot be used.
+ */
+
+import { checkInteger, invalid } from '../sync/errors.js';
+import type { WaitOptions } from '../sync/queue.js';
+
+/** What a {@link RedisMutex} may be told when it is made. */
+export interface RedisMutexOptions {
+  /**
+   * Locks of different namespaces have nothing to do with each other. A non-empty string without
+   * braces. Default `pointsman`.
+   */
+  readonly namespace?: string | undefined;
+  /**
+   * How long, in milliseconds, a lock outlives a process that has died or stands still: an integer
+   * from 50 to 2147483647. Every third of it a heartbeat renews all locks of the process. Default 5000.
+   * All processes of a namespace should use the same.
+   */
+  readonly ttl?: number | undefined;
+  /**
+   * `script` needs the right to run Lua and one round trip. `pure` does the same with WATCH and MULTI, in
+   * two, and reads all of the namespace each time. Both may share a namespace. Default `script`.
+   */
+  readonly handler?: 'script' | 'pure' | undefined;
+  /**
+   * How a lock changes hands. `local`: among the tasks of this process without the server, as long as
+   * nobody elsewhere waits, and for at most 5 ms longer once somebody does. `strict`: always through the
+   * server, first come, first served among all processes. Default `local`.
+   */
+  readonly mode?: 'local' | 'strict' | undefined;
+  /** What this process is called in `query()`. Default: host name and process id. */
+  readonly name?: string | undefined;
+}
+
+/** What {@link RedisMutex.tryLock} may be told. */
+export interface TryLockKeysOptions {
+  /** As for the whole mutex, for this lock. */
+  readonly ttl?: number | undefined;
+  /** As for the whole mutex, for this lock. */
+  readonly mode?: 'local' | 'strict' | undefined;
+  /**
+   * Who asks: any value but `undefined`, compared by identity. An owner that holds one of the keys
+   * already, through this mutex, is refused with a `ReentrancyError`, instead of waiting for itself
+   * forever.
+   */
+  readonly owner?: unknown;
+}
+
+/** What {@link RedisMutex.lock} may be told. */
+export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
+
+const MOST_KEYS = 1_000;
+
+/** Half a surrogate pair, which on its way to the server would become another character. */
+const torn = /\p{Surrogate}/u;
+
+export function readKeys(keys: unknown): readonly string[] {
+  const list = typeof keys === 'string' ? [keys] : keys;
+  if (!Array.isArray(list)) throw invalid('keys', keys, 'a string or an array of strings');
+  for (const key of list) {
+    if (typeof key !== 'string' || key === '' || torn.test(key)) {
+      throw invalid('keys', key, 'non-empty, well-formed strings');
+    }
+  }
+  const unique = list.length > 1 ? [...new Set<string>(list)].sort() : [...list];
+  checkInteger('keys.length', unique.length, 1, MOST_KEYS);
+  return unique;
+}
+
+function readChoice<T extends string>(name: string, value: unknown, choices: readonly T[]): T {
+  if (!choices.includes(value as T)) {
+    throw invalid(name, value, choices.map((choice) => `'${choice}'`).join(' or '));
+  }
+  return value as T;
+}
+
+export const readTtl = (ttl: unknown): number => {
+  checkInteger('ttl', ttl, 50, 2 ** 31 - 1);
+  return ttl as number;
+};
+
+const readText = (name: string, value: unknown, pattern: RegExp, expected: string): string => {
+  if (typeof value !== 'string' || !pattern.test(value)) throw invalid(name, value, expected);
+  return value;
+};
+
+export const readNamespace = (namespace: unknown): string =>
+  readText(
+    'namespace',
+    namespace,
+    /^[^{}\p{Surrogate}]+$/u,
+    'a non-empty, well-formed string without braces',
+  );
+
+export const readProcessName = (name: unknown): string =>
+  readText(
+    'name',
+    name,
+    /^[^\s/\p{Surrogate}]+$/u,
+    'a non-empty, well-formed string without spaces and slashes',
+  );
+
+export const readConditionName = (name: unknown): string =>
+  readText('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string');
+
+export const readHandler = (handler: unknown): 'script' | 'pure' =>
+  readChoice('handler', handler, ['script', 'pure']);
+
+export const readMode = (mode: unknown): 'local' | 'strict' =>
+  readChoice('mode', mode, ['local', 'strict']);

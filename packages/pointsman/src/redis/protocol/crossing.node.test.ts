@@ -1,0 +1,48 @@
+/** An answer and a message that cross on their way, on two connections: the real client over a server in memory. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Network, Server } from '../../../tests/redis/model/memory.js';
+import { watch } from '../../../tests/redis/scene.js';
+import { Connections } from '../connections.js';
+import { RedisMutex } from '../redis-mutex.js';
+
+vi.mock('../handlers/script.js', async () => {
+  const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
+  return { ScriptHandler: MemoryHandler };
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance', 'Date'],
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+// Without a heartbeat during the test, which would find whatever was overlooked.
+const ttl = 60_000;
+
+test('a grant that is told before the answer that it waits: the request is not left waiting', async () => {
+  const server = new Server();
+  const process = (name: string, delay: () => number) =>
+    new RedisMutex(new Connections(new Network(server, delay, () => 0.9)), {
+      ttl,
+      name,
+      mode: 'strict',
+      namespace: 'n',
+    });
+  const holder = process('holder', () => 1);
+  const held = holder.lock('k');
+  await vi.advanceTimersByTimeAsync(50);
+  // Whatever the server says while the request waits takes long, whatever it says then is fast.
+  const other = process('other', () => (server.state.requests.size > 0 ? 20 : 1));
+  const waiter = watch(other.lock('k'));
+  while (server.state.requests.size === 0) await vi.advanceTimersByTimeAsync(1);
+  void (await held).release();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(waiter.state).toBe('fulfilled');
+  const closed = Promise.all([holder.close(), other.close()]);
+  await vi.advanceTimersByTimeAsync(100);
+  await closed;
+});

@@ -1,0 +1,525 @@
+/**
+ * What one process is to the server: a lease, the claims that it holds or waits with, and a stream of
+ * batches.
+ *
+ * Invariants:
+ * - A claim is granted to its owner only while the session's lease is valid here. A grant that comes
+ *   with less is confirmed by the server first.
+ * - Of a claim at most one `lock` is without an answer.
+ * - When the lease has run out, or the server no longer knows the session, everything held is lost at
+ *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
+ *
+ * While nothing is held or waited for there is no heartbeat, and the server forgets the session by itself.
+ */
+
+import { ConnectionLostError } from '../connection/connection.js';
+import type { ConnectionObserver, Connections } from '../connections.js';
+import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
+import { channelOf, type Handler, keysOf } from '../handlers/handler.js';
+import { Lease, now } from '../lease.js';
+import type { Metrics } from '../metrics.js';
+import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
+import { decodeMessage } from '../protocol/wire.js';
+import { BatchStream, type PendingOperation, type SentBatch } from './batches.js';
+import { ActiveClaim, type Claim, Claims } from './claims.js';
+import { OneShotTimer } from './one-shot-timer.js';
+
+/** Milliseconds that a connection may take to be made, however short the leases are. */
+const PATIENCE = 1_000;
+/** Operations that do not depend on which session asks. */
+const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve']);
+
+export class Session implements ConnectionObserver {
+  readonly handler: Handler;
+  readonly ttl: number;
+  readonly lease = new Lease();
+  readonly #connections: Connections;
+  readonly #base: string;
+  readonly #process: string;
+  readonly #metrics: Metrics;
+  readonly #claims = new Claims();
+  readonly #stream: BatchStream;
+  #epoch = 0;
+  #requests = 0;
+  /** Whether the server must know the session: only if something of it could be lost. */
+  #join: Join = 'new';
+  /** Which run of which server it has spoken to last. */
+  #server: string | undefined;
+  /** Whether it hears what is said to it. */
+  #listening: 'no' | 'soon' | 'yes' = 'no';
+  /** Refuses whoever waits for a server that cannot be reached. */
+  readonly #unreachable = new OneShotTimer(() => this.#refuse(this.#stream.suspended));
+  readonly #heartbeat = new OneShotTimer(() => this.#beat());
+  /** Loses what is held when its lease runs out. */
+  readonly #lapse = new OneShotTimer(() => {
+    if (this.checkLease() || this.lease.left > 0) this.#watchLapse();
+  });
+  /** Ends dead sessions when the next one's lease runs out. */
+  readonly #sweep = new OneShotTimer(() => {
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    if (this.#claims.in('asked').length > 0 && this.#stream.suspended === undefined) this.#ask();
+  });
+  #sweepAt = Number.POSITIVE_INFINITY;
+  /** Whether the server is being asked because the clocks have moved apart. */
+  #doubting = false;
+  #closed = false;
+
+  constructor(
+    connections: Connections,
+    handler: Handler,
+    base: string,
+    process: string,
+    ttl: number,
+    metrics: Metrics,
+  ) {
+    this.#connections = connections;
+    this.handler = handler;
+    this.#base = base;
+    this.#process = process;
+    this.ttl = ttl;
+    this.#metrics = metrics;
+    this.#stream = new BatchStream(this, metrics);
+    connections.add(this);
+  }
+
+  get key(): string {
+    return keysOf(this.#base)[0];
+  }
+
+  get id(): string {
+    return `${this.#process}.${this.#epoch}`;
+  }
+
+  /** Whether nothing is held and nobody waits. */
+  get idle(): boolean {
+    return this.#claims.empty;
+  }
+
+  /** Asks the server for a claim's keys. */
+  ask(claim: Claim): void {
+    this.#lock(this.#activate(claim, claim.revocable ? '~' : ''));
+  }
+
+  /**
+   * Gives back keys of a claim, or takes it out of the queue. Resolves when the server has done so, or
+   * when the session has ended, which comes to the same.
+   */
+  giveBack(claim: Claim, keys: readonly string[], all: boolean): Promise<void> {
+    const active = this.#claims.of(claim);
+    if (active === undefined) return Promise.resolve();
+    // What is still asked for may have been granted by now, with all that it takes along.
+    const freed = active.state === 'asked' ? active.wanted : keys;
+    if (all) this.#forget(active);
+    return this.#unlock(active.id, freed);
+  }
+
+  idOf(claim: Claim): string | undefined {
+    return this.#claims.of(claim)?.id;
+  }
+
+  /**
+   * Parks a claim at a condition. Resolves when it is parked; then it will be granted like another. If
+   * it rejects, the claim has to be given back: it may have been asked for anew.
+   */
+  async park(claim: Claim, condition: string): Promise<void> {
+    const { id } = this.#activate(claim, '');
+    await this.#perform({ name: 'wait', id, condition, keys: claim.keys });
+  }
+
+  /** One operation with a number for an answer. */
+  async number(operation: Operation): Promise<number> {
+    const result = await this.#perform(operation);
+    return (result as Result & { name: 'number' }).value;
+  }
+
+  async query() {
+    const result = await this.#perform({ name: 'query' });
+    return (result as Result & { name: 'query' }).state;
+  }
+
+  /** Renews the lease. Rejects if the session has ended by then. */
+  async renew(): Promise<void> {
+    await this.#perform({ name: 'renew' });
+  }
+
+  /** Ends the session on the server too. Its owner has dealt with all claims. */
+  async close(): Promise<void> {
+    if (this.#listening === 'yes' && this.#stream.suspended === undefined) {
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([
+        this.#perform({ name: 'leave', session: this.id }).catch(() => {}),
+        // A server that does not answer ends the session by itself.
+        new Promise((resolve) => {
+          timer = setTimeout(resolve, this.ttl);
+        }),
+      ]);
+      clearTimeout(timer);
+    }
+    this.#closed = true;
+    for (const operation of this.#stream.take()) operation.lost();
+    this.#connections.unlisten(channelOf(this.#base), this.#listener);
+    this.#connections.unlisten(channelOf(this.#base, this.#process), this.#listener);
+    this.#connections.delete(this);
+    for (const timer of [this.#unreachable, this.#heartbeat, this.#lapse, this.#sweep])
+      timer.stop();
+  }
+
+  /** Whether the lease is valid. If it has run out, what is held is lost now; if in doubt, it asks. */
+  checkLease(): boolean {
+    if (this.lease.valid) return true;
+    if (this.#claims.in('held').length > 0) {
+      if (this.lease.left <= 0) {
+        this.#lose('its lease ran out before it could be renewed');
+      } else if (!this.#doubting) {
+        this.#doubting = true;
+        this.#ask();
+      }
+    }
+    return false;
+  }
+
+  // --- what the connections tell ---
+
+  suspend(reason: unknown): void {
+    this.#stream.suspend(reason);
+    if (reason instanceof ConnectionLostError) this.#giveUpInTime();
+    else this.#refuse(reason);
+  }
+
+  resume(server = this.#server): void {
+    const replaced = this.#server !== undefined && server !== this.#server;
+    this.#server = server;
+    this.#unreachable.stop();
+    this.#stream.resume();
+    // It may have missed the last that was done, and bring back what had been given back.
+    if (replaced) this.#lose('another server has taken over');
+    this.recheck();
+    this.#stream.flush();
+  }
+
+  recheck(): void {
+    if (this.#stream.suspended !== undefined) return;
+    for (const active of this.#claims.in('asked')) this.#lock(active);
+    for (const active of this.#claims.in('held')) this.#check(active);
+  }
+
+  readonly #listener = (text: string): void => {
+    const message = decodeMessage(text);
+    if (message.name === 'held') {
+      this.#grant(message.grant, this.alarmed);
+    } else if (message.name === 'revoke') {
+      // It may come before the answer that tells of the grant: then the claim is not held yet, and
+      // whoever waits is found by the check that follows.
+      const active = this.#claims.get(message.id);
+      if (active?.state === 'held') active.claim.revoked?.();
+      else if (active !== undefined) active.revokedEarly = true;
+    } else if (this.#join === 'must') {
+      this.#ask();
+    }
+  };
+
+  // --- what the stream of batches asks and tells ---
+
+  /** Subscribes first: a process that does not listen loses its turn. */
+  ready(): boolean {
+    if (this.#listening === 'no') {
+      this.#listening = 'soon';
+      this.#connections.listen(channelOf(this.#base, this.#process), this.#listener).then(
+        () => {
+          this.#listening = 'yes';
+          this.#stream.flush();
+        },
+        (error) => {
+          this.#listening = 'no';
+          if (!this.#closed) this.#refuse(error);
+        },
+      );
+    }
+    return this.#listening === 'yes';
+  }
+
+  /** Whether this process hears it when the server loses its state. */
+  get alarmed(): boolean {
+    return this.#connections.hears(channelOf(this.#base), this.#listener);
+  }
+
+  header() {
+    return {
+      session: this.id,
+      ttl: this.ttl,
+      join: this.#join,
+      // Another session of this process that listens holds something, and is counted like anybody.
+      listening: this.alarmed && this.#connections.listenersIn(channelOf(this.#base)) === 1,
+    };
+  }
+
+  received(reply: Reply, { operations, at, alarmed }: SentBatch): void {
+    if (reply.name === 'stale') return;
+    if (reply.name === 'lost') {
+      for (const operation of operations) operation.lost();
+      this.#lose('the server no longer knows this session');
+      return;
+    }
+    this.lease.renew(at, reply.left);
+    this.#doubting = false;
+    reply.results.forEach((result, i) => {
+      operations[i]?.done(result, alarmed);
+    });
+    for (const grant of reply.grants) this.#grant(grant, alarmed);
+    if (!this.idle) {
+      this.#join = 'must';
+      this.#watchLapse();
+    }
+  }
+
+  unprepared(): void {
+    void this.#connections.renew();
+  }
+
+  // --- operations ---
+
+  #send(operation: PendingOperation): void {
+    this.#stream.add(operation);
+    if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+    const { suspended } = this.#stream;
+    if (suspended === undefined) return;
+    if (suspended instanceof ConnectionLostError) {
+      this.#giveUpInTime();
+    } else {
+      // The server has refused to be used; it may think differently by now.
+      this.#stream.suspended = new ConnectionLostError('trying again', { cause: suspended });
+      void this.#connections.renew();
+    }
+  }
+
+  #activate(claim: Claim, suffix: string): ActiveClaim {
+    const active = new ActiveClaim(`${this.id}/${++this.#requests}${suffix}`, claim);
+    this.#claims.add(active);
+    return active;
+  }
+
+  /** Asks for a claim's keys, or how it stands; again after the answer if that is being asked already. */
+  #lock(active: ActiveClaim): void {
+    if (active.locking !== 'no') {
+      active.locking = 'again';
+      return;
+    }
+    active.locking = 'once';
+    const { id, claim } = active;
+    const { tokens, wait, keys } = claim;
+    const over = (): void => {
+      active.locking = 'no';
+    };
+    this.#send({
+      operation: () => {
+        if (active.state === 'asked') {
+          active.locking = 'once';
+          return { name: 'lock', id, tokens, wait, keys, optional: active.chooseOptional() };
+        }
+        over();
+        return undefined;
+      },
+      done: (result, alarmed) => {
+        const again = active.locking === 'again';
+        over();
+        if (result.name === 'held') {
+          this.#grant(result.grant, alarmed);
+        } else if (result.name === 'queued') {
+          // A grant was told on the other connection before this, and could not be taken then.
+          if (again && active.state === 'asked') this.#lock(active);
+          this.#sweepIn(result.left);
+          if (!this.alarmed) this.#listenForAlarm().catch(() => {});
+        } else if (active.state === 'asked') {
+          this.#forget(active);
+          claim.busy?.();
+        }
+      },
+      failed: (error) => {
+        over();
+        this.#refuseClaim(active, error);
+      },
+      lost: over,
+    });
+  }
+
+  /** Asks whether a claim is still held, and whether somebody waits for its keys. */
+  #check(active: ActiveClaim): void {
+    const { id, claim } = active;
+    this.#send({
+      operation: () =>
+        active.state === 'held' ? { name: 'check', id, keys: claim.owned } : undefined,
+      done: (result) => {
+        if (result.name !== 'check' || active.state !== 'held') return;
+        if (!result.held) {
+          this.#forget(active);
+          this.#metrics.losses++;
+          claim.lost(new LockLostError('the server no longer has the lock'));
+        } else if (result.contended) {
+          claim.revoked?.();
+        }
+      },
+      failed: () => {},
+      lost: () => {},
+    });
+  }
+
+  /** Renews the lease, whatever comes of it. */
+  #ask(): void {
+    this.#send({
+      operation: () => ({ name: 'renew' }),
+      done: (result) => {
+        if (result.name === 'renewed' && result.next !== undefined) this.#sweepIn(result.next);
+      },
+      failed: () => {},
+      lost: () => {},
+    });
+  }
+
+  #unlock(id: string, keys: readonly string[]): Promise<void> {
+    return new Promise((resolve) => {
+      const unlock: PendingOperation = {
+        operation: () => ({ name: 'unlock', id, keys }),
+        done: () => resolve(),
+        // Refused. It has to go, or the server will keep it for as long as it knows the session.
+        failed: () => {
+          const present = id.startsWith(`${this.id}/`);
+          if (present && this.lease.left > 0) {
+            setTimeout(() => this.#send(unlock), this.ttl / 3).unref();
+            return;
+          }
+          if (present) this.#lose('its lease ran out before it was given back');
+          resolve();
+        },
+        lost: resolve,
+      };
+      this.#send(unlock);
+    });
+  }
+
+  #perform(operation: Operation): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const pending: PendingOperation = {
+        operation: () => operation,
+        done: resolve,
+        failed: reject,
+        // Some can be done by the next session as well.
+        lost: () =>
+          ANYBODYS.has(operation.name) && !this.#closed
+            ? this.#send(pending)
+            : reject(new LockLostError('the session has ended')),
+      };
+      this.#send(pending);
+    });
+  }
+
+  // --- what becomes of claims ---
+
+  /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
+  #grant(grant: Grant, alarmed: boolean): void {
+    const active = this.#claims.get(grant.id);
+    if (active?.state !== 'asked') return;
+    if (!this.lease.lasting) {
+      // The grant, or the news of it, took as long as the lease. Does the server still agree?
+      this.#ask();
+      this.#lock(active);
+      return;
+    }
+    if (!alarmed) {
+      // If the connection for messages is down, all that is asked for is sent again when it is up.
+      this.#listenForAlarm().then(
+        () => {
+          if (this.alarmed) this.#lock(active);
+        },
+        (error) => this.#refuse(error),
+      );
+      return;
+    }
+    active.state = 'held';
+    this.#metrics.grants++;
+    active.claim.granted({ ...grant, contended: active.revokedEarly || grant.contended });
+  }
+
+  /** Listens where the loss of the state is announced, as everybody does who holds something. */
+  #listenForAlarm(): Promise<void> {
+    return this.#connections.listen(channelOf(this.#base), this.#listener);
+  }
+
+  #forget(active: ActiveClaim): void {
+    this.#claims.delete(active);
+    if (this.#join === 'must' && this.idle) this.#join = 'new';
+  }
+
+  #refuseClaim(active: ActiveClaim, error: RedisLockError): void {
+    if (active.state !== 'asked') return;
+    // It may have been granted before the server refused what came after it in the batch.
+    void this.#unlock(active.id, active.wanted);
+    this.#forget(active);
+    active.claim.refused(error);
+  }
+
+  /** The server cannot be used: nobody is left to wait for it. */
+  #refuse(reason: unknown): void {
+    const refusal = refusalOf(reason);
+    const unsent = this.#stream.takeUnsent();
+    for (const active of this.#claims.in('asked')) this.#refuseClaim(active, refusal);
+    for (const operation of unsent) operation.failed(refusal);
+  }
+
+  #lose(reason: string): void {
+    const error = new LockLostError(reason);
+    const before = this.id;
+    const operations = this.#stream.take();
+    const held = this.#claims.in('held');
+    const lost = [...held, ...this.#claims.in('asked')];
+    for (const active of lost) this.#claims.delete(active);
+    this.#epoch++;
+    this.#join = 'again';
+    this.lease.end();
+    void this.#perform({ name: 'leave', session: before }).catch(() => {});
+    this.#metrics.losses += held.length;
+    for (const operation of operations) operation.lost();
+    for (const { claim } of lost) claim.lost(error);
+  }
+
+  // --- time ---
+
+  /** Whoever waits is not left alone with a server that cannot be reached. */
+  #giveUpInTime(): void {
+    this.#unreachable.start(Math.max(this.ttl, PATIENCE));
+  }
+
+  /** The heartbeat: there is one while anything is held, waited for or without an answer. */
+  #beat(): void {
+    if (this.idle) {
+      if (this.#stream.empty) {
+        this.#connections.unlisten(channelOf(this.#base), this.#listener);
+        return;
+      }
+      // What should go back has ended with its lease, whether the server has heard of it or not.
+      if (this.lease.left <= 0) this.#lose('its lease ran out before it was given back');
+    }
+    const since = this.#stream.unansweredSince;
+    if (since !== undefined && now().monotonic - since.monotonic > this.ttl) {
+      this.#connections.reconnect();
+    }
+    this.#connections.probe(this.ttl);
+    if (this.#stream.suspended === undefined && !this.idle) {
+      this.#ask();
+      // A message can be lost without the connection: then this is how it is found out.
+      this.recheck();
+    }
+    if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+  }
+
+  #watchLapse(): void {
+    this.#lapse.start(Math.max(this.lease.left, 0) + 1);
+  }
+
+  #sweepIn(left: number): void {
+    const at = performance.now() + left + 1;
+    if (at >= this.#sweepAt || left === Number.POSITIVE_INFINITY) return;
+    this.#sweepAt = at;
+    this.#sweep.stop();
+    this.#sweep.start(left + 1);
+  }
+}
