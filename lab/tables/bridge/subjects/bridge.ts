@@ -7,20 +7,16 @@ interface Served extends HostFunctions {
   asyncRect(): Promise<Rect>;
 }
 
-type Bridge = typeof import('pointsman/bridge');
-type ConnectOptions = NonNullable<Parameters<Bridge['connect']>[0]>;
-type ExposeOptions = NonNullable<Parameters<Bridge['expose']>[2]>;
+type ExposeOptions = NonNullable<Parameters<typeof import('pointsman/bridge')['expose']>[2]>;
 
 export function bridgeSubject({
-  onBothSides = async () => ({}),
-  onHost = {},
+  options = {},
   ...described
 }: {
   readonly name: string;
   readonly note: string;
   readonly does: readonly Work[];
-  readonly onBothSides?: () => Promise<ConnectOptions & ExposeOptions>;
-  readonly onHost?: ExposeOptions;
+  readonly options?: ExposeOptions;
 }): BridgeSubject {
   return {
     ...described,
@@ -31,13 +27,13 @@ export function bridgeSubject({
       const { expose } = await import('pointsman/bridge');
       const worker = startWorker().raw as Parameters<typeof expose>[0];
       const served: Served = { ...functions, asyncRect: async () => functions.rect() };
-      const bridge = expose(worker, served, { ...(await onBothSides()), ...onHost });
+      const bridge = expose(worker, served, options);
       await bridge.ready;
       return undefined;
     },
     async connect() {
       const { connect } = await import('pointsman/bridge');
-      const host = connect<Served>(await onBothSides());
+      const host = connect<Served>();
       await host.ready;
       return {
         blocking: host,

@@ -15,9 +15,7 @@ import comlink from './comlink.js';
 import copyInMemory from './copy-in-memory.js';
 import makeSynchronized from './make-synchronized.js';
 import pointsman from './pointsman.js';
-import pointsmanCbor from './pointsman-cbor.js';
 import pointsmanNoSpin from './pointsman-no-spin.js';
-import pointsmanStruct from './pointsman-struct.js';
 import portPortStructured from './port-port-structured.js';
 import portSabCbor from './port-sab-cbor.js';
 import portSabCustom from './port-sab-custom.js';
@@ -33,8 +31,6 @@ import transferredCopy from './transferred-copy.js';
 /** By the name of the module, which a page's bundle imports alone. */
 const modules: Readonly<Record<string, BridgeSubject>> = {
   'subjects/pointsman': pointsman,
-  'subjects/pointsman-struct': pointsmanStruct,
-  'subjects/pointsman-cbor': pointsmanCbor,
   'subjects/pointsman-no-spin': pointsmanNoSpin,
   'subjects/port-port-structured': portPortStructured,
   'subjects/port-sab-custom': portSabCustom,
