@@ -9,6 +9,7 @@ import { abVersion, runAb } from '../server/ab.js';
 import { async, hashing, isHash, sync } from '../server/hashing.js';
 import { pingDuring } from '../server/ping.js';
 import { type RunningServer, startServer } from '../server/start.js';
+import { unequalIfPolite } from '../subjects/index.js';
 
 const concurrency = 20;
 const warmUpRequests = 20;
@@ -32,7 +33,10 @@ export const documentCell: Cell = {
     }
     const server = await startServer(name);
     try {
-      return await measureLoad(name, server, requestsTo(name, budget));
+      return {
+        ...(await measureLoad(name, server, requestsTo(name, budget))),
+        ...unequalIfPolite(name),
+      };
     } finally {
       await server.stop();
     }
