@@ -71,7 +71,7 @@ function ratioLine(blocks: readonly (readonly RowOutcome[])[]): Markup {
     const { ratio, worstRatio, verdict } = outcome;
     return html`<td class="ratio ${isFirst ? 'block ' : ''}${verdictClass(verdict)}" data-label="${labelOf(outcome)}">${ratio && html`<strong>${describeRatio(ratio.median)}</strong>`}${worstRatio !== null && html`<span class="worst">${describeRatio(worstRatio)}</span>`}</td>`;
   };
-  return html`<tr><th scope="row">times better than the best peer; in the worst round</th>
+  return html`<tr><th scope="row">times better; worst round</th>
 ${blocks.map((block) => block.map((outcome, index) => cell(outcome, index === 0)))}</tr>`;
 }
 

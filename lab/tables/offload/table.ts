@@ -71,8 +71,8 @@ const emptyRows = threadCounts.flatMap((threads) =>
           ? {}
           : {
               matrix: {
-                title: 'An empty task, in other circumstances',
-                block: `tasks/s, ${threads}, ${condition}`,
+                title: `An empty task, ${threads}`,
+                block: `tasks/s, ${condition}`,
                 column: `${depth} in flight`,
               },
             }),
@@ -132,7 +132,7 @@ const payloadRows = conditions.flatMap((condition) =>
 );
 
 const besideAbout =
-  'A server hashes passwords, 20 requests waiting at any time, while other programs keep every core busy. bcrypt.hashSync is the event loop alone.';
+  'A server hashes passwords at the cost of 8, 8 requests waiting at any time, while other programs keep every core busy. bcrypt.hashSync is the event loop alone.';
 
 const besideRows: readonly Row[] = [
   {

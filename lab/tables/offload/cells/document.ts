@@ -6,7 +6,7 @@ import { quantile } from 'simple-statistics';
 import type { Budget, Cell, Measurement } from '../../../harness/table.js';
 import { hashingAlone, measureHashingAlone } from '../floors/hashing-alone.js';
 import { abVersion, runAb } from '../server/ab.js';
-import { async, hashing, isHash, sync } from '../server/hashing.js';
+import { async, hashing, isHash, publishedCost, sync } from '../server/hashing.js';
 import { pingDuring } from '../server/ping.js';
 import { type RunningServer, startServer } from '../server/start.js';
 import { unequalIfPolite } from '../subjects/index.js';
@@ -31,7 +31,7 @@ export const documentCell: Cell = {
       const note = 'ab is not here: `make lab TABLE=offload` installs it';
       return { ok: false, unavailable: true, note, samples: {} };
     }
-    const server = await startServer(name);
+    const server = await startServer(name, publishedCost);
     try {
       return {
         ...(await measureLoad(name, server, requestsTo(name, budget))),

@@ -154,6 +154,8 @@ export const payloads: Readonly<Record<string, Readonly<Record<string, Payload>>
     '1 kB of text with accents': { inFlight: 16, lane: text(accented, kilobyte) },
     '64 kB of text': { inFlight: 4, lane: text(plain, 64 * kilobyte) },
     '64 kB of text with accents': { inFlight: 4, lane: text(accented, 64 * kilobyte) },
+  },
+  'a megabyte of text': {
     '1 MB of text': { inFlight: 2, lane: text(plain, megabyte) },
   },
   objects: {
