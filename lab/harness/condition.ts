@@ -5,7 +5,7 @@
  *
  * Invariant: the busy processes are children of this one, which waits for their end, so their time
  * counts as the lab's own. Each has a session of its own, so the system shares the cores with it as with
- * a stranger.
+ * a stranger, unless it is asked to stay in this one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,9 +35,16 @@ const busyProcesses: Readonly<Record<Condition, number>> = {
 
 const program = fileURLToPath(new URL('./keep-busy.js', import.meta.url));
 
-export async function begin(condition: Condition): Promise<Running> {
+/**
+ * Among sessions Linux may share the cores evenly, whatever the priorities within each: where priorities
+ * are what is measured, the busy processes stay in the session of the one that begins the condition.
+ */
+export async function begin(
+  condition: Condition,
+  session: 'own' | 'shared' = 'own',
+): Promise<Running> {
   const running = await Promise.all(
-    Array.from({ length: busyProcesses[condition] }, startBusyProcess),
+    Array.from({ length: busyProcesses[condition] }, () => startBusyProcess(session)),
   );
   return {
     processes: running.map(({ id }) => id),
@@ -47,9 +54,9 @@ export async function begin(condition: Condition): Promise<Running> {
   };
 }
 
-async function startBusyProcess() {
+async function startBusyProcess(session: 'own' | 'shared') {
   const child = spawn(process.execPath, [program], {
-    detached: true,
+    detached: session === 'own',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = once(child, 'exit');
