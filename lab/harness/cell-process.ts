@@ -1,5 +1,5 @@
 /**
- * The process of one cell: `node cell-process.js <table module> <cell> <subject> <budget>`.
+ * The process of one cell: `node cell-process.js <table module> <cell> <subject> <budget> <measures>`.
  *
  * Invariant: prints one line of JSON, a Measurement, as its last line; and ends only after what it
  * started has ended, so that all the processor time it caused is counted as the lab's own.
@@ -14,11 +14,12 @@ import { cellOf } from './tables.js';
 const mostSamples = 201;
 const farewellMilliseconds = 2000;
 
-const [module = '', cellId = '', subject = '', budget = '{}'] = process.argv.slice(2);
+const [module = '', cellId = '', subject = '', budget = '{}', wanted = '[]'] =
+  process.argv.slice(2);
 // The last line of standard output is the result; what a subject says goes elsewhere.
 globalThis.console = new Console(process.stderr, process.stderr);
 
-const measurement = await measure(module, cellId, subject, JSON.parse(budget));
+const measurement = await measure(module, cellId, subject, JSON.parse(budget), JSON.parse(wanted));
 await childrenToEnd();
 process.stdout.write(`\n${JSON.stringify(measurement)}\n`, () => process.exit(0));
 
@@ -27,12 +28,13 @@ async function measure(
   cellId: string,
   subject: string,
   budget: Budget,
+  wanted: readonly string[],
 ): Promise<Measurement> {
   try {
     const table: Table = (await import(pathToFileURL(module).href)).default;
     const cell = cellOf(table, cellId);
     if (!('measure' in cell)) throw new Error(`${cellId} is measured by a program of its own`);
-    const found = await cell.measure(subject, budget);
+    const found = await cell.measure(subject, budget, (measure) => wanted.includes(measure));
     const samples = Object.entries(found.samples).map(([name, all]) => [name, thin(all)]);
     return { ...found, samples: Object.fromEntries(samples) };
   } catch (error) {

@@ -32,10 +32,13 @@ export async function runCell(options: {
   const limit = cell.limitMilliseconds ?? defaultLimitMilliseconds;
   const startedAt = performance.now();
   signal.throwIfAborted();
+  const wanted = JSON.stringify(
+    rows.flatMap(({ measure, processorTime = measure }) => [measure, processorTime]),
+  );
   const [file, ...words] =
     'command' in cell
       ? cell.command(subject, budget)
-      : [process.execPath, program, module, cell.id, subject, JSON.stringify(budget)];
+      : [process.execPath, program, module, cell.id, subject, JSON.stringify(budget), wanted];
   if (!existsSync(file)) {
     const note = `not here: ${basename(file)}, which \`make lab\` builds`;
     return { ok: false, note, unavailable: true, samples: {}, milliseconds: 0, crashed: false };

@@ -76,23 +76,24 @@ async function runLab(places: Places, options: Options): Promise<number> {
     const works = await prepareWorks(places, names, options, interruption.signal);
     await measureAll(works, interruption);
     if (interruption.signal.aborted) {
-      sayHowToGoOn(options);
+      sayHowToGoOn(options, works);
       // What a table's preparation left running must not hold the terminal.
       process.exit(interruptedExitCode);
     }
     const outcomes = works.map(({ table, journal }) => outcomeOf(table, journal.content));
     if (options.row !== undefined || options.subject !== undefined) {
-      const measured = new Set(works.flatMap(({ plan }) => plan.groups.map(({ cell }) => cell)));
+      const groups = works.flatMap(({ plan }) => plan.groups);
+      const wanted = new Set(groups.flatMap(({ rows }) => rows));
       const rows = outcomes.flatMap((outcome) => outcome.rows);
-      const asked = rows.filter((row) => measured.has(row.cell)).map(describeRow);
-      const ids = new Set([...measured].map(({ id }) => id));
+      const asked = rows.filter(({ row }) => wanted.has(row)).map(describeRow);
+      const ids = new Set(groups.map(({ cell }) => cell.id));
       const behaviours = outcomes
         .flatMap((outcome) => outcome.behaviours)
         .filter((found) => ids.has(found.behaviours.cell))
         .map(describeBehaviours);
       console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
     }
-    if (options.subject !== undefined) return exitCodeOf(outcomes);
+    if (works.some(({ plan }) => plan.isTrial)) return exitCodeOf(outcomes);
   }
   return exitCodeOf(await conclude(places, names));
 }
@@ -114,13 +115,13 @@ async function prepareWorks(
   return plans.map(({ table, plan }, index) => {
     const loaded = tables[index];
     if (!loaded) throw new Error(`table ${table.table} is not loaded`);
-    const pathOf = options.subject === undefined ? journalPath : trialPath;
+    const pathOf = plan.isTrial ? trialPath : journalPath;
     const journal = new Journal({
       path: pathOf(places, table.table),
       header: headerOf(loaded, machine, wakeUp),
       cells: plan.groups.map((group) => group.cell.id),
       budget: plan.budget,
-      fresh: options.fresh,
+      fresh: options.fresh || plan.isTrial,
     });
     const measuring = new Measuring({ plan, module: loaded.module, journal, signal });
     return { table, plan, journal, measuring };
@@ -191,8 +192,12 @@ function describeWork({ table, plan, measuring }: Work): string {
   ].join(', ');
 }
 
-function sayHowToGoOn({ table, rounds, row, subject }: Options): void {
+function sayHowToGoOn({ table, rounds, row, subject }: Options, works: readonly Work[]): void {
   const again = { TABLE: table, ROUNDS: rounds, ROW: row, SUBJECT: subject };
+  if (works.some(({ plan }) => plan.isTrial)) {
+    console.log(`\nInterrupted. Start anew: ${repeatCommand(again)}`);
+    return;
+  }
   console.log('\nInterrupted. What was measured is kept.');
   console.log(`Go on:      ${repeatCommand(again)}`);
   console.log(`Start anew: ${repeatCommand({ ...again, FRESH: 1 })}`);

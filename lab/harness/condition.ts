@@ -1,18 +1,25 @@
 /**
- * The two conditions in which tables that sleep and wake are measured. Quiet: nobody else, so a core
- * falls asleep when its thread waits, and waking it takes long. Loaded: another process keeps a core
- * busy, as an ordinary program does.
+ * The conditions in which tables that sleep and wake are measured. Quiet: nobody else runs, so a core
+ * falls asleep when its thread waits, and waking it takes long. One core busy: another process keeps a
+ * core busy, as an ordinary program does. All cores busy: as many of them as there are cores.
  *
- * Invariant: the busy process is a child of this one, which waits for its end, so its time counts as
- * the lab's own. It has a session of its own, so the system shares the cores with it as with a
- * stranger.
+ * Invariant: the busy processes are children of this one, which waits for their end, so their time
+ * counts as the lab's own. Each has a session of its own, so the system shares the cores with it as with
+ * a stranger, unless it is asked to stay in this one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-export const conditions = ['quiet', 'loaded'] as const;
+export const conditions = ['quiet', 'one core busy', 'all cores busy'] as const;
 export type Condition = (typeof conditions)[number];
+
+export const conditionWords: Readonly<Record<Condition, string>> = {
+  quiet: 'Nobody else runs, so idle cores sleep.',
+  'one core busy': 'Another process keeps a core busy.',
+  'all cores busy': 'Other processes keep every core busy.',
+};
 
 export interface Running {
   /** The ids of the processes that make the condition. */
@@ -20,18 +27,43 @@ export interface Running {
   end(): Promise<void>;
 }
 
+const busyProcesses: Readonly<Record<Condition, number>> = {
+  quiet: 0,
+  'one core busy': 1,
+  'all cores busy': availableParallelism(),
+};
+
 const program = fileURLToPath(new URL('./keep-busy.js', import.meta.url));
 
-export async function begin(condition: Condition): Promise<Running> {
-  if (condition === 'quiet') return { processes: [], end: async () => {} };
+/**
+ * Among sessions Linux may share the cores evenly, whatever the priorities within each: where priorities
+ * are what is measured, the busy processes stay in the session of the one that begins the condition.
+ */
+export async function begin(
+  condition: Condition,
+  session: 'own' | 'shared' = 'own',
+): Promise<Running> {
+  const running = await Promise.all(
+    Array.from({ length: busyProcesses[condition] }, () => startBusyProcess(session)),
+  );
+  return {
+    processes: running.map(({ id }) => id),
+    async end() {
+      await Promise.all(running.map((busy) => busy.end()));
+    },
+  };
+}
+
+async function startBusyProcess(session: 'own' | 'shared') {
   const child = spawn(process.execPath, [program], {
-    detached: true,
+    detached: session === 'own',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = once(child, 'exit');
   await Promise.race([once(child.stdout, 'data'), ended]);
+  if (child.pid === undefined) throw new Error('the process that keeps a core busy did not start');
   return {
-    processes: child.pid === undefined ? [] : [child.pid],
+    id: child.pid,
     async end() {
       child.kill('SIGKILL');
       await ended;

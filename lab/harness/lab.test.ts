@@ -232,6 +232,29 @@ describe('a run of one row', () => {
   });
 });
 
+describe('a run of a pattern', () => {
+  it('measures the rows that match and nothing else, and stays out of the results', async () => {
+    const { text, code } = await run('--table', 'sample', '--row', '^T.me$', '--rounds', '3');
+    expect(text).toMatch(/^time \(ms, lower is better; 3 rounds\)$/m);
+    expect(text).toContain('9.9 µs of processor time');
+    expect(text).toMatch(/ours: 2\.00 \(2\.00 to 2\.00, worst 2\.00\), faster/);
+    expect(text).not.toContain('operations/s');
+    expect(code).toBe(0);
+    expect(existsSync(join(out, 'sample.json'))).toBe(false);
+    const trial = readJournal(join(out, 'sample.trial.jsonl'));
+    const [ran] = trial?.groups.get('plain')?.rounds[0]?.subjects ?? [];
+    expect(Object.keys(ran?.samples ?? {}).sort()).toEqual(['processor', 'time']);
+  });
+
+  it('of subjects measures those and ours', async () => {
+    const { text } = await run(
+      ...['--table', 'sample', '--row', 'plain', '--subject', '^(slow|noth)', '--rounds', '1'],
+    );
+    expect(text).toMatch(/slow +600[\s\S]*nothing +2,000/);
+    expect(text).not.toContain('wrong');
+  });
+});
+
 describe('a command that makes no sense', () => {
   it('is refused with what was expected', async () => {
     const refusals: readonly (readonly [message: string, ...options: string[]])[] = [
@@ -239,8 +262,12 @@ describe('a command that makes no sense', () => {
       ['--rounds many: expected a positive integer', '--rounds', 'many'],
       ['--table chairs: expected one of sample', '--table', 'chairs'],
       ['--row and --subject need --table: expected one of sample', '--row', 'plain'],
-      ['--row x: expected a row or one of the cells plain', '--table', 'sample', '--row', 'x'],
-      ['--subject x: expected one of ours, slow', '--table', 'sample', '--subject', 'x'],
+      [
+        '--row x: expected a row, a pattern of rows or one of the cells plain',
+        ...['--table', 'sample', '--row', 'x'],
+      ],
+      ['--row (: expected a name or a regular expression', ...['--table', 'sample', '--row', '(']],
+      ['--subject y: expected one of ours, slow', '--table', 'sample', '--subject', 'y'],
       ['--round: expected one of --table, --rounds', '--round', '3'],
       ['sample: expected only options', 'sample'],
       ['expected at least one journal', '--report'],

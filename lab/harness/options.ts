@@ -23,13 +23,13 @@ export const optionArguments = {
   },
   row: {
     type: 'string',
-    valueHint: 'row or cell',
-    description: 'Measure this row again and leave the others as they are',
+    valueHint: 'row, cell or pattern',
+    description: 'Measure this row again; a pattern tries rows out and leaves the report alone',
   },
   subject: {
     type: 'string',
     valueHint: 'name',
-    description: 'Try this subject against ours; the report is left alone',
+    description: 'Try this subject, or those of a pattern, against ours; the report is left alone',
   },
   fresh: { type: 'boolean', description: 'Discard what an interrupted run kept' },
   report: { type: 'boolean', description: 'Measure nothing; build the report again' },
@@ -53,6 +53,7 @@ export function parseOptions({
   if (!Number.isSafeInteger(rounds) || rounds < 1) {
     throw new Error(`--rounds ${args.rounds}: expected a positive integer`);
   }
+  for (const name of ['row', 'subject'] as const) checkPattern(name, args[name]);
   return {
     table: args.table || undefined,
     rounds,
@@ -61,4 +62,12 @@ export function parseOptions({
     fresh: args.fresh === true,
     report: args.report === true,
   };
+}
+
+function checkPattern(name: string, pattern: string | undefined): void {
+  try {
+    new RegExp(pattern ?? '');
+  } catch {
+    throw new Error(`--${name} ${pattern}: expected a name or a regular expression`);
+  }
 }

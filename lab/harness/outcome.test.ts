@@ -88,6 +88,20 @@ describe('the outcome of a row', () => {
     ]);
   });
 
+  it('knows the worst round, and the processor time beside a figure', () => {
+    const rows = table.rows.map((row) => ({ ...row, processorTime: 'time' }));
+    const rounds = [
+      { ours: 5, control: 5, fast: 10 },
+      { ours: 20, control: 5, fast: 10 },
+      { ours: 4, control: 5, fast: 10 },
+    ];
+    const row = onlyRow(outcomeFrom(rounds, { ...table, rows }));
+    expect(row.ratio?.median).toBeCloseTo(2);
+    expect(row.worstRatio).toBeCloseTo(0.5);
+    expect(row.ours?.processorTime).toBe(5);
+    expect(onlyRow(outcomeFrom(rounds)).ours?.processorTime).toBeNull();
+  });
+
   it('says so when ours is slower', () => {
     const outcome = outcomeFrom(thrice({ ours: 12, control: 12, fast: 10, slow: 20 }));
     expect(sentenceOf(outcome)).toBe(

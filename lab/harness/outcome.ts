@@ -32,8 +32,12 @@ export interface SubjectOutcome {
   /** Did less than the others, so that it cannot be the best peer. */
   readonly unequal: boolean;
   readonly value: Estimate | null;
+  /** The processor time of one task or call, in microseconds, where the row has it. */
+  readonly processorTime: number | null;
   /** Ours against this subject; above 1, ours is better. */
   readonly ratio: Estimate | null;
+  /** The lowest ratio of a round. */
+  readonly worstRatio: number | null;
   readonly verdict: Verdict;
   /** All samples, by round. */
   readonly samples: ReadonlyMap<number, readonly number[]>;
@@ -47,6 +51,8 @@ export interface RowOutcome {
   readonly ours: SubjectOutcome | null;
   readonly bestPeer: SubjectOutcome | null;
   readonly ratio: Estimate | null;
+  /** The lowest ratio of a round to the best peer. */
+  readonly worstRatio: number | null;
   readonly verdict: Verdict;
   /** The factor by which ours seems to differ from itself. */
   readonly noise: number | null;
@@ -165,7 +171,9 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
         note: failure?.note ?? [...runs.values()].at(-1)?.note ?? '',
         unequal: [...runs.values()].some((run) => run.unequal !== undefined),
         value: estimate([...values.values()]),
+        processorTime: failure ? null : processorTimeOf(runs, row),
         ratio,
+        worstRatio: paired.length === 0 ? null : min(paired),
         verdict: judge(ratio, paired.length, noise),
         samples: failure ? new Map() : samplesOf(runs, row),
       };
@@ -180,6 +188,7 @@ function outcomeOfRow(table: Table, journal: JournalContent, row: Row): RowOutco
     ours: subjects.find(({ subject }) => subject.name === oursName) ?? null,
     bestPeer,
     ratio: bestPeer?.ratio ?? null,
+    worstRatio: bestPeer?.worstRatio ?? null,
     verdict: bestPeer?.verdict ?? 'unknown',
     noise,
     repeatedRounds: rounds.filter((round) => round.attempts > 1).length,
@@ -222,16 +231,22 @@ function failureIn(runs: Runs): SubjectRound | undefined {
   return [...runs.values()].find((run) => !run.ok);
 }
 
-function samplesOf(runs: Runs, row: Row): Map<number, readonly number[]> {
+function samplesOf(runs: Runs, { measure }: Pick<Row, 'measure'>): Map<number, readonly number[]> {
   return new Map(
     [...runs].flatMap(([round, run]) => {
-      const samples = run.samples[row.measure];
+      const samples = run.samples[measure];
       return samples && samples.length > 0 ? [[round, samples] as const] : [];
     }),
   );
 }
 
-function valuesOf(runs: Runs, row: Row): Series {
+function processorTimeOf(runs: Runs, { processorTime }: Row): number | null {
+  if (processorTime === undefined) return null;
+  const values = [...valuesOf(runs, { measure: processorTime }).values()];
+  return values.length === 0 ? null : median(values);
+}
+
+function valuesOf(runs: Runs, row: Pick<Row, 'measure'>): Series {
   return new Map(
     [...samplesOf(runs, row)].map(([round, samples]) => [round, median([...samples])] as const),
   );

@@ -36,6 +36,18 @@ describe('what a run measures', () => {
     expect(cellsOf({ amongAll: false })).toEqual(['sitting', 'rocking']);
     expect(cellsOf({ amongAll: true, rounds: 10 })).toEqual(['sitting', 'rocking']);
     expect(cellsOf({ row: 'rocking row' })).toEqual(['rocking']);
+    expect(plan({ row: 'rocking row' }).isTrial).toBe(false);
+  });
+
+  it('tries out the rows of a pattern alone', () => {
+    expect(cellsOf({ row: 'ING row' })).toEqual(['sitting', 'rocking']);
+    expect(cellsOf({ row: '^rock' })).toEqual(['rocking']);
+    expect(plan({ row: '^rock' }).isTrial).toBe(true);
+    expect(plan({ subject: 'pe+r' }).groups[0]?.runs.map(({ subject }) => subject)).toEqual([
+      'ours',
+      'peer',
+      'ours',
+    ]);
   });
 });
 

@@ -27,6 +27,8 @@ export interface Plan {
   /** Measuring again what others disturbed may take this share of the whole run. */
   readonly mostRepeating: number;
   readonly groups: readonly PlannedGroup[];
+  /** Some rows or some subjects alone, which say nothing about the rest of the table. */
+  readonly isTrial: boolean;
 }
 
 type Manner = Pick<Plan, 'budget' | 'mostRepeating'>;
@@ -52,26 +54,50 @@ export function planTable(options: {
   readonly rounds: number;
   /** One of all tables, which leaves out the cells that must be asked for, unless it is thorough. */
   readonly amongAll: boolean;
-  /** A row's name or a cell's id; absent for all. */
+  /** A row's name or a cell's id, or a pattern that rows alone are chosen by; absent for all. */
   readonly row?: string | undefined;
-  /** Measures this subject and ours alone. */
+  /** Measures this subject, or those that match it, and ours alone. */
   readonly subject?: string | undefined;
 }): Plan {
   const { table, rounds, amongAll, row, subject } = options;
   const manner = mannerOf(rounds, amongAll);
-  const cells = table.cells.filter((cell) =>
-    row === undefined ? manner !== overview || !cell.onlyAskedFor : isNamed(table, cell, row),
-  );
-  if (cells.length === 0) {
+  const isTrial =
+    subject !== undefined ||
+    (row !== undefined && !table.cells.some((cell) => isNamed(table, cell, row)));
+  const planned = table.cells
+    .map((cell) => ({ cell, rows: rowsAskedFor(table, cell, row, isTrial) }))
+    .filter(({ cell, rows }) => {
+      if (row === undefined) return manner !== overview || !cell.onlyAskedFor;
+      return rows.length > 0 || cell.id === row;
+    });
+  if (planned.length === 0) {
     const known = table.cells.map((cell) => cell.id).join(', ');
-    throw new Error(`--row ${row}: expected a row or one of the cells ${known}`);
+    throw new Error(`--row ${row}: expected a row, a pattern of rows or one of the cells ${known}`);
   }
-  const groups = cells.flatMap((cell) => planGroup(table, cell, subject) ?? []);
+  const groups = planned.flatMap(({ cell, rows }) => planGroup(table, cell, rows, subject) ?? []);
   if (groups.length === 0) {
-    const known = [...new Set(cells.flatMap((cell) => cell.subjects))].join(', ');
+    const known = [...new Set(planned.flatMap(({ cell }) => cell.subjects))].join(', ');
     throw new Error(`--subject ${subject}: expected one of ${known}`);
   }
-  return { rounds, ...manner, groups };
+  return { rounds, ...manner, groups, isTrial };
+}
+
+/** Of a cell that is measured for the report all, as it replaces what was known of it. */
+function rowsAskedFor(
+  table: Table,
+  cell: Cell,
+  asked: string | undefined,
+  isTrial: boolean,
+): readonly Row[] {
+  const rows = rowsOf(table, cell);
+  if (asked === undefined || cell.id === asked) return rows;
+  const named = rows.filter(({ row }) => row === asked);
+  if (named.length > 0) return isTrial ? named : rows;
+  return isTrial ? rows.filter(({ row }) => matches(asked, row)) : [];
+}
+
+function matches(pattern: string, name: string): boolean {
+  return name === pattern || new RegExp(pattern, 'i').test(name);
 }
 
 function mannerOf(rounds: number, amongAll: boolean): Manner {
@@ -83,14 +109,22 @@ function isNamed(table: Table, cell: Cell, name: string): boolean {
   return cell.id === name || table.rows.some((row) => row.row === name && row.cell === cell.id);
 }
 
-function planGroup(table: Table, cell: Cell, only?: string): PlannedGroup | undefined {
-  if (only !== undefined && !cell.subjects.includes(only)) return undefined;
+function planGroup(
+  table: Table,
+  cell: Cell,
+  rows: readonly Row[],
+  only?: string,
+): PlannedGroup | undefined {
   const ours = oursIn(table, cell);
-  const subjects = cell.subjects.filter(
-    (subject) => only === undefined || subject === only || subject === ours,
-  );
+  const isExact = only !== undefined && table.subjects.some(({ name }) => name === only);
+  const isAsked = (subject: string) =>
+    only === undefined || (isExact ? subject === only : matches(only, subject));
+  const isIn = (subject: string) =>
+    rows.length === 0 || rows.some((row) => row.subjects?.includes(subject) ?? true);
+  const chosen = cell.subjects.filter((subject) => isAsked(subject) && isIn(subject));
+  if (chosen.length === 0) return undefined;
+  const subjects = cell.subjects.filter((subject) => chosen.includes(subject) || subject === ours);
   const runs = subjects.map((subject) => ({ subject, control: false }));
-  const rows = rowsOf(table, cell);
   const once = rows.length === 0;
   const control = ours === undefined || once ? [] : [{ subject: ours, control: true }];
   return { cell, rows, runs: [...runs, ...control], once };

@@ -57,6 +57,9 @@ export interface Budget {
   readonly measureMilliseconds: number;
 }
 
+/** Whether somebody wants the samples of this measure. */
+export type IsWanted = (measure: string) => boolean;
+
 /**
  * One piece of work that every subject named here does in a process of its own. A cell without rows,
  * which gives behaviours alone, is run in the first round only.
@@ -78,8 +81,11 @@ interface AnyCell {
 }
 
 export interface MeasuredCell extends AnyCell {
-  /** Runs inside the cell's own process and must check the subject's result. */
-  measure(subject: string, budget: Budget): Promise<Measurement>;
+  /**
+   * Runs inside the cell's own process and must check the subject's result. Only some rows may be
+   * wanted: samples of other measures are not needed then.
+   */
+  measure(subject: string, budget: Budget, isWanted: IsWanted): Promise<Measurement>;
 }
 
 /** A cell whose process is a program of its own, not Node's. */
@@ -102,11 +108,16 @@ export interface Row {
   readonly cell: string;
   /** The key in Measurement.samples. */
   readonly measure: string;
+  /**
+   * The key in Measurement.samples of the processor time that one task or call of this row takes, in
+   * microseconds: it stands beside the figure. Who has no samples of it has nothing beside.
+   */
+  readonly processorTime?: string;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   /** The cell's subjects that this row compares; absent for all of them. */
   readonly subjects?: readonly string[];
-  /** The floor that ours cannot pass, where it can pass others; absent for the nearest. */
+  /** The floor that ours is held against, where there are several; absent for the nearest. */
   readonly floor?: string;
   /** What the document published, by subject; absent where it published nothing. */
   readonly published?: Readonly<Record<string, number>>;

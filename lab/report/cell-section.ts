@@ -22,6 +22,7 @@ import {
   describeShare,
 } from './format.js';
 import { html, Markup } from './html.js';
+import { processorTime } from './processor-time.js';
 import { drawStrip } from './strip.js';
 import { verdictClass } from './verdict.js';
 
@@ -64,7 +65,7 @@ ${figures(outcome)}
 
 /** What the row comes down to, in the words of its verdict. */
 function upshot(outcome: RowOutcome): Markup {
-  const { ratio, verdict, bestPeer, ours, noise } = outcome;
+  const { ratio, worstRatio, verdict, bestPeer, ours, noise } = outcome;
   const floor = nearestFloor(outcome);
   const peer = bestPeer?.subject.name;
   const words = {
@@ -74,7 +75,7 @@ function upshot(outcome: RowOutcome): Markup {
     unknown: peer === undefined ? 'no peer did the work' : `of ${peer}: no verdict yet`,
   };
   return html`<div class="upshot ${verdictClass(verdict)}">
-<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${noise !== null && html`<span class="range">ours against itself: up to ${describeRatio(noise)}</span>`}</p>
+<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">ours against itself: up to ${describeRatio(noise)}</span>`}</p>
 ${floor && html`<p>${describeShare(floor.share)} of the floor<span class="range">${floor.floor.subject.name}</span></p>`}
 ${ours && !ours.ok && html`<p class="absent">${ours.subject.name} failed</p>`}
 </div>`;
@@ -99,19 +100,20 @@ function conditionsOf(
 
 function figures({ row, subjects, ours, rounds }: RowOutcome): Markup {
   const line = (outcome: SubjectOutcome) => {
-    const { subject, version, ok, value, ratio, verdict } = outcome;
+    const { subject, version, ok, value, ratio, worstRatio, verdict } = outcome;
     return html`<tr class="${subject.role}${!ok && ' failed'}">
 <th scope="row">${subject.name}${version && html` <span class="version">${version}</span>`}</th>
-<td class="here" data-label="Median">${value ? describeNumber(value.median) : html`<span class="absent">${outcome.unavailable ? 'not here' : 'failed'}</span>`}</td>
+<td class="here" data-label="Median">${value ? html`${describeNumber(value.median)}${processorTime(outcome)}` : html`<span class="absent">${outcome.unavailable ? 'not here' : 'failed'}</span>`}</td>
 <td data-label="95&nbsp;% interval">${value ? describeInterval(value) : '–'}</td>
 ${row.published && html`<td class="published" data-label="Published">${describeOptional(row.published[subject.name])}</td>`}
 <td class="ratio ${verdictClass(verdict)}" data-label="${ours?.subject.name ?? 'Ours'} against it">${ratio ? html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span>` : '–'}</td>
+<td data-label="Worst round">${worstRatio === null ? '–' : describeRatio(worstRatio)}</td>
 <td class="note" data-label="Note">${noteOf(outcome)}</td>
 </tr>`;
   };
   return html`<div class="scroll"><table class="figures">
 <caption>${row.unit}, ${row.better} is better; medians of ${counted(rounds, 'round')}</caption>
-<thead><tr><th scope="col">Subject</th><th scope="col">Median</th><th scope="col">95&nbsp;% interval</th>${row.published && html`<th scope="col">Published</th>`}<th scope="col">${ours?.subject.name ?? 'Ours'} against it</th><th scope="col" class="note">Note</th></tr></thead>
+<thead><tr><th scope="col">Subject</th><th scope="col">Median</th><th scope="col">95&nbsp;% interval</th>${row.published && html`<th scope="col">Published</th>`}<th scope="col">${ours?.subject.name ?? 'Ours'} against it</th><th scope="col">Worst round</th><th scope="col" class="note">Note</th></tr></thead>
 <tbody>${subjects.map(line)}</tbody>
 </table></div>`;
 }

@@ -12,6 +12,7 @@ import {
   counted,
   describeInterval,
   describeNumber,
+  describeProcessorTime,
   describePublished,
   describeRatio,
   describeRatioInterval,
@@ -107,12 +108,17 @@ export function describeBehaviours({ behaviours, subjects }: BehavioursOutcome):
 }
 
 function describeSubject(found: SubjectOutcome): string {
-  const { subject, ok, unavailable, note, value, ratio, verdict } = found;
+  const { subject, ok, unavailable, note, value, processorTime, ratio, worstRatio, verdict } =
+    found;
   if (unavailable) return note;
   if (!ok || !value) return `failed: ${note}`;
-  const figures = `${describeNumber(value.median).padStart(10)}  (${describeInterval(value)})`;
+  const figure = `${describeNumber(value.median).padStart(10)}  (${describeInterval(value)})`;
+  const figures =
+    processorTime === null
+      ? figure
+      : `${figure}  ${describeProcessorTime(processorTime)} of processor time`;
   if (!ratio) return figures;
   if (subject.role === 'floor')
     return `${figures}  ours: ${describeShare(ratio.median)} of this floor`;
-  return `${figures}  ours: ${describeRatio(ratio.median)} (${describeRatioInterval(ratio)}), ${verdict}`;
+  return `${figures}  ours: ${describeRatio(ratio.median)} (${describeRatioInterval(ratio)}${worstRatio === null ? '' : `, worst ${describeRatio(worstRatio)}`}), ${verdict}`;
 }

@@ -27,7 +27,7 @@ it('has a line for each test, its heading once, who failed, and how ours compare
   );
   expect(cellsIn(String(table))).toEqual([
     ['sizes, µs'],
-    ['small', '94.34', '2', '1', '3', '2.00 1.50 to 3.00'],
+    ['small', '94.34', '2', '1', '3', '2.00 1.50 to 3.00 worst round 1.50'],
     ['large', '31,277', 'failed: was wrong', '4', '–', ''],
     ['cores, ns'],
     ['8 cores', '5', '–', '–', '–', ''],

@@ -17,6 +17,11 @@ export function describePublished(value: number): string {
   return allDigits.format(value);
 }
 
+/** Of one task or call, in microseconds. */
+export function describeProcessorTime(microseconds: number): string {
+  return `${Number(microseconds.toPrecision(2)).toLocaleString('en-US')} µs`;
+}
+
 export function describeRatio(ratio: number): string {
   const digits = ratio >= 100 ? 0 : ratio >= 10 ? 1 : 2;
   return ratio.toFixed(digits);

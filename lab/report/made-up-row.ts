@@ -9,7 +9,8 @@ const cell = { id: 'cell', subjects: [], measure: async () => ({ ok: true, sampl
 export function madeUpSubject(name: string, median: number | null): SubjectOutcome {
   return {
     subject: { name, role: name === 'ours' ? 'ours' : 'peer' },
-    ...{ version: null, unequal: false, unavailable: false, ratio: null },
+    ...{ version: null, unequal: false, unavailable: false },
+    ...{ processorTime: null, ratio: null, worstRatio: null },
     ok: median !== null,
     note: median === null ? 'was wrong' : '',
     value: median === null ? null : { median, low: median, high: median },
@@ -31,6 +32,7 @@ export function madeUpRow(
   };
   return {
     ...{ row, cell, rounds: 3, subjects, ours: subjects[0] ?? null, bestPeer: null, ratio },
+    worstRatio: ratio?.low ?? null,
     verdict: ratio ? 'faster' : 'unknown',
     ...{ noise: null, repeatedRounds: 0, disturbedRounds: 0, foreignShare: null },
   };

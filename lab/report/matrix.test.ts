@@ -23,6 +23,25 @@ it('has a line for each subject and a column for each row, and a dash where ther
   expect(text).toContain('<td class="faster" data-label="p99, 2/3">3</td>');
 });
 
+it('shows processor time below its figure, and ours against the best peer below all', () => {
+  const matrix = { title: 'Tasks', block: 'tasks/s', column: 'empty' };
+  const ours = { ...madeUpSubject('ours', 200), processorTime: 12.34 };
+  const ratio = { median: 2, low: 1.5, high: 3 };
+  const [only] = matrices([
+    madeUpRow(
+      'one',
+      { matrix, processorTime: 'used' },
+      [ours, madeUpSubject('theirs', 100)],
+      ratio,
+    ),
+  ]);
+  expect(cellsIn(String(only))).toEqual([
+    ['ours', '20012 µs'],
+    ['theirs', '100'],
+    ['times better; worst round', '2.001.50'],
+  ]);
+});
+
 it('is turned when it has many more rows than subjects', () => {
   const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9];
   const ratio = { median: 2, low: 1.5, high: 3 };
@@ -36,7 +55,7 @@ it('is turned when it has many more rows than subjects', () => {
   );
   const [heading, first, ...lines] = cellsIn(String(only));
   expect(heading).toEqual(['many, µs; lower is better']);
-  expect(first).toEqual(['number 1', '1', '2', '2.00 1.50 to 3.00']);
+  expect(first).toEqual(['number 1', '1', '2', '2.00 1.50 to 3.00 worst round 1.50']);
   expect(lines.slice(5)).toEqual([
     ['number 7', '7', '14', ''],
     ['few, ns; lower is better'],

@@ -1,19 +1,22 @@
 /**
  * Rows that stand beside a main one, many to a table: a line per subject, a column per row, under
- * headings that say what is counted. With many more rows than subjects it is turned: a line per row, a
- * column per subject, and how many times better ours is than the best peer. For the full figures there is the results file.
+ * headings that say what is counted, and below them how many times better ours is than the best peer.
+ * With many rows it is turned: a line per row, a column per subject. For the full figures there is the
+ * results file.
  *
  * Invariant: a figure is coloured only where the row's verdict on that subject is significant, and
  * then as everywhere on the page: for ours or against it.
  */
 import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
-import { counted } from './format.js';
+import { counted, describeRatio } from './format.js';
 import { html, type Markup } from './html.js';
 import { ratioScale } from './interval-mark.js';
+import { processorTime } from './processor-time.js';
 import { ratioCell } from './ratio-cell.js';
 import { verdictClass } from './verdict.js';
 
 /** A matrix with more is turned. */
+const mostColumns = 16;
 const mostColumnsPerLine = 4;
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
@@ -36,9 +39,9 @@ function matrix(title: string, rows: readonly RowOutcome[]): Markup {
   );
   const ours = rows[0]?.ours?.subject.name ?? 'ours';
   const subjects = [...lines.values()];
-  const isTurned = rows.length > mostColumnsPerLine * subjects.length;
+  const isTurned = rows.length > Math.min(mostColumns, mostColumnsPerLine * subjects.length);
   return html`<h4 class="matrix-title">${title}</h4>
-<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.</p>
+<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.${rows.some(({ row }) => row.processorTime !== undefined) && ' Below a figure: the processor time of one task or call.'}</p>
 ${isTurned ? turned(blocks, subjects) : upright(blocks, subjects)}`;
 }
 
@@ -58,8 +61,18 @@ ${lines.map(
 ${blocks.map((block) => block.map((row, index) => figure(row, line, index === 0, labelOf(row))))}
 </tr>`,
 )}
+${blocks.flat().some(({ ratio }) => ratio) && ratioLine(blocks)}
 </tbody>
 </table></div>`;
+}
+
+function ratioLine(blocks: readonly (readonly RowOutcome[])[]): Markup {
+  const cell = (outcome: RowOutcome, isFirst: boolean) => {
+    const { ratio, worstRatio, verdict } = outcome;
+    return html`<td class="ratio ${isFirst ? 'block ' : ''}${verdictClass(verdict)}" data-label="${labelOf(outcome)}">${ratio && html`<strong>${describeRatio(ratio.median)}</strong>`}${worstRatio !== null && html`<span class="worst">${describeRatio(worstRatio)}</span>`}</td>`;
+  };
+  return html`<tr><th scope="row">times better; worst round</th>
+${blocks.map((block) => block.map((outcome, index) => cell(outcome, index === 0)))}</tr>`;
 }
 
 function turned(
@@ -100,5 +113,5 @@ function figure(
 ): Markup {
   const found = subjects.find(({ subject }) => subject.name === line.subject.name);
   const classes = [isFirst ? 'block' : '', found ? verdictClass(found.verdict) : ''];
-  return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${label}">${found?.value ? threeDigits.format(found.value.median) : '–'}</td>`;
+  return html`<td class="${classes.filter(Boolean).join(' ')}" data-label="${label}">${found?.value ? html`${threeDigits.format(found.value.median)}${processorTime(found)}` : '–'}</td>`;
 }

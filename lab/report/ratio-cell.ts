@@ -1,4 +1,7 @@
-/** How many times better ours is than the best peer of a row, with the interval, as a cell of a table. */
+/**
+ * How many times better ours is than the best peer of a row, with the interval and the worst round, as a
+ * cell of a table.
+ */
 import type { RowOutcome } from '../harness/outcome.js';
 import { describeRatio, describeRatioInterval } from './format.js';
 import { html, type Markup } from './html.js';
@@ -6,9 +9,9 @@ import { intervalMark, type RatioScale } from './interval-mark.js';
 import { verdictClass } from './verdict.js';
 
 export function ratioCell(
-  { ratio, noise, verdict }: RowOutcome,
+  { ratio, worstRatio, noise, verdict }: RowOutcome,
   label: string,
   scale: RatioScale,
 ): Markup {
-  return html`<td class="ratio ${verdictClass(verdict)}" data-label="${label}">${ratio && html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span> ${intervalMark(ratio, noise, verdict, scale)}`}</td>`;
+  return html`<td class="ratio ${verdictClass(verdict)}" data-label="${label}">${ratio && html`<strong>${describeRatio(ratio.median)}</strong> <span class="range">${describeRatioInterval(ratio)}</span> ${intervalMark(ratio, noise, verdict, scale)}`}${worstRatio !== null && html`<span class="worst">worst round ${describeRatio(worstRatio)}</span>`}</td>`;
 }

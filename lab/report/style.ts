@@ -87,6 +87,7 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .matrix thead tr:first-child th { border-bottom: 0; color: var(--ink); text-align: left; }
 .turned thead tr:first-child th + th { text-align: right; }
 .turned td { padding-left: 1.5rem; }
+.turned tbody tr:not(.heading) th { min-width: 6rem; }
 tr.heading th { padding-top: 1rem; color: var(--quiet); font-weight: 500; }
 .behaviours th, .behaviours td { vertical-align: top; text-align: left; white-space: normal; min-width: 6.5rem; }
 .behaviours td.absent { color: var(--slower); }
@@ -98,6 +99,7 @@ tr.ours th, tr.ours .here { font-weight: 600; color: var(--ours-text); }
 tr.floor th, tr.floor .here { color: var(--floor-text); }
 .published { color: var(--quiet); }
 .version, .range, .unit { color: var(--quiet); font-weight: 400; font-size: 0.8125rem; }
+.processor-time, .worst { display: block; color: var(--quiet); font-weight: 400; font-size: 0.75rem; }
 th .unit { display: block; color: var(--quiet); font-size: 0.8125rem; font-weight: 400; }
 td.note, th.note { text-align: left; color: var(--quiet); white-space: normal; }
 .absent { color: var(--slower); white-space: normal; }
@@ -165,6 +167,8 @@ dd { margin: 0; }
   tbody th, td, .document th, .document td { border: 0; padding: 0.1rem 0; }
   tbody th { font-size: 0.9375rem; padding-bottom: 0.25rem; }
   td { display: flex; flex-wrap: wrap; justify-content: flex-end; align-items: baseline; gap: 0 0.4rem; white-space: normal; }
+  td .processor-time { order: -1; }
+  td[data-label]::before { order: -2; }
   td[data-label]::before { content: attr(data-label); margin-right: auto; color: var(--quiet); font-weight: 400; }
   td.absent:not([colspan]), td:empty { display: none; }
 }

@@ -4,10 +4,10 @@
  * and answers of more than some bytes.
  */
 
-import { type Condition, conditions } from '../../harness/condition.js';
+import { type Condition, conditions, conditionWords } from '../../harness/condition.js';
 import type { Cell, Row, Table } from '../../harness/table.js';
 import { chromiumCell } from './cells/chromium.js';
-import { measureName } from './cells/measure.js';
+import { measureName, processorTimeName, steadyProcessorTime } from './cells/measure.js';
 import { nodeCell } from './cells/node.js';
 import { chromiumVersion, findChromium } from './page/browser.js';
 import { bundlePage } from './page/bundle.js';
@@ -25,11 +25,6 @@ const publishedPerSecond = [24_980, 46_396, 35_492, 35_990, 30_683];
 const published = Object.fromEntries(
   documentVariants.map(({ name }, index) => [name, publishedPerSecond[index] ?? 0]),
 );
-
-const conditionWords: Readonly<Record<Condition, string>> = {
-  quiet: 'Nobody else runs, so idle cores sleep.',
-  loaded: 'Another process keeps a core busy.',
-};
 
 function whoDo(platform: Platform, ...works: readonly Work[]): string[] {
   const does = (subject: BridgeSubject) =>
@@ -89,6 +84,7 @@ function throughputRow(
     ...(isDocuments ? { column: `ops/sec, ${condition}`, published } : {}),
     cell: cell.id,
     measure: measureName(condition, work),
+    processorTime: processorTimeName(condition, work),
     unit: 'calls/s',
     better: 'higher',
     subjects: whoDo(platform, work),
@@ -115,7 +111,7 @@ const callMeasures = [
       'One call in a hundred takes longer than this. In Chromium to the step of its clock, 5 µs.',
   },
   {
-    measure: 'processor',
+    measure: steadyProcessorTime,
     work: 'steady',
     block: 'processor time, µs per call',
     unit: 'µs',
@@ -152,6 +148,7 @@ function payloadRows({ platform, cell }: (typeof cells)[number]): Row[] {
         },
         cell: cell.id,
         measure: measureName(condition, payload),
+        processorTime: processorTimeName(condition, payload),
         unit: 'calls/s',
         better: 'higher',
         subjects: whoDo(platform, payload),
@@ -166,6 +163,7 @@ function frameRow(condition: Condition): Row {
     row: `Chromium, frames under calls, ${condition}`,
     cell: chromiumCell.id,
     measure: measureName(condition, 'frames'),
+    processorTime: measureName(condition, steadyProcessorTime),
     unit: 'ms',
     better: 'lower',
     subjects: whoDo('Chromium', 'frames'),

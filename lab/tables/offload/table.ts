@@ -1,39 +1,57 @@
 /**
  * The table `offload`: the published benchmark of password hashing in a web server, and what it leaves
- * open: everybody else's requests meanwhile, what a task costs before it does any work, what it may carry,
- * how short it may be, and what becomes of it when something goes wrong.
+ * open: everybody else's requests meanwhile, other programs on the machine, what a task costs before it
+ * does any work, how short it may be, what it may carry, and what becomes of it when something goes wrong.
+ *
+ * A run of all tables has the headline's cell, empty tasks on all cores and the document; all others are
+ * `onlyAskedFor`, as there are many: `make lab TABLE=offload`.
  */
-import { type Condition, conditions } from '../../harness/condition.js';
+import { conditions, conditionWords } from '../../harness/condition.js';
 import type { Row, Subject, Table } from '../../harness/table.js';
+import { besideCell } from './cells/beside-programs.js';
 import { documentCell } from './cells/document.js';
-import { coldMeasure, depths, emptyCell, emptyMeasure, threadCounts } from './cells/empty.js';
+import { coldMeasure, depths, emptyCells, emptyMeasure, threadCounts } from './cells/empty.js';
 import { faultNames, faultsCell } from './cells/faults.js';
-import { payloadsCell } from './cells/payloads.js';
-import { lengths, numbersInFlight, worthCell, worthMeasure } from './cells/worth.js';
+import { payloadCells, payloadMeasure } from './cells/payloads.js';
+import {
+  kinds,
+  type Length,
+  lengths,
+  workCellId,
+  workCells,
+  depths as workDepths,
+  workMeasure,
+} from './cells/work.js';
 import calledDirectly from './floors/called-directly.js';
 import { handOver } from './floors/hand-over.js';
 import { hashingAlone } from './floors/hashing-alone.js';
+import { mainThreadAlone } from './floors/main-thread-alone.js';
 import { threadsAlone } from './floors/threads-alone.js';
 import { abVersion, type ReportLine, reportLines } from './server/ab.js';
 import { async, hashing, native, sync } from './server/hashing.js';
-import { headlinePools, politePools, pools } from './subjects/index.js';
+import { barePostMessage, headlinePools, politePools, pools } from './subjects/index.js';
 import { payloads } from './workloads/lanes.js';
+import { processorTimeOf } from './workloads/throughput.js';
+import { findTurnsPerMicrosecond } from './workloads/turns.js';
 
 const names = (subjects: readonly Subject[]) => subjects.map(({ name }) => name);
 
-const conditionWords: Readonly<Record<Condition, string>> = {
-  quiet: 'Nobody else runs, so idle cores sleep.',
-  loaded: 'Another process keeps a core busy.',
-};
+const [emptyCell, emptyOnAllCores] = emptyCells;
+if (!emptyCell || !emptyOnAllCores)
+  throw new Error('expected empty tasks on one thread and on all');
 
-const perSecond = { unit: 'tasks/s', better: 'higher' } as const;
+/** A figure, and the processor time of a task beside it. */
+function tasksPerSecond(measure: string) {
+  const processorTime = processorTimeOf(measure);
+  return { unit: 'tasks/s', better: 'higher', measure, processorTime } as const;
+}
 
 const headlineRow: Row = {
-  ...perSecond,
+  ...tasksPerSecond(emptyMeasure('one thread', 16, 'quiet')),
   row: 'an empty task, 16 in flight: piscina, tinypool, workerpool',
   cell: emptyCell.id,
-  measure: emptyMeasure('one thread', 16, 'quiet'),
-  subjects: [...names(headlinePools), calledDirectly.name],
+  subjects: [...names(headlinePools), barePostMessage.name, calledDirectly.name],
+  floor: barePostMessage.name,
   about:
     'A number is given to the only thread and comes back; 16 at any time, each followed by the next. Nobody else runs, so idle cores sleep. The next row has everybody.',
 };
@@ -43,19 +61,18 @@ const emptyRows = threadCounts.flatMap((threads) =>
     depths.map((depth): Row => {
       const isFull = threads === 'one thread' && condition === 'quiet';
       return {
-        ...perSecond,
+        ...tasksPerSecond(emptyMeasure(threads, depth, condition)),
         row: `an empty task, ${depth} in flight, ${threads}, ${condition}`,
-        cell: emptyCell.id,
-        measure: emptyMeasure(threads, depth, condition),
+        cell: threads === 'one thread' ? emptyCell.id : emptyOnAllCores.id,
         subjects: [...names(pools), ...(depth === 1 ? [handOver.name] : []), calledDirectly.name],
-        floor: depth === 1 ? handOver.name : calledDirectly.name,
+        floor: barePostMessage.name,
         about: `A number is given to a thread and comes back; ${depth} at any time, each followed by the next. ${conditionWords[condition]}`,
         ...(isFull
           ? {}
           : {
               matrix: {
-                title: 'An empty task, in other circumstances',
-                block: `tasks/s, ${threads}, ${condition}`,
+                title: `An empty task, ${threads}`,
+                block: `tasks/s, ${condition}`,
                 column: `${depth} in flight`,
               },
             }),
@@ -74,33 +91,72 @@ const coldRow: Row = {
   about: 'The library is imported, a pool of one thread made, and one task done in it.',
 };
 
-const payloadRows = Object.entries(payloads).map(
-  ([payload, { inFlight }]): Row => ({
-    ...perSecond,
-    row: `${payload}, there and back`,
-    matrix: {
-      title: 'Tasks that carry something there and back',
-      block: 'tasks/s, one thread, quiet',
-      column: `${payload}; ${inFlight} in flight`,
-    },
-    cell: payloadsCell.id,
-    measure: payload,
-    about: `A task is given ${payload} and gives it back; ${inFlight} at any time, on one thread.`,
-  }),
-);
-
-const worthRows = numbersInFlight.flatMap((inFlight) =>
-  lengths.map(
-    (length): Row => ({
-      row: `tasks of ${length} µs, ${inFlight} in flight, all cores`,
-      cell: worthCell.id,
-      measure: worthMeasure(length, inFlight),
-      unit: 'times the main thread',
-      better: 'higher',
-      about: `Pieces of work of ${length} µs, ${inFlight} at any time on a thread for each core, against the main thread that does them by itself. Below 1 it is faster not to hand them over.`,
-    }),
+const workRows = kinds.flatMap((kind) =>
+  (Object.keys(lengths) as Length[]).flatMap((length) =>
+    conditions.flatMap((condition) =>
+      workDepths.map(
+        (depth): Row => ({
+          ...tasksPerSecond(workMeasure(depth, condition)),
+          row: `tasks of ${length} that ${kind}, ${depth} in flight, ${condition}`,
+          matrix: {
+            title: `Tasks that ${kind === 'compute' ? 'compute' : 'compute and also await'}`,
+            block: `tasks/s, ${length} each, all cores, ${condition}`,
+            column: `${depth} in flight`,
+          },
+          cell: workCellId(kind, length),
+          floor: kind === 'compute' ? threadsAlone.name : barePostMessage.name,
+          about: `Tasks that compute for ${length}${kind === 'compute' ? '' : ' and give way to the event loop of their thread in the middle'}, ${depth} at any time, on a thread for each core. ${conditionWords[condition]}`,
+        }),
+      ),
+    ),
   ),
 );
+
+const payloadRows = conditions.flatMap((condition) =>
+  payloadCells.flatMap(({ id: cell }, index) =>
+    Object.entries(Object.values(payloads)[index] ?? {}).map(
+      ([payload, { inFlight }]): Row => ({
+        ...tasksPerSecond(payloadMeasure(payload, condition)),
+        row: `${payload}, there and back, ${condition}`,
+        matrix: {
+          title: 'Tasks that carry something there and back',
+          block: `tasks/s, all cores, ${condition}`,
+          column: `${payload}; ${inFlight} in flight`,
+        },
+        cell,
+        floor: barePostMessage.name,
+        about: `A task is given ${payload} and gives it back; ${inFlight} at any time, on a thread for each core. ${conditionWords[condition]}`,
+      }),
+    ),
+  ),
+);
+
+const besideAbout =
+  'A server hashes passwords at the cost of 8, 8 requests waiting at any time, while other programs keep every core busy. bcrypt.hashSync is the event loop alone.';
+
+const besideRows: readonly Row[] = [
+  {
+    row: 'beside other programs: jobs done in 5 s, all cores busy',
+    measure: 'jobs',
+    unit: 'jobs',
+    better: 'higher',
+    about: `${besideAbout} Threads of a lower priority give way to those programs too.`,
+  } as const,
+  {
+    row: 'beside other programs: /ping meanwhile, median, all cores busy',
+    measure: 'pingMedian',
+    unit: 'ms',
+    better: 'lower',
+    about: `${besideAbout} A light request every 20 ms.`,
+  } as const,
+  {
+    row: 'beside other programs: /ping meanwhile, 99th percentile, all cores busy',
+    measure: 'pingP99',
+    unit: 'ms',
+    better: 'lower',
+    about: `${besideAbout} A light request every 20 ms.`,
+  } as const,
+].map((row) => ({ ...row, cell: besideCell.id }));
 
 /** The document's table: sync, async. */
 const published: Readonly<Record<ReportLine, readonly [number, number]>> = {
@@ -183,24 +239,35 @@ const table: Table = {
     layout: 'line per figure',
   },
   subjects: [
-    ...pools,
+    ...pools.filter(({ role }) => role !== 'floor'),
     ...politePools,
     sync,
     async,
     native,
+    barePostMessage,
     calledDirectly,
     handOver,
     threadsAlone,
+    mainThreadAlone,
     hashingAlone,
   ],
-  cells: [emptyCell, documentCell, worthCell, payloadsCell, faultsCell],
+  cells: [
+    emptyCell,
+    emptyOnAllCores,
+    documentCell,
+    besideCell,
+    ...workCells,
+    ...payloadCells,
+    faultsCell,
+  ],
   rows: [
     headlineRow,
     ...emptyRows,
     coldRow,
     ...documentRows,
     ...meanwhileRows,
-    ...worthRows,
+    ...besideRows,
+    ...workRows,
     ...payloadRows,
   ],
   behaviours: [
@@ -213,6 +280,10 @@ const table: Table = {
     },
   ],
   tools: ['express'],
+  async prepare() {
+    findTurnsPerMicrosecond();
+    return undefined;
+  },
   // Looked up only when it is asked for: every cell's process loads this table.
   get otherVersions() {
     const version = abVersion();

@@ -1,12 +1,13 @@
 /**
- * One subject on one platform: all that it does, first quiet, then loaded. Each half has a new worker,
- * so that what a subject learnt in the one does not help it in the other.
+ * One subject on one platform: all that it does, in each condition. Each condition has a new worker, so
+ * that what a subject learnt in the one does not help it in the other.
  */
 import { quantile } from 'simple-statistics';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
-import type { Budget, Measurement } from '../../../harness/table.js';
+import type { Budget, IsWanted, Measurement } from '../../../harness/table.js';
 import type { Found, Order } from '../caller/order.js';
 import type { BridgeSubject, Platform } from '../subject.js';
+import type { Work } from '../work.js';
 import { orderOf, worksOf } from './orders.js';
 import { descendants, millisecondsBetween, readProcessorTime } from './processor-time.js';
 
@@ -22,17 +23,29 @@ export function measureName(condition: Condition, measure: string): string {
   return `${condition} ${measure}`;
 }
 
-export async function measureBoth(
+/** What a call of this work takes of the processors. */
+export function processorTimeName(condition: Condition, work: Work): string {
+  return measureName(condition, work === 'call' ? steadyProcessorTime : `${work} processor`);
+}
+
+export const steadyProcessorTime = 'processor';
+
+export async function measureInAll(
   subject: BridgeSubject,
   side: Side,
   budget: Budget,
+  isWanted: IsWanted,
 ): Promise<Measurement> {
   const samples: Record<string, readonly number[]> = {};
   for (const condition of conditions) {
+    const works = worksOf(subject, side.platform, condition).filter((work) =>
+      measuresOf(subject, work).some((measure) => isWanted(measureName(condition, measure))),
+    );
+    if (works.length === 0) continue;
     const running = await begin(condition);
     try {
       await side.open();
-      const found = await measureWorks(subject, side, condition, running.processes, budget);
+      const found = await measureWorks(subject, side, works, running.processes, budget);
       for (const [measure, values] of Object.entries(found)) {
         samples[measureName(condition, measure)] = values;
       }
@@ -44,10 +57,19 @@ export async function measureBoth(
   return { ok: true, samples };
 }
 
+/** What a work gives samples of. */
+function measuresOf({ sameAs = {} }: BridgeSubject, work: Work): string[] {
+  if (work === 'single') return ['p50', 'p99'];
+  if (work === 'steady') return [steadyProcessorTime];
+  if (work === 'frames') return ['frames', steadyProcessorTime];
+  const same = Object.entries(sameAs).filter(([, measured]) => measured === work);
+  return [work, ...same.map(([name]) => name)];
+}
+
 async function measureWorks(
   subject: BridgeSubject,
   side: Side,
-  condition: Condition,
+  works: readonly Work[],
   busyProcesses: readonly number[],
   budget: Budget,
 ): Promise<Record<string, readonly number[]>> {
@@ -56,7 +78,8 @@ async function measureWorks(
   const processes =
     platform === 'Node' ? [process.pid] : descendants().filter((id) => !busyProcesses.includes(id));
   const samples: Record<string, readonly number[]> = {};
-  for (const work of worksOf(subject, platform, condition)) {
+  // The first warms up what all have in common, wanted or not.
+  for (const work of new Set<Work>([...firstOf(subject), ...works])) {
     const before = readProcessorTime(processes);
     const startedAt = performance.now();
     const found = await side.run(orderOf(work, platform, budget));
@@ -64,11 +87,18 @@ async function measureWorks(
     const gone = performance.now() - startedAt;
     const { frames, ...rest } = found.samples;
     if (frames) samples.frames = [quantile([...frames], 0.99)];
-    if (work === 'steady' || work === 'frames') samples.processor = [(1_000 * used) / found.calls];
-    else if (work === 'idle') samples.idle = [(1_000 * used) / gone];
-    else Object.assign(samples, rest);
+    const perCall = (1_000 * used) / found.calls;
+    if (work === 'idle') samples.idle = [(1_000 * used) / gone];
+    else if (work === 'steady' || work === 'frames') samples[steadyProcessorTime] = [perCall];
+    else Object.assign(samples, rest, { [`${work} processor`]: [perCall] });
   }
-  for (const [work, same] of Object.entries(subject.sameAs ?? {}))
+  for (const [work, same] of Object.entries(subject.sameAs ?? {})) {
     samples[work] = samples[same] ?? [];
+    samples[`${work} processor`] = samples[`${same} processor`] ?? [];
+  }
   return samples;
+}
+
+function firstOf({ does }: BridgeSubject): readonly Work[] {
+  return does.includes('call') ? ['call'] : [];
 }

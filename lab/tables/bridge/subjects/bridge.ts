@@ -7,17 +7,16 @@ interface Served extends HostFunctions {
   asyncRect(): Promise<Rect>;
 }
 
-type Bridge = typeof import('pointsman/bridge');
-type ExposeOptions = NonNullable<Parameters<Bridge['expose']>[2]>;
+type ExposeOptions = NonNullable<Parameters<typeof import('pointsman/bridge')['expose']>[2]>;
 
 export function bridgeSubject({
-  onHost = {},
+  options = {},
   ...described
 }: {
   readonly name: string;
   readonly note: string;
   readonly does: readonly Work[];
-  readonly onHost?: ExposeOptions;
+  readonly options?: ExposeOptions;
 }): BridgeSubject {
   return {
     ...described,
@@ -28,7 +27,7 @@ export function bridgeSubject({
       const { expose } = await import('pointsman/bridge');
       const worker = startWorker().raw as Parameters<typeof expose>[0];
       const served: Served = { ...functions, asyncRect: async () => functions.rect() };
-      const bridge = expose(worker, served, onHost);
+      const bridge = expose(worker, served, options);
       await bridge.ready;
       return undefined;
     },

@@ -1,4 +1,4 @@
-import { calls } from '../work.js';
+import { calls, payloadNames } from '../work.js';
 import { bridgeSubject } from './bridge.js';
 
 export default bridgeSubject({
@@ -13,6 +13,7 @@ export default bridgeSubject({
     'batch of 64',
     'frames',
     'idle',
+    ...payloadNames,
   ],
-  onHost: { spin: false },
+  options: { spin: false },
 });

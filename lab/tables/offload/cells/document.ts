@@ -6,9 +6,10 @@ import { quantile } from 'simple-statistics';
 import type { Budget, Cell, Measurement } from '../../../harness/table.js';
 import { hashingAlone, measureHashingAlone } from '../floors/hashing-alone.js';
 import { abVersion, runAb } from '../server/ab.js';
-import { async, hashing, isHash, sync } from '../server/hashing.js';
+import { async, hashing, isHash, publishedCost, sync } from '../server/hashing.js';
 import { pingDuring } from '../server/ping.js';
 import { type RunningServer, startServer } from '../server/start.js';
+import { unequalIfPolite } from '../subjects/index.js';
 
 const concurrency = 20;
 const warmUpRequests = 20;
@@ -30,9 +31,12 @@ export const documentCell: Cell = {
       const note = 'ab is not here: `make lab TABLE=offload` installs it';
       return { ok: false, unavailable: true, note, samples: {} };
     }
-    const server = await startServer(name);
+    const server = await startServer(name, publishedCost);
     try {
-      return await measureLoad(name, server, requestsTo(name, budget));
+      return {
+        ...(await measureLoad(name, server, requestsTo(name, budget))),
+        ...unequalIfPolite(name),
+      };
     } finally {
       await server.stop();
     }

@@ -1,6 +1,6 @@
 /**
  * A task that does nothing: what it costs to have one done elsewhere, by how many are under way, on one
- * thread and on one for each core, quiet and loaded; and before all that the first result from cold.
+ * thread and on one for each core, in each condition; and before all that the first result from cold.
  */
 import { availableParallelism } from 'node:os';
 import { begin, type Condition, conditions } from '../../../harness/condition.js';
@@ -11,6 +11,7 @@ import type { PoolSubject } from '../subject.js';
 import { poolNamed, pools } from '../subjects/index.js';
 import { closedLoop, type LoopOrder } from '../workloads/closed-loop.js';
 import { numberLanes } from '../workloads/lanes.js';
+import { samplesOf } from '../workloads/throughput.js';
 import { withPool } from './with-pool.js';
 
 export const depths = [1, 16, 256] as const;
@@ -23,36 +24,38 @@ export function emptyMeasure(threads: ThreadCount, depth: number, condition: Con
 
 export const coldMeasure = 'cold';
 
-export const emptyCell: Cell = {
-  id: 'empty',
+export const emptyCells: readonly Cell[] = threadCounts.map((threads) => ({
+  id: threads === 'one thread' ? 'empty' : `empty, ${threads}`,
   subjects: [...pools, calledDirectly, handOver].map(({ name }) => name),
-  expectedMilliseconds: 6_000,
-  async measure(name, budget) {
-    if (name === handOver.name) return measureHandOvers(budget);
-    if (name === calledDirectly.name) return measureDirectCalls(budget);
+  expectedMilliseconds: 3_000,
+  async measure(name, budget, isWanted) {
+    const isDue = (condition: Condition) =>
+      depths.filter((depth) => isWanted(emptyMeasure(threads, depth, condition)));
+    if (name === handOver.name) return measureHandOvers(threads, budget, isDue);
+    if (name === calledDirectly.name) return measureDirectCalls(threads, budget);
     const subject = poolNamed(name);
     const samples: Record<string, readonly number[]> = {};
     // First, while nothing of the library has been loaded.
-    samples[coldMeasure] = [await firstResult(subject)];
+    if (isWanted(coldMeasure)) samples[coldMeasure] = [await firstResult(subject)];
+    const count = threads === 'one thread' ? 1 : availableParallelism();
     for (const condition of conditions) {
+      const due = isDue(condition);
+      if (due.length === 0) continue;
       const running = await begin(condition);
       try {
-        for (const threads of threadCounts) {
-          const count = threads === 'one thread' ? 1 : availableParallelism();
-          await withPool(subject, { threads: count }, async (pool) => {
-            for (const depth of depths) {
-              const measure = emptyMeasure(threads, depth, condition);
-              samples[measure] = await closedLoop(numberLanes(pool, depth), orderOf(budget, depth));
-            }
-          });
-        }
+        await withPool(subject, { threads: count }, async (pool) => {
+          for (const depth of due) {
+            const found = await closedLoop(numberLanes(pool, depth), orderOf(budget, depth));
+            Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
+          }
+        });
       } finally {
         await running.end();
       }
     }
     return { ok: true, samples };
   },
-};
+}));
 
 /** From nothing: the library is imported, a pool made, and a task done. */
 async function firstResult(subject: PoolSubject): Promise<number> {
@@ -66,28 +69,30 @@ async function firstResult(subject: PoolSubject): Promise<number> {
 }
 
 /** No core has to be woken for them, so they are the same in every circumstance. */
-async function measureDirectCalls(budget: Budget): Promise<Measurement> {
+async function measureDirectCalls(threads: ThreadCount, budget: Budget): Promise<Measurement> {
   const samples: Record<string, readonly number[]> = {};
   for (const depth of depths) {
-    const measured = await withPool(calledDirectly, { threads: 0 }, (pool) =>
+    const found = await withPool(calledDirectly, { threads: 0 }, (pool) =>
       closedLoop(numberLanes(pool, depth), orderOf(budget, depth)),
     );
     for (const condition of conditions) {
-      for (const threads of threadCounts) {
-        samples[emptyMeasure(threads, depth, condition)] = measured;
-      }
+      Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
     }
   }
   return { ok: true, samples };
 }
 
-async function measureHandOvers(budget: Budget): Promise<Measurement> {
+async function measureHandOvers(
+  threads: ThreadCount,
+  budget: Budget,
+  isDue: (condition: Condition) => readonly number[],
+): Promise<Measurement> {
   const samples: Record<string, readonly number[]> = {};
   for (const condition of conditions) {
+    if (!isDue(condition).includes(1)) continue;
     const running = await begin(condition);
     try {
-      const measured = await measureHandOver(orderOf(budget, 1));
-      for (const threads of threadCounts) samples[emptyMeasure(threads, 1, condition)] = measured;
+      samples[emptyMeasure(threads, 1, condition)] = await measureHandOver(orderOf(budget, 1));
     } finally {
       await running.end();
     }
@@ -98,7 +103,7 @@ async function measureHandOvers(budget: Budget): Promise<Measurement> {
 /** The first also warms up the pool and the engine, and lets it start its threads and find its way of waiting. */
 function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, depth: number): LoopOrder {
   return {
-    warmUpMilliseconds: warmupMilliseconds * (depth === 1 ? 8 : 1.5),
+    warmUpMilliseconds: warmupMilliseconds * (depth === 1 ? 4 : 1),
     samples: 3,
     sampleMilliseconds: measureMilliseconds / 3,
   };

@@ -28,26 +28,27 @@ export const native: Subject = {
 export const hashing: readonly Subject[] = [sync, async, ...defaultPools, ...politePools, native];
 
 const password = 'secret';
-const cost = 10;
+/** Of the document. */
+export const publishedCost = 10;
 
-const withoutPool: Readonly<Record<string, () => Promise<Hash>>> = {
-  async [sync.name]() {
+const withoutPool: Readonly<Record<string, (cost: number) => Promise<Hash>>> = {
+  async [sync.name](cost) {
     const { default: bcrypt } = await import('bcrypt');
     return () => bcrypt.hashSync(password, cost);
   },
-  async [async.name]() {
+  async [async.name](cost) {
     const { default: bcrypt } = await import('bcrypt');
     return () => bcrypt.hash(password, cost);
   },
-  async [native.name]() {
+  async [native.name](cost) {
     const { hash } = await import('@node-rs/bcrypt');
     return () => hash(password, { cost });
   },
 };
 
-export async function hashOf(name: string): Promise<Hash> {
+export async function hashOf(name: string, cost: number): Promise<Hash> {
   const open = withoutPool[name];
-  if (open) return open();
+  if (open) return open(cost);
   const pool = await poolNamed(name).open({ threads: availableParallelism() });
   return () => pool.run('hash', cost);
 }

@@ -1,5 +1,5 @@
 /**
- * The document's server: `node server.js <subject>`. One route, and `/ping` beside it, which has nothing
+ * The document's server: `node server.js <subject> <cost>`. One route, and `/ping` beside it, which has nothing
  * to do. Tells its port when it listens, and how long its event loop was held up when it is asked.
  */
 import type { AddressInfo } from 'node:net';
@@ -15,8 +15,8 @@ export interface LoopDelay {
   readonly max: number;
 }
 
-const [name = ''] = process.argv.slice(2);
-const hash = await hashOf(name);
+const [name = '', cost] = process.argv.slice(2);
+const hash = await hashOf(name, Number(cost));
 const delay = monitorEventLoopDelay({ resolution: 1 });
 const tell = (told: Told) => process.send?.(told);
 

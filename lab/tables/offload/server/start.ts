@@ -14,8 +14,10 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export async function startServer(subject: string): Promise<RunningServer> {
-  const child = fork(program, [subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+export async function startServer(subject: string, cost: number): Promise<RunningServer> {
+  const child = fork(program, [subject, String(cost)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const told = await hear(child);
   if (!('port' in told)) throw new Error('the server told no port');
   return {

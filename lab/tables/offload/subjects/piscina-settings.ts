@@ -6,19 +6,25 @@ const filename = fileURLToPath(new URL('../workers/piscina.js', import.meta.url)
 
 export async function openPiscina(
   { threads, megabytes, capacity }: PoolSettings,
-  setting: {
+  {
+    fixedQueue = false,
+    ...setting
+  }: {
     readonly concurrentTasksPerWorker?: number;
-    readonly atomics?: 'async';
+    readonly atomics?: 'sync';
+    readonly recordTiming?: boolean;
+    readonly fixedQueue?: boolean;
     readonly niceIncrement?: number;
   },
 ): Promise<OpenPool> {
-  const { Piscina } = await import('piscina');
+  const { Piscina, FixedQueue } = await import('piscina');
   const pool = new Piscina({
     filename,
     minThreads: threads,
     maxThreads: threads,
     ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
     ...(capacity === undefined ? {} : { maxQueue: capacity }),
+    ...(fixedQueue ? { taskQueue: new FixedQueue() } : {}),
     ...setting,
   });
   return {

@@ -11,6 +11,14 @@ export interface Asked {
 }
 
 parentPort?.on('message', ({ id, task, given }: Asked) => {
-  if (task === 'moved') parentPort?.postMessage({ id, answer: given }, [given]);
-  else parentPort?.postMessage({ id, answer: tasks[task](given) });
+  if (task === 'moved') {
+    parentPort?.postMessage({ id, answer: given }, [given]);
+    return;
+  }
+  const answer: unknown = tasks[task](given);
+  if (answer instanceof Promise) {
+    answer.then((value) => parentPort?.postMessage({ id, answer: value }));
+  } else {
+    parentPort?.postMessage({ id, answer });
+  }
 });

@@ -16,9 +16,10 @@ describe('a closed loop', () => {
       },
       check() {},
     });
-    const perSecond = await closedLoop([lane(), lane(), lane()], order);
+    const { perSecond, processorTime } = await closedLoop([lane(), lane(), lane()], order);
     expect(perSecond.every((value) => value > 0)).toBe(true);
     expect(perSecond.length).toBeGreaterThan(0);
+    expect(processorTime.length).toBe(perSecond.length);
     expect(most).toBe(3);
     expect(underWay).toBe(0);
   });

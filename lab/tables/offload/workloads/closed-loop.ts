@@ -6,6 +6,8 @@
  * the pool weigh little.
  */
 
+import { type Throughput, usedMicroseconds } from './throughput.js';
+
 /** One place in the loop: it asks, and checks the answer before it asks again. */
 export interface Lane {
   ask(): Promise<unknown>;
@@ -23,27 +25,32 @@ const rounds = 2;
 /** Where the fewest tasks take longer than a sample, fewer samples must do after this many times the time. */
 const mostOverrun = 3;
 
-/** Tasks per second, by sample. */
-export async function closedLoop(lanes: readonly Lane[], order: LoopOrder): Promise<number[]> {
+export async function closedLoop(lanes: readonly Lane[], order: LoopOrder): Promise<Throughput> {
   const { warmUpMilliseconds, samples, sampleMilliseconds } = order;
   const warmUpEnds = performance.now() + warmUpMilliseconds;
   let perMillisecond = 0;
   const sample = async (milliseconds: number) => {
     const tasks = Math.max(rounds * lanes.length, Math.ceil(perMillisecond * milliseconds));
+    const usedBefore = usedMicroseconds();
     const startedAt = performance.now();
     await perform(lanes, tasks);
     perMillisecond = tasks / (performance.now() - startedAt);
+    const used = (usedMicroseconds() - usedBefore) / tasks;
     await toEventLoop();
-    return perMillisecond * 1_000;
+    return { perSecond: perMillisecond * 1_000, used };
   };
   do await sample(Math.min(10, sampleMilliseconds));
   while (performance.now() < warmUpEnds);
 
   const perSecond: number[] = [];
+  const processorTime: number[] = [];
   const latest = performance.now() + mostOverrun * samples * sampleMilliseconds;
-  do perSecond.push(await sample(sampleMilliseconds));
-  while (perSecond.length < samples && performance.now() < latest);
-  return perSecond;
+  do {
+    const found = await sample(sampleMilliseconds);
+    perSecond.push(found.perSecond);
+    processorTime.push(found.used);
+  } while (perSecond.length < samples && performance.now() < latest);
+  return { perSecond, processorTime };
 }
 
 async function perform(lanes: readonly Lane[], tasks: number): Promise<void> {

@@ -74,9 +74,31 @@ function checkBytes(bytes: Uint8Array, length: number, mark: number | undefined)
   }
 }
 
-/** About a kilobyte as JSON. */
-const record: LaneMaker = (pool) => {
-  const order = {
+/** Orders of about a kilobyte each as JSON. */
+function records(count: number): LaneMaker {
+  return (pool) => {
+    const orders = Array.from({ length: count }, makeOrder);
+    return {
+      ask() {
+        for (const order of orders) order.id += 1;
+        return pool.run('echo', orders);
+      },
+      check(answer) {
+        const answered = answer as typeof orders;
+        const last = answered.at(-1);
+        if (answered.length !== count || last?.id !== orders[0]?.id) {
+          throw new Error('answered other objects than it was given');
+        }
+        if (last?.lines.length !== 10 || last.lines[9]?.tags[2] !== 'new') {
+          throw new Error('answered objects that lack something');
+        }
+      },
+    };
+  };
+}
+
+function makeOrder() {
+  return {
     id: 0,
     customer: { name: 'Ada Lovelace', email: 'ada@example.org', since: 1843, isActive: true },
     lines: Array.from({ length: 10 }, (_, index) => ({
@@ -87,31 +109,62 @@ const record: LaneMaker = (pool) => {
     })),
     note: 'Leave it at the door if nobody is in.',
   };
-  return {
-    ask() {
-      order.id += 1;
-      return pool.run('echo', order);
-    },
-    check(answer) {
-      const { id, lines } = answer as typeof order;
-      const last = lines.at(-1);
-      if (id !== order.id || lines.length !== 10 || last?.tags[2] !== 'new') {
-        throw new Error('answered another object than it was given');
-      }
-    },
+}
+
+/** Two texts in turn, so that nobody sees the one before; none is made while it is measured. */
+function text(pattern: string, length: number): LaneMaker {
+  const body = pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length - 1);
+  // Written out, not a tree of its parts.
+  const texts = ['1', '2'].map((mark) => Buffer.from(body + mark, 'latin1').toString('latin1'));
+  return (pool) => {
+    let asked = 0;
+    return {
+      ask() {
+        asked += 1;
+        return pool.run('echo', texts[asked % 2]);
+      },
+      check(answer) {
+        if (answer !== texts[asked % 2]) throw new Error('answered another text than it was given');
+      },
+    };
   };
-};
+}
+
+const plain = 'The points are set for the main line. ';
+/** Letters with accents: one byte each in the engine, two as UTF-8. */
+const accented = 'Les aiguillages sont réglés; der Zug fährt über die Brücke. ';
 
 export const numberLanes = (pool: OpenPool, inFlight: number): Lane[] =>
   Array.from({ length: inFlight }, () => number(pool));
 
-/** By name; `inFlight` tasks are under way at any time. */
-export const payloads: Readonly<
-  Record<string, { readonly inFlight: number; readonly lane: LaneMaker }>
-> = {
-  '1 kB of bytes': { inFlight: 16, lane: marked(kilobyte) },
-  'a 1 kB object': { inFlight: 16, lane: record },
-  '1 MB of bytes, cloned': { inFlight: 4, lane: marked(megabyte) },
-  '1 MB of bytes, transferred': { inFlight: 4, lane: moved },
-  '1 MB of shared memory': { inFlight: 16, lane: shared },
+interface Payload {
+  /** So many tasks are under way at any time. */
+  readonly inFlight: number;
+  readonly lane: LaneMaker;
+}
+
+/** By kind, each of which is a cell, and by name. */
+export const payloads: Readonly<Record<string, Readonly<Record<string, Payload>>>> = {
+  bytes: {
+    '1 kB of bytes': { inFlight: 16, lane: marked(kilobyte) },
+    '64 kB of bytes': { inFlight: 4, lane: marked(64 * kilobyte) },
+  },
+  text: {
+    '1 kB of text': { inFlight: 16, lane: text(plain, kilobyte) },
+    '1 kB of text with accents': { inFlight: 16, lane: text(accented, kilobyte) },
+    '64 kB of text': { inFlight: 4, lane: text(plain, 64 * kilobyte) },
+    '64 kB of text with accents': { inFlight: 4, lane: text(accented, 64 * kilobyte) },
+  },
+  'a megabyte of text': {
+    '1 MB of text': { inFlight: 2, lane: text(plain, megabyte) },
+  },
+  objects: {
+    '1 kB of objects': { inFlight: 16, lane: records(1) },
+    '64 kB of objects': { inFlight: 4, lane: records(64) },
+  },
+  'a megabyte': {
+    '1 MB of bytes, cloned': { inFlight: 4, lane: marked(megabyte) },
+    '1 MB of bytes, transferred': { inFlight: 4, lane: moved },
+    '1 MB of shared memory': { inFlight: 16, lane: shared },
+  },
 };

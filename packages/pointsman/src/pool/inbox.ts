@@ -6,8 +6,8 @@
  * its turn.
  */
 
-import { WaitPolicy } from '../transport/wait-policy.js';
 import { listen, type Port, platform } from '../transport/platform.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
 import type { Mailbox } from './mailbox.js';
 
 /** Milliseconds. */

@@ -4,10 +4,10 @@ import type { Asked } from '../workers/post-message.js';
 
 const program = new URL('../workers/post-message.js', import.meta.url);
 
-const subject: PoolSubject = {
-  name: 'postMessage',
-  role: 'peer',
-  note: 'By hand: threads take turns, answers are found by a number; knows no faults, limits or ends.',
+const floor: PoolSubject = {
+  name: 'bare postMessage',
+  role: 'floor',
+  note: 'A message for each task and one for its answer; threads take turns. Knows no faults, limits or ends. Who sends tasks together can pass it.',
   async open({ threads }) {
     const pending = new Map<number, (answer: unknown) => void>();
     const workers = Array.from({ length: threads }, () => new Worker(program));
@@ -31,4 +31,4 @@ const subject: PoolSubject = {
   },
 };
 
-export default subject;
+export default floor;

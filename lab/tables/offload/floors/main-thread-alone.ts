@@ -1,0 +1,21 @@
+/** The same work by the main thread, which does nothing else: what a pool must do better than. */
+import type { Subject } from '../../../harness/table.js';
+import { spin } from '../tasks/functions.js';
+
+export const mainThreadAlone: Subject = {
+  name: 'main thread alone',
+  role: 'floor',
+  note: 'The main thread does one task after the other and hands over none. Who is slower had better not hand over such tasks.',
+};
+
+/** Tasks per second. */
+export function measureMainThread(turns: number, milliseconds: number): number {
+  spin(turns);
+  const startedAt = performance.now();
+  let done = 0;
+  do {
+    spin(turns);
+    done += 1;
+  } while (performance.now() - startedAt < milliseconds);
+  return (1_000 * done) / (performance.now() - startedAt);
+}

@@ -1,0 +1,22 @@
+/** What our settings have in common. */
+import type { OpenPool, PoolSettings } from '../subject.js';
+
+export async function openPointsman(
+  { threads, megabytes, capacity }: PoolSettings,
+  setting: { readonly nice?: number },
+): Promise<OpenPool> {
+  const { Pool } = await import('pointsman/pool');
+  const pool = new Pool<typeof import('../workers/pointsman.js')>({
+    module: new URL('../workers/pointsman.js', import.meta.url),
+    threads,
+    ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
+    ...(capacity === undefined ? {} : { capacity, whenFull: 'reject' }),
+    ...setting,
+  });
+  return {
+    run(task, given, options) {
+      return pool.run(task, [given] as never, options) as Promise<unknown>;
+    },
+    end: () => pool.terminate(),
+  };
+}

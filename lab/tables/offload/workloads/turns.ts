@@ -1,0 +1,30 @@
+/**
+ * How many turns of `spin` this machine does in a microsecond.
+ *
+ * Invariant: found once in a run, before the first cell, and passed on to every cell's process, so that
+ * a task is the same work for every subject.
+ */
+import { spin } from '../tasks/functions.js';
+
+const variable = 'LAB_TURNS_PER_MICROSECOND';
+const passes = 10;
+const turnsPerPass = 5_000_000;
+
+/** For the processes that this one starts. */
+export function findTurnsPerMicrosecond(): void {
+  process.env[variable] = String(calibrated());
+}
+
+export function turnsPerMicrosecond(): number {
+  return Number(process.env[variable]) || calibrated();
+}
+
+/** Others can only make a pass longer, so the fastest counts; the first ones compile. */
+function calibrated(): number {
+  const microseconds = Array.from({ length: passes }, () => {
+    const startedAt = performance.now();
+    spin(turnsPerPass);
+    return 1_000 * (performance.now() - startedAt);
+  });
+  return turnsPerPass / Math.min(...microseconds);
+}
