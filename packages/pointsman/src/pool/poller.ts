@@ -11,6 +11,7 @@ export class Poller {
   readonly #poll: () => boolean;
   readonly #isDue: () => boolean;
   #isPolling = false;
+  #found = false;
   #until = 0;
 
   /** `poll` receives what has come, and says whether there was anything; `isDue`: a result may come soon. */
@@ -29,14 +30,17 @@ export class Poller {
 
   /** A message has woken this thread so many milliseconds after it was posted. */
   woke(cost: number): void {
-    if (!this.#isPolling) this.#policy.woke(cost);
+    // Between two looks the event loop may be faster.
+    if (this.#isPolling) this.#found = true;
+    else this.#policy.woke(cost);
   }
 
   readonly #turn = (): void => {
-    const found = this.#poll();
+    const found = this.#poll() || this.#found;
+    this.#found = false;
     const now = performance.now();
     if (found) this.#policy.hit();
-    if (found || this.#until === 0) this.#until = now + this.#policy.bound;
+    if (found || this.#until === 0) this.#until = now + 3 * this.#policy.bound;
     if (this.#isDue()) {
       if (now < this.#until) {
         soon(this.#turn);

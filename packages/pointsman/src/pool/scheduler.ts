@@ -26,6 +26,8 @@ export interface ScheduledWorker<Task> {
   readonly outstanding: number;
   /** Whether it can be handed another. */
   readonly accepts: boolean;
+  /** Whether it looks for its next task, so that it need not be woken. */
+  readonly spins: boolean;
   submit(task: Task): void;
   /** Gives back so many of those that it has not begun, the last first; less urgent ones only. */
   giveBack(atMost: number, lessUrgentThan?: number): Task[];
@@ -141,7 +143,9 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   // --- workers ---
 
   addWorker(worker: Worker): void {
-    this.#workers.push(worker);
+    // The first that is idle gets a task, so one that spins for it comes first.
+    if (worker.spins) this.#workers.unshift(worker);
+    else this.#workers.push(worker);
     this.dispatch();
   }
 

@@ -72,6 +72,8 @@ export class WorkerHandle {
   isRetiring = false;
   /** Its pool has asked it to end. */
   isEnding = false;
+  /** Whether it spins for its next task. */
+  readonly spins: boolean;
   /** Whether it has ever been able to run tasks. */
   wasReady = false;
   /** Whether it had tasks since somebody last asked. */
@@ -123,6 +125,7 @@ export class WorkerHandle {
     });
     this.#watch(worker);
     const { module, nice, heap, spins } = options;
+    this.spins = spins;
     const polls = options.poller !== undefined;
     const setup = { module, nice, heap, polls, spins, id: this.#id, port: port2, memory };
     worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);

@@ -88,6 +88,13 @@ export class WorkerSet {
     this.#start();
   }
 
+  /** Workers that spin: more than there are cores beside the host's would take them from each other. */
+  get #spinning(): number {
+    let spinning = 0;
+    for (const { spins } of this.#living) if (spins) spinning++;
+    return spinning;
+  }
+
   #start(): boolean {
     const { worker, recycle, module, name = poolDefaults.name } = this.#options;
     this.#owner.started();
@@ -105,8 +112,7 @@ export class WorkerSet {
         heap: recycle?.heap,
         grace: this.#options.grace ?? poolDefaults.grace,
         mostTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
-        // More than there are cores beside the host's would take them from each other.
-        spins: this.#poller !== undefined && this.#living.size < poolPlatform.cores - 1,
+        spins: this.#poller !== undefined && this.#spinning < poolPlatform.cores - 1,
         poller: this.#poller,
       });
     } catch (error) {
