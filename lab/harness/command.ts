@@ -29,7 +29,7 @@ import { repeatCommand } from './repeat.js';
 import { resultsOf, writeResults } from './results.js';
 import { Measuring } from './rounds.js';
 import type { Table } from './table.js';
-import { loadTable, rowsOf, tableNames } from './tables.js';
+import { loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
 
 /** One table with all that is needed to measure it. */
@@ -183,7 +183,7 @@ async function measureTable(work: Work, display: Display, signal: AbortSignal): 
 
 function describeWork({ table, plan, measuring }: Work): string {
   const cells = plan.groups.flatMap((group) => group.runs);
-  const rows = plan.groups.flatMap(({ cell }) => rowsOf(table, cell));
+  const rows = plan.groups.flatMap((group) => group.rows);
   const kept = measuring.roundsKept;
   return [
     `${table.table}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'cell')} a round`,

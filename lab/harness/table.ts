@@ -7,7 +7,7 @@
  * description or in a sample; nothing is added by hand later.
  */
 
-/** One thing that is measured: ours, a peer, or a floor that no subject can pass. */
+/** One thing that is measured: ours, a peer, or a floor, which is the work with nothing around it. */
 export interface Subject {
   /** As the report prints it; for an npm peer its package name. */
   readonly name: string;

@@ -41,7 +41,7 @@ function matrix(title: string, rows: readonly RowOutcome[]): Markup {
   const subjects = [...lines.values()];
   const isTurned = rows.length > Math.min(mostColumns, mostColumnsPerLine * subjects.length);
   return html`<h4 class="matrix-title">${title}</h4>
-<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.${rows.some(({ row }) => row.processorTime !== undefined) && ' Below a figure: the processor time of one task or call.'}</p>
+<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.${rows.some(({ row }) => row.processorTime !== undefined) && ' With each figure the processor time of one task or call.'}</p>
 ${isTurned ? turned(blocks, subjects) : upright(blocks, subjects)}`;
 }
 

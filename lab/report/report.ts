@@ -95,7 +95,7 @@ function method(): Markup {
 <p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only when the interval of the ratio excludes 1 and the ratio exceeds that noise; otherwise it has no colour.</p>
 <p>The floor is work that no subject can avoid, done with nothing around it. A subject that gave one wrong answer has failed the row, however fast it was. One that did the work but lost the caller's async context, or did it at another priority, is shown with its figures and its note, and is never the best peer.</p>
 <p>The ratio is the median of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
-<p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. Below a figure stands the processor time that one call or task took of all threads.</p>
+<p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. The small figure in µs is the processor time that one call or task took of all threads.</p>
 <p>Foreign load is the share of processor time that went to other processes and to the hypervisor. A round with more than ${describeShare(foreignLimit)} is measured again, and the calmest attempt is kept.</p>
 </section>`;
 }
