@@ -65,7 +65,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);
     entry._watched = true;
-    entry._idled = () => {
+    entry._onIdle = () => {
       this.#entries.delete(key);
       if (this.size === 0) this.#drains.settleAll();
     };
@@ -73,7 +73,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
       return request(entry);
     } finally {
       // Refused, or over already: then nothing will ever come back to make it idle.
-      if (entry.idle && this.#entries.get(key) === entry) entry._idled();
+      if (entry.idle && this.#entries.get(key) === entry) entry._onIdle();
     }
   }
 }

@@ -128,6 +128,8 @@ export class Semaphore {
   readonly #queue = new WaitQueue<Permit>();
   /** @internal Whether anybody wants to know when the last permit has come back. */
   _watched = false;
+  /** @internal Called when it is idle, for whoever made it. */
+  _onIdle: (() => void) | undefined;
 
   /**
    * @param limit How many permits there are: a positive integer.
@@ -316,6 +318,7 @@ export class Semaphore {
   /** @internal Called whenever the last permit of a watched semaphore has come back. */
   _idled(): void {
     this.#drains?.settleAll();
+    this._onIdle?.();
   }
 
   /** @internal Throws if a request cannot be granted however long it waits. */
