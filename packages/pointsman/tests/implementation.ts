@@ -1,4 +1,4 @@
-/** The task distance as an implementation that the scenarios of `spec/` can be played on. */
+/** `pointsman` as an implementation that the scenarios of `spec/` can be played on. */
 import { type Capability, type Implementation, nextMacrotask, type Subject } from '@pointsman/spec';
 import {
   ClosedError,
@@ -28,8 +28,8 @@ const capabilities: readonly Capability[] = [
 ];
 
 /** Its clock is vitest's: call `vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })`. */
-export const taskDistance: Implementation = {
-  name: 'task',
+export const inOneLoop: Implementation = {
+  name: 'sync',
   capabilities: new Set(capabilities),
   create(primitive, { limit = 1 }): Subject {
     switch (primitive) {

@@ -1,6 +1,6 @@
 /**
- * The task distance against the reference model: made-up steps are played on the model, and what
- * happens there is the scenario that the task distance has to pass.
+ * `pointsman` against the reference model: made-up steps are played on the model, and what
+ * happens there is the scenario that `pointsman` has to pass.
  */
 import {
   createModel,
@@ -12,7 +12,7 @@ import {
 } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, test, vi } from 'vitest';
-import { taskDistance } from './implementation.js';
+import { inOneLoop } from './implementation.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -103,7 +103,7 @@ describe.each(['semaphore', 'mutex', 'keyed-semaphore', 'keyed-mutex'] as const)
             steps: steps.map((step) => fitStep(primitive, step)),
           };
           const recorded = await recordScenario(primitive, scenario, createModel());
-          await runScenario(primitive, recorded, { ...taskDistance, sparing });
+          await runScenario(primitive, recorded, { ...inOneLoop, sparing });
         }),
         { numRuns: 500 },
       );

@@ -1,4 +1,4 @@
-/** The machine distance as an implementation that the scenarios of `spec/` can be played on. */
+/** `RedisMutex` as an implementation that the scenarios of `spec/` can be played on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Capability,
@@ -34,7 +34,7 @@ const slack = 25;
 let scenarios = 0;
 
 /** Every scenario has a namespace of its own in that of the mutex. */
-export function machineDistance(mutex: RedisMutex, mode: 'local' | 'strict'): Implementation {
+export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementation {
   let current = mutex;
   const settle = async () => {
     // Answers come in the order of the commands, so after one of its own nothing is under way.

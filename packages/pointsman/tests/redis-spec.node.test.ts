@@ -1,10 +1,10 @@
-/** The scenarios of `spec/` on the machine distance. */
+/** The scenarios of `spec/` on `RedisMutex`. */
 import { missingCapabilities, runScenario } from '@pointsman/spec';
 import { scenarioFiles } from '@pointsman/spec/scenarios';
 import { Redis } from 'ioredis';
 import { RedisMutex } from 'pointsman/redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lacks, machineDistance } from './redis-implementation.js';
+import { lacks, onRedis } from './redis-implementation.js';
 import { type Server, startServer } from './servers/server.js';
 
 const played = ['mutex', 'keyed-mutex'];
@@ -42,7 +42,7 @@ describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
 
   describe.each(files)('%s', (_, { primitive, scenarios }) => {
     for (const scenario of scenarios) {
-      const reasons = missingCapabilities(scenario, machineDistance(undefined as never, mode)).map(
+      const reasons = missingCapabilities(scenario, onRedis(undefined as never, mode)).map(
         (name) => `${name}: ${lacks[name]}`,
       );
       if (mode === 'strict' && grantsAtOnce.has(scenario.name)) {
@@ -50,7 +50,7 @@ describe.each(ways)('$handler, $mode', ({ handler, mode }) => {
       }
       const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
       test.skipIf(reasons.length > 0)(`${scenario.name}${why}`, async () => {
-        const implementation = machineDistance(mutex, mode);
+        const implementation = onRedis(mutex, mode);
         await runScenario(primitive, scenario, implementation);
         await runScenario(primitive, scenario, { ...implementation, sparing: true });
       });

@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, invalid, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
-import { readTerms, type WaitOptions } from '../sync/queue.js';
+import { readRequest, type WaitOptions } from '../sync/queue.js';
 import { Acquisition } from './acquisition.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
@@ -75,7 +75,7 @@ export class RedisCondition {
     if (before === undefined || strict === undefined) {
       throw invalid('guard', guard, 'a guard of this mutex');
     }
-    const { signal, timeout } = readTerms(options, 1);
+    const { signal, timeout } = readRequest(options, 1);
     guard.assertValid();
     const { session } = strict;
     let acquisition!: Acquisition;

@@ -1,6 +1,6 @@
 /**
- * What a mutex counts, for whoever watches it. Counting costs a few nanoseconds per lock; the two
- * histograms keep a fixed size however long the program runs.
+ * What a mutex counts, for whoever watches it. The histograms keep a fixed size
+ * however long the program runs.
  */
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ClosedError, describe, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
-import { readTerms } from '../sync/queue.js';
+import { readRequest } from '../sync/queue.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
 import { connectionsOf } from './connection/clients.js';
@@ -266,7 +266,7 @@ export class RedisMutex {
         queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
-      const { signal, timeout, owner } = readTerms(options, 1);
+      const { signal, timeout, owner } = readRequest(options, 1);
       const { ttl = this.ttl, mode = this.#mode } = options;
       const kind = readMode(mode);
       const length = readTtl(ttl);

@@ -1,5 +1,5 @@
 /**
- * The errors of the task distance. Each says what happened and what was expected.
+ * The errors of the primitives. Each says what happened and what was expected.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Pointsman at task distance: coordination inside one event loop. No dependencies; runs in Node 20 and
- * later, Deno, Bun, browsers and workerd.
+ * Coordination inside one event loop. No dependencies; runs in Node 20 and later, Deno, Bun, browsers
+ * and workerd.
  */
 
 export { ClosedError, ReentrancyError, TimeoutError } from './errors.js';

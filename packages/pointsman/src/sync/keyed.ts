@@ -7,7 +7,7 @@
  */
 
 import { ClosedError } from './errors.js';
-import { readTerms, type WaitOptions, WaitQueue } from './queue.js';
+import { readRequest, type WaitOptions, WaitQueue } from './queue.js';
 import type { Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
@@ -38,8 +38,8 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
 
   /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
-    const terms = readTerms(options, 1);
-    if (this.size > 0) await this.#drains.insert(terms);
+    const request = readRequest(options, 1);
+    if (this.size > 0) await this.#drains.insert(request);
   }
 
   /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
@@ -65,7 +65,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);
     entry._watched = true;
-    entry._idled = () => {
+    entry._onIdle = () => {
       this.#entries.delete(key);
       if (this.size === 0) this.#drains.settleAll();
     };
@@ -73,7 +73,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
       return request(entry);
     } finally {
       // Refused, or over already: then nothing will ever come back to make it idle.
-      if (entry.idle && this.#entries.get(key) === entry) entry._idled();
+      if (entry.idle && this.#entries.get(key) === entry) entry._onIdle();
     }
   }
 }

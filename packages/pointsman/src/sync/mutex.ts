@@ -6,7 +6,7 @@
  */
 
 import { describe, ReentrancyError } from './errors.js';
-import type { Terms, WaitOptions } from './queue.js';
+import type { WaitOptions, WaitRequest } from './queue.js';
 import { type Permit, Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /** What {@link Mutex.tryLock} may be told. */
@@ -41,18 +41,18 @@ export class Gate extends Semaphore {
   }
 
   /** @internal */
-  override _refuse(terms: Terms): void {
-    super._refuse(terms);
-    const { owner } = terms;
+  override _refuse(request: WaitRequest): void {
+    super._refuse(request);
+    const { owner } = request;
     if (owner !== undefined && Object.is(owner, this.owner)) {
       throw new ReentrancyError(`owner ${describe(owner)} holds the lock already`, owner);
     }
   }
 
   /** @internal */
-  override _grant(terms: Terms): Permit {
-    this.#owner = terms.owner;
-    this.#holder = super._grant(terms);
+  override _grant(request: WaitRequest): Permit {
+    this.#owner = request.owner;
+    this.#holder = super._grant(request);
     this._watched = true;
     return this.#holder;
   }

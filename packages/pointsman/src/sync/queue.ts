@@ -4,13 +4,12 @@
  *
  * A circular list whose nodes are the waiters and whose sentinel is the queue itself. Invariant: a
  * waiter is linked for exactly as long as its promise is pending, and its timer and its listener
- * live no longer than that. Only a waiter with terms can leave from the middle, and its terms know
- * the waiter in front, so that leaving takes one step.
+ * live no longer than that. Only a waiter with a request of its own can leave from the middle; the request
+ * knows the waiter in front, so that leaving takes one step.
  *
- * A waiter without terms costs what waiting costs at least, a promise and the function that resolves
+ * A waiter without options costs what waiting costs at least, a promise and the function that resolves
  * it, and one node of three fields. The node is a literal because V8 learns of literals that live
- * long and then makes them in the old generation at once: at 100,000 waiters that is a third less
- * time than with instances of a class.
+ * long and then makes them in the old generation at once; of instances of a class it does not.
  */
 
 import { checkInteger, invalid, timedOut } from './errors.js';
@@ -33,7 +32,7 @@ export interface WaitOptions {
 }
 
 /** What a waiter wants and what it needs to leave early. */
-export interface Terms extends WaitOptions {
+export interface WaitRequest extends WaitOptions {
   readonly permits: number;
   readonly priority: number;
   readonly owner?: unknown;
@@ -43,19 +42,19 @@ export interface Terms extends WaitOptions {
   end?: (() => void) | undefined;
 }
 
-/** A place in the queue. Without terms: one permit, priority 0, as long as it takes. */
+/** A place in the queue. Without a request: one permit, priority 0, as long as it takes. */
 export interface Waiter {
   // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
   readonly resolve: (grant: any) => void;
   next: Waiter;
-  readonly terms: Terms | undefined;
+  readonly request: WaitRequest | undefined;
 }
 
 /** Reads options once and refuses those that cannot be used. */
-export function readTerms(options: unknown = {}, limit: number): Terms {
+export function readRequest(options: unknown = {}, limit: number): WaitRequest {
   if (typeof options !== 'object' || options === null)
     throw invalid('options', options, 'an object');
-  const { permits = 1, priority = 0, signal, timeout, owner } = options as Partial<Terms>;
+  const { permits = 1, priority = 0, signal, timeout, owner } = options as Partial<WaitRequest>;
   checkInteger('permits', permits, 1, limit);
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (timeout !== undefined) checkInteger('timeout', timeout, 0, 2 ** 31 - 1);
@@ -74,7 +73,8 @@ export function readTerms(options: unknown = {}, limit: number): Terms {
 }
 
 /** @internal */
-export const priorityOf = ({ terms }: Waiter): number => (terms === undefined ? 0 : terms.priority);
+export const priorityOf = ({ request }: Waiter): number =>
+  request === undefined ? 0 : request.priority;
 
 /**
  * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as
@@ -85,8 +85,8 @@ export const rejection = (reason: unknown): PromiseLike<never> => ({
   then: (_: unknown, reject?: ((reason: unknown) => unknown) | null) => reject?.(reason) as never,
 });
 
-function setPrevious({ terms }: Waiter, previous: Waiter): void {
-  if (terms !== undefined) terms.previous = previous;
+function setPrevious({ request }: Waiter, previous: Waiter): void {
+  if (request !== undefined) request.previous = previous;
 }
 
 /** @internal */
@@ -94,41 +94,41 @@ export class WaitQueue<Grant> implements Waiter {
   declare readonly resolve: never;
   next: Waiter = this;
   // NaN compares false with every priority, so that every search for a place ends here.
-  readonly terms: Terms = { permits: 0, priority: Number.NaN, previous: this };
+  readonly request: WaitRequest = { permits: 0, priority: Number.NaN, previous: this };
   length = 0;
 
-  /** A promise of a turn for somebody without terms. */
+  /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
     return new Promise((resolve) => {
-      const last = this.terms.previous as Waiter;
-      const waiter: Waiter = { resolve, next: this, terms: undefined };
-      if (last.terms !== undefined && last.terms.priority < 0) {
+      const last = this.request.previous as Waiter;
+      const waiter: Waiter = { resolve, next: this, request: undefined };
+      if (last.request !== undefined && last.request.priority < 0) {
         this.#link(waiter, this.#placeFor(0));
       } else {
-        // What #link does at the end of the queue, spelled out: a tenth of a contended acquire.
+        // What #link does at the end of the queue, spelled out for the most frequent case.
         last.next = waiter;
-        this.terms.previous = waiter;
+        this.request.previous = waiter;
         this.length++;
       }
     });
   }
 
   /** A promise of a turn. `left` is called after this waiter has given up. */
-  insert(terms: Terms, left?: () => void): Promise<Grant> {
+  insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
-      if (terms.timeout === 0) throw timedOut(0);
-      const waiter: Waiter = { resolve, next: this, terms };
-      if (terms.signal !== undefined || terms.timeout !== undefined) {
-        terms.end = giveUpOn(
-          terms,
+      if (request.timeout === 0) throw timedOut(0);
+      const waiter: Waiter = { resolve, next: this, request };
+      if (request.signal !== undefined || request.timeout !== undefined) {
+        request.end = giveUpOn(
+          request,
           (reason) => {
-            this.settle(rejection(reason), waiter, terms.previous);
+            this.settle(rejection(reason), waiter, request.previous);
             left?.();
           },
           timedOut,
         );
       }
-      this.#link(waiter, this.#placeFor(terms.priority));
+      this.#link(waiter, this.#placeFor(request.priority));
     });
   }
 
@@ -137,7 +137,7 @@ export class WaitQueue<Grant> implements Waiter {
     previous.next = waiter.next;
     setPrevious(waiter.next, previous);
     this.length--;
-    waiter.terms?.end?.();
+    waiter.request?.end?.();
     waiter.resolve(grant);
   }
 
@@ -160,12 +160,12 @@ export class WaitQueue<Grant> implements Waiter {
    * priority and from the back for a low one: either way past waiters that somebody gave a priority.
    */
   #placeFor(priority: number): Waiter {
-    let place = this.terms.previous as Waiter;
+    let place = this.request.previous as Waiter;
     if (priority > 0 && priorityOf(place) < priority) {
       place = this;
       while (priorityOf(place.next) >= priority) place = place.next;
     } else {
-      while (priorityOf(place) < priority) place = place.terms?.previous as Waiter;
+      while (priorityOf(place) < priority) place = place.request?.previous as Waiter;
     }
     return place;
   }

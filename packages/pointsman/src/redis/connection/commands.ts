@@ -16,7 +16,7 @@ export class Commands extends ReconnectingConnection implements CommandConnectio
     } catch (error) {
       return Promise.reject(error);
     }
-    // Not an async function: its own promise and its await cost two microseconds for each command.
+    // Not an async function: its own promise and its await would be paid for by each command.
     const send = (): Promise<unknown> =>
       place.current ? place.current.send(command) : Promise.reject(lossOf(place.reason));
     const { held } = place;

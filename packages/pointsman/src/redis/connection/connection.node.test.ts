@@ -426,7 +426,9 @@ describe.each([
   });
 });
 
-describe.each([
+// Each on servers of its own, and mostly waiting: so all at the same time.
+
+test.concurrent.for([
   {
     name: 'ioredis, a cluster',
     connect: async (port: number) => {
@@ -444,8 +446,10 @@ describe.each([
       return { client, close: () => client.destroy() };
     },
   },
-])('$name', ({ connect }) => {
-  test('a slot that moves to another node is a lost connection, and is found again', async () => {
+])(
+  '$name: a slot that moves to another node is a lost connection, and is found again',
+  { timeout: 30_000 },
+  async ({ connect }, { expect, onTestFinished }) => {
     const from = await startServer({ cluster: true });
     onTestFinished(() => from.stop());
     const to = await startServer({
@@ -495,15 +499,16 @@ describe.each([
     expect(await to.command('GET', '{a}key')).toBe('1');
     expect(await to.command('SPUBLISH', '{a}channel', 'here')).toBe(1);
     await vi.waitFor(() => expect(heard).toEqual(['here']));
-  }, 30_000);
-});
+  },
+);
 
-test.each([
+test.concurrent.for([
   { name: 'ioredis', connect: ioredis() },
   { name: 'node-redis', connect: nodeRedis() },
 ])(
   '$name: an attempt to connect that nobody answers is given up',
-  async ({ connect }) => {
+  { timeout: 15_000 },
+  async ({ connect }, { expect, onTestFinished }) => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const proxy = await startProxy(server.port);
@@ -524,7 +529,6 @@ test.each([
     expect(await refused).toBeInstanceOf(ConnectionLostError);
     expect(await connection.call('', 'PING')).toBe('PONG');
   },
-  15_000,
 );
 
 test('whatever is no client of these libraries is refused', () => {
@@ -550,7 +554,7 @@ test('whatever is no client of these libraries is refused', () => {
   }
 });
 
-test('a slot is what the server says', async () => {
+test.concurrent('a slot is what the server says', async ({ expect, onTestFinished }) => {
   const server = await startServer({ cluster: true });
   onTestFinished(() => server.stop());
   for (const key of [

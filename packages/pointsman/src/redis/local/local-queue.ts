@@ -207,9 +207,8 @@ export class LocalQueue implements Queue, ClaimOwner {
       this.#stalled.push(acquisition);
       return;
     }
-    const claims = standing.entries.map(({ queue }) => queue.claim as LocalClaim);
-    if ((claims[0] as LocalClaim).served > 0) this.#metrics.handOffs++;
-    for (const claim of claims) claim.served++;
+    if (standing.entries[0]?.queue.claim?.served) this.#metrics.handOffs++;
+    for (const { queue } of standing.entries) (queue.claim as LocalClaim).served++;
     acquisition.start(token);
   }
 

@@ -5,7 +5,6 @@
  * Invariants:
  * - A claim is granted to its owner only while the session's lease is valid here. A grant that comes
  *   with less is confirmed by the server first.
- * - Of a claim at most one `lock` is without an answer.
  * - When the lease has run out, or the server no longer knows the session, everything held is lost at
  *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
  *
@@ -21,6 +20,7 @@ import type { Metrics } from '../metrics.js';
 import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
 import { decodeMessage } from '../protocol/wire.js';
 import { BatchStream, type PendingOperation, type SentBatch } from './batches.js';
+import { checkOperation, lockOperation } from './claim-operations.js';
 import { ActiveClaim, type Claim, Claims } from './claims.js';
 import { OneShotTimer } from './one-shot-timer.js';
 
@@ -298,69 +298,37 @@ export class Session implements ConnectionObserver {
     return active;
   }
 
-  /** Asks for a claim's keys, or how it stands; again after the answer if that is being asked already. */
+  /** Asks for a claim's keys, or how it stands. */
   #lock(active: ActiveClaim): void {
-    if (active.locking !== 'no') {
-      active.locking = 'again';
-      return;
-    }
-    active.locking = 'once';
-    const { id, claim } = active;
-    const { tokens, wait, keys } = claim;
-    const over = (): void => {
-      active.locking = 'no';
-    };
-    this.#send({
-      operation: () => {
-        if (active.state === 'asked') {
-          active.locking = 'once';
-          return { name: 'lock', id, tokens, wait, keys, optional: active.chooseOptional() };
-        }
-        over();
-        return undefined;
+    const operation = lockOperation(active, {
+      held: (grant, alarmed) => this.#grant(grant, alarmed),
+      queued: (left) => {
+        this.#sweepIn(left);
+        if (!this.alarmed) this.#listenForAlarm().catch(() => {});
       },
-      done: (result, alarmed) => {
-        const again = active.locking === 'again';
-        over();
-        if (result.name === 'held') {
-          this.#grant(result.grant, alarmed);
-        } else if (result.name === 'queued') {
-          // A grant was told on the other connection before this, and could not be taken then.
-          if (again && active.state === 'asked') this.#lock(active);
-          this.#sweepIn(result.left);
-          if (!this.alarmed) this.#listenForAlarm().catch(() => {});
-        } else if (active.state === 'asked') {
-          this.#forget(active);
-          claim.busy?.();
-        }
+      outdated: () => this.#lock(active),
+      busy: () => {
+        this.#forget(active);
+        active.claim.busy?.();
       },
-      failed: (error) => {
-        over();
-        this.#refuseClaim(active, error);
-      },
-      lost: over,
+      refused: (error) => this.#refuseClaim(active, error),
     });
+    if (operation !== undefined) this.#send(operation);
   }
 
   /** Asks whether a claim is still held, and whether somebody waits for its keys. */
   #check(active: ActiveClaim): void {
-    const { id, claim } = active;
-    this.#send({
-      operation: () =>
-        active.state === 'held' ? { name: 'check', id, keys: claim.owned } : undefined,
-      done: (result) => {
-        if (result.name !== 'check' || active.state !== 'held') return;
-        if (!result.held) {
+    const { claim } = active;
+    this.#send(
+      checkOperation(active, {
+        contended: () => claim.revoked?.(),
+        gone: () => {
           this.#forget(active);
           this.#metrics.losses++;
           claim.lost(new LockLostError('the server no longer has the lock'));
-        } else if (result.contended) {
-          claim.revoked?.();
-        }
-      },
-      failed: () => {},
-      lost: () => {},
-    });
+        },
+      }),
+    );
   }
 
   /** Renews the lease, whatever comes of it. */

@@ -8,7 +8,7 @@ export const none: Fault = {
   how: '4 processes with 8 tasks each lock 1 of 1, 3 of 5 and 10 of 19 keys; counted are critical sections',
   holds: 'every process gets its turn',
   full: { ttl: 1_000, count: 100_000, trials: ['script', 'pure'] },
-  short: { ttl: 300, count: 1_000, trials: ['script', 'pure'] },
+  short: { ttl: 300, count: 600, trials: ['script', 'pure'] },
   run: (terms) =>
     Trial.run(terms, async (trial) => {
       const clients = await trial.addClients(4);
