@@ -25,6 +25,43 @@ describe('close', () => {
     expect(pool.metrics).toMatchObject({ completed: 24, failed: 0, cancelled: 0, threadsLost: 0 });
   });
 
+  test('drops the queue if it is asked to, and waits for what has begun', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    await until(() => gate.begun === 1);
+    const others = range(5).map((n) => reasonOf(pool.run('write', [n])));
+    const closed = pool.close({ dropQueue: true });
+    for (const reason of await Promise.all(others)) expect(reason).toBeInstanceOf(PoolClosedError);
+    gate.open();
+    expect(await held).toBe('held');
+    await closed;
+    expect(board.log).toEqual([]);
+    expect(pool.metrics).toMatchObject({ cancelled: 5, failed: 0, threadsLost: 0 });
+  });
+
+  test('ends what is left after its timeout', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = reasonOf(pool.run('hold', [gate.number]));
+    const other = reasonOf(pool.run('echo', [1]));
+    await until(() => gate.begun === 1);
+    await pool.close({ timeout: 10 });
+    expect(await held).toBeInstanceOf(PoolClosedError);
+    expect(await other).toBeInstanceOf(PoolClosedError);
+    expect(pool.threads).toBe(0);
+  });
+
+  test('refuses options that make no sense, and stays open', async () => {
+    const { pool } = await open();
+    await expect(pool.close({ timeout: -1 })).rejects.toThrow(/timeout must be .* got -1/);
+    await expect(pool.close({ dropQueue: 1 as never })).rejects.toThrow(
+      /dropQueue must be .* got 1/,
+    );
+    await expect(pool.close(5 as never)).rejects.toThrow('options must be an object, got 5');
+    expect(await pool.run('echo', [1])).toBe(1);
+  });
+
   test('again, and when it has never begun', async () => {
     const { pool } = await open();
     await Promise.all([pool.close(), pool.close()]);

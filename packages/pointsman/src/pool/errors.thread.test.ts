@@ -74,3 +74,14 @@ test.each(['nothing', 'constant', 'text', 'text.nothing', '', 'toString', 'hasOw
     expect(await pool.run('echo', [1])).toBe(1);
   },
 );
+
+test.skipIf(!('captureStackTrace' in Error))('the stack tells who awaits the task', async () => {
+  const { pool } = await open();
+  async function whoAwaits(): Promise<unknown> {
+    return await pool.run('throws.error');
+  }
+  const { stack } = (await reasonOf(whoAwaits())) as Error;
+  const [there, here] = (stack as string).split('-- called by --');
+  expect(there).toContain('out of range');
+  expect(here).toContain('whoAwaits');
+});

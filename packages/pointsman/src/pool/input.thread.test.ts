@@ -45,6 +45,10 @@ describe('options of a pool', () => {
     ],
     [{ worker, ageing: 0 }, `RangeError: ageing must be an integer from 1 to ${longest}, got 0`],
     [{ worker, grace: NaN }, `RangeError: grace must be an integer from 0 to ${longest}, got NaN`],
+    [{ worker, env: 'A=1' }, 'TypeError: env must be an object, or SHARE_ENV, got "A=1"'],
+    [{ worker, argv: 'a' }, 'TypeError: argv must be an array, got "a"'],
+    [{ worker, execArgv: 5 }, 'TypeError: execArgv must be an array of texts, got 5'],
+    [{ worker, onError: 'log' }, 'TypeError: onError must be a function, got "log"'],
     [{ worker, nice: 20 }, 'RangeError: nice must be an integer from 0 to 19, got 20'],
     [{ worker, recycle: 5 }, 'TypeError: recycle must be an object, got 5'],
     [

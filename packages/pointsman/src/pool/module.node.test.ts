@@ -93,6 +93,33 @@ describe('a module that cannot be used', () => {
   });
 });
 
+test('its threads are started with what the pool says', async () => {
+  const pool = open({
+    env: { POINTSMAN_TEST: 'yes' },
+    argv: ['first', 2],
+    execArgv: ['--no-warnings'],
+    workerData: { shared: [1] },
+  });
+  expect(await pool.run('startedWith')).toEqual({
+    env: 'yes',
+    argv: ['first', '2'],
+    execArgv: ['--no-warnings'],
+    workerData: { shared: [1] },
+  });
+});
+
+test('onError hears what fails outside of a task, and the thread is replaced', async () => {
+  let heard!: (error: unknown) => void;
+  const error = new Promise((resolve) => {
+    heard = resolve;
+  });
+  const pool = open({ onError: heard });
+  await pool.run('failLater');
+  expect(await error).toMatchObject({ name: 'Error', message: 'outside of any task' });
+  expect(await pool.run('echo', [1])).toBe(1);
+  expect(pool.metrics).toMatchObject({ threadsStarted: 2, failed: 0 });
+});
+
 test('resourceLimits hold: the task is lost, and no other', async () => {
   const pool = open({ resourceLimits: { maxOldGenerationSizeMb: 24 } });
   const lost = reasonOf(pool.run('outOfMemory'));

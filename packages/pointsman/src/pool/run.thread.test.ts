@@ -110,11 +110,80 @@ describe('arguments and results', () => {
     20_000,
   );
 
-  test('more bytes at a time than the ring has', async () => {
+  test('many bytes in many tasks', async () => {
     const { pool } = await open({ threads: 2 });
     const sizes = range(24).map((n) => 300_000 + n);
     const back = await Promise.all(sizes.map((size) => pool.run('echo', [pattern(size)])));
     expect(back.every((bytes, n) => isPattern(bytes as Uint8Array, sizes[n] as number))).toBe(true);
+  });
+
+  test('what structured clone cannot carry, anywhere in a value', async () => {
+    const { pool } = await open();
+    const controller = new AbortController();
+    const thrown = Object.assign(new RangeError('inside', { cause: { code: 1 } }), { code: 'E' });
+    const itself: Error & { own?: unknown } = new Error('refers to itself');
+    itself.own = { itself };
+    const double = (n: number) => 2 * n;
+    const value = {
+      list: Object.assign(new Array(3), { 0: thrown, 2: thrown }) as unknown[],
+      map: new Map<unknown, unknown>([['callback', double]]),
+      set: new Set([controller.signal]),
+      itself,
+    };
+    const back = (await pool.run('echo', [value])) as typeof value;
+    expect(Object.keys(back.list)).toEqual(['0', '2']);
+    expect(back.list[0]).toMatchObject({ name: 'RangeError', code: 'E', cause: { code: 1 } });
+    expect(back.list[0]).toBe(back.list[2]);
+    expect((back.itself.own as { itself: Error }).itself).toBe(back.itself);
+    // What came home is what it was.
+    expect(back.map.get('callback')).toBe(double);
+    expect([...back.set]).toEqual([controller.signal]);
+    // Nothing has happened to what was given.
+    expect(value.map.get('callback')).toBe(double);
+    expect(value.list[0]).toBe(thrown);
+  });
+
+  test('many objects that refer to each other', async () => {
+    const { pool } = await open();
+    const objects = range(200).map((n): Record<string, unknown> => ({ n }));
+    for (const each of objects) each.others = objects;
+    const back = (await pool.run('echo', [objects])) as typeof objects;
+    expect(back[7]?.others).toBe(back);
+    expect(back.map(({ n }) => n)).toEqual(range(200));
+    const called = (await pool.run('echo', [[...objects, () => 'called']])) as typeof objects;
+    expect(called).toHaveLength(201);
+  });
+
+  test('a value that cannot be cloned harms none that is run beside it', async () => {
+    const { pool } = await open();
+    const results = await Promise.allSettled([
+      pool.run('echo', [1]),
+      pool.run('echo', [{ deep: [Symbol('s')] }]),
+      pool.run('echo', [() => {}]),
+      pool.run('echo', [2]),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    const { reason } = results[1] as PromiseRejectedResult;
+    expect(reason).toMatchObject({
+      name: 'DataCloneError',
+      message: expect.stringContaining('value[0].deep[0] cannot be cloned'),
+    });
+  });
+
+  test('what moves goes ahead where tasks are short, and comes back', async () => {
+    const { pool } = await openWarm();
+    await Promise.all(range(500).map((n) => pool.run('echo', [n])));
+    const buffers = range(50).map((n) => new Uint8Array([n]).buffer);
+    const sizes = await Promise.all(
+      buffers.map((buffer) => pool.run('size', [buffer], { transfer: [buffer] })),
+    );
+    expect(sizes).toEqual(buffers.map(() => 1));
+    expect(buffers.map(({ byteLength }) => byteLength)).toEqual(buffers.map(() => 0));
   });
 
   test('callbacks', async () => {

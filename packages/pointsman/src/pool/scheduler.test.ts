@@ -1,0 +1,224 @@
+/** Which task goes to which worker: the rules, without threads. */
+import { nextMacrotask } from '@pointsman/spec';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { QueuedTask } from './queue.js';
+import { type ScheduledTask, type ScheduledWorker, Scheduler } from './scheduler.js';
+
+class Task implements ScheduledTask {
+  lane: QueuedTask['lane'] = undefined;
+  previous: QueuedTask['previous'] = undefined;
+  next: QueuedTask['next'] = undefined;
+  earlier: QueuedTask['earlier'] = undefined;
+  later: QueuedTask['later'] = undefined;
+  readonly enqueuedAt = 0;
+  readonly key = undefined;
+
+  constructor(
+    readonly name: string,
+    readonly priority = 0,
+    readonly isUnique = false,
+  ) {}
+}
+
+/** Runs nothing by itself: the test says when a task begins and ends. */
+class Worker implements ScheduledWorker<Task> {
+  readonly spins = false;
+  accepts = true;
+  /** The first of them runs. */
+  readonly tasks: Task[] = [];
+
+  get outstanding(): number {
+    return this.tasks.length;
+  }
+
+  get names(): string {
+    return this.tasks.map(({ name }) => name).join(' ');
+  }
+
+  submit(task: Task): void {
+    this.tasks.push(task);
+  }
+
+  giveBack(atMost: number, lessUrgentThan = Number.POSITIVE_INFINITY): Task[] {
+    const back: Task[] = [];
+    for (let at = this.tasks.length - 1; at > 0 && back.length < atMost; at--) {
+      const task = this.tasks[at] as Task;
+      if (task.isUnique || task.priority >= lessUrgentThan) continue;
+      this.tasks.splice(at, 1);
+      back.push(task);
+    }
+    return back;
+  }
+}
+
+function open(count: number, runTime?: number) {
+  const scheduler = new Scheduler<Task, Worker>(1_000);
+  const workers = Array.from({ length: count }, () => new Worker());
+  for (const worker of workers) scheduler.addWorker(worker);
+  if (runTime !== undefined) scheduler.ran(runTime);
+  const add = (...names: string[]) => {
+    for (const name of names) scheduler.add(new Task(name));
+  };
+  /** The task that runs is over. */
+  const finish = (worker: Worker, tasks = 1) => {
+    worker.tasks.splice(0, tasks);
+    scheduler.dispatch();
+  };
+  return { scheduler, workers: workers as [Worker, Worker, Worker], add, finish };
+}
+
+describe('which worker', () => {
+  test('an idle one, then the one that has fewest', () => {
+    const { workers, add } = open(3);
+    add('a', 'b', 'c', 'd', 'e');
+    expect(workers.map(({ names }) => names)).toEqual(['a d', 'b e', 'c']);
+  });
+
+  test('none that does not accept any', () => {
+    const { workers, add } = open(2);
+    workers[0].accepts = false;
+    add('a', 'b');
+    expect(workers.map(({ names }) => names)).toEqual(['', 'a b']);
+  });
+
+  test('one that comes later takes what waits', async () => {
+    const { scheduler, workers, add } = open(1);
+    add('a', 'b', 'c');
+    expect([workers[0].names, scheduler.queued, scheduler.waiting]).toEqual(['a b', 1, 2]);
+    const late = new Worker();
+    scheduler.addWorker(late);
+    expect([workers[0].names, late.names]).toEqual(['a b', 'c']);
+  });
+
+  test('not one that has left', () => {
+    const { scheduler, workers, add } = open(2);
+    scheduler.removeWorker(workers[0]);
+    add('a', 'b');
+    expect(workers.map(({ names }) => names)).toEqual(['', 'a b']);
+  });
+});
+
+describe('how much ahead', () => {
+  test.each([
+    ['of which nothing is known', undefined, 2],
+    ['that take long', 50, 2],
+    ['of a tenth of a millisecond', 0.1, 10],
+    ['that take no time', 0.000_1, 256],
+  ])('tasks %s', (_, runTime, most) => {
+    const { scheduler, workers, add } = open(1, runTime);
+    add(...Array.from({ length: 300 }, (_, n) => String(n)));
+    expect([workers[0].outstanding, scheduler.queued]).toEqual([most, 300 - most]);
+  });
+
+  test('what cannot come back waits for an idle worker, unless tasks are short', () => {
+    const long = open(1, 50);
+    long.add('a');
+    long.scheduler.add(new Task('unique', 0, true));
+    long.add('b');
+    // It keeps its place.
+    expect([long.workers[0].names, long.scheduler.queued]).toEqual(['a', 2]);
+    long.finish(long.workers[0]);
+    expect(long.workers[0].names).toBe('unique b');
+    const short = open(1, 0.1);
+    short.add('a');
+    short.scheduler.add(new Task('unique', 0, true));
+    expect(short.workers[0].names).toBe('a unique');
+  });
+});
+
+describe('a worker that has become idle', () => {
+  test('takes over half of what waits in the one that has most, in order', async () => {
+    const { workers, add, finish } = open(2, 0.1);
+    add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
+    expect(workers.map(({ names }) => names)).toEqual(['a c e g', 'b d f h']);
+    finish(workers[1], 4);
+    await nextMacrotask();
+    expect(workers.map(({ names }) => names)).toEqual(['a c', 'e g']);
+  });
+
+  test('not if it gets something else in the same turn', async () => {
+    const { workers, add, finish } = open(2, 0.1);
+    add('a', 'b', 'c', 'd');
+    finish(workers[1], 2);
+    add('new');
+    await nextMacrotask();
+    expect(workers.map(({ names }) => names)).toEqual(['a c', 'new']);
+  });
+
+  test('nothing that cannot come back', async () => {
+    const { scheduler, workers, add, finish } = open(2, 0.1);
+    add('a', 'b');
+    scheduler.add(new Task('unique', 0, true));
+    finish(workers[1]);
+    await nextMacrotask();
+    expect(workers.map(({ names }) => names)).toEqual(['a unique', '']);
+  });
+});
+
+describe('what is more urgent', () => {
+  test('goes before all that was not begun', () => {
+    const { scheduler, workers, add, finish } = open(1, 0.01);
+    add('a', 'b', 'c');
+    expect(workers[0].names).toBe('a b c');
+    scheduler.add(new Task('urgent', 1));
+    expect([workers[0].names, scheduler.queued]).toEqual(['a urgent', 2]);
+    finish(workers[0], 2);
+    expect(workers[0].names).toBe('b c');
+  });
+
+  test('is forgotten when nothing is left', () => {
+    const { scheduler, workers, add, finish } = open(1, 0.01);
+    scheduler.add(new Task('urgent', 1));
+    finish(workers[0]);
+    scheduler.rest();
+    add('a', 'b', 'c', 'd');
+    expect(workers[0].outstanding).toBe(4);
+  });
+});
+
+test('whatever happens, each task is somewhere once, and none waits while a worker is idle', async () => {
+  const step = fc.oneof(
+    fc.record({
+      do: fc.constant('add'),
+      priority: fc.integer({ min: 0, max: 2 }),
+      unique: fc.boolean(),
+    }),
+    fc.record({
+      do: fc.constant('finish'),
+      worker: fc.nat(2),
+      count: fc.integer({ min: 1, max: 4 }),
+    }),
+    fc.record({ do: fc.constant('ran'), time: fc.constantFrom(0.001, 0.1, 20) }),
+    fc.record({ do: fc.constant('turn') }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const { scheduler, workers, finish } = open(3);
+      let added = 0;
+      let finished = 0;
+      for (const each of steps) {
+        if (each.do === 'add') {
+          const { priority, unique } = each as { priority: number; unique: boolean };
+          scheduler.add(new Task(String(added++), priority, unique));
+        } else if (each.do === 'finish') {
+          const { worker, count } = each as { worker: number; count: number };
+          const which = workers[worker] as Worker;
+          finished += Math.min(count, which.outstanding);
+          finish(which, count);
+        } else if (each.do === 'ran') scheduler.ran((each as { time: number }).time);
+        else await nextMacrotask();
+        const held = workers.flatMap(({ tasks }) => tasks);
+        expect(held.length + scheduler.queued).toBe(added - finished);
+        expect(new Set(held).size).toBe(held.length);
+        // No task is in the queue while a worker is idle.
+        if (workers.some(({ outstanding }) => outstanding === 0)) expect(scheduler.queued).toBe(0);
+      }
+      await nextMacrotask();
+      const isIdle = workers.some(({ outstanding }) => outstanding === 0);
+      const waiting = workers.flatMap(({ tasks }) => tasks.slice(1));
+      if (isIdle) expect(waiting.every(({ isUnique }) => isUnique)).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
