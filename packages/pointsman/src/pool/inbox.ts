@@ -23,6 +23,8 @@ export interface InboxOptions {
   readonly mailbox: Mailbox | undefined;
   /** Deals with a message. */
   handle(message: unknown[]): void;
+  /** A message has come that cannot be read. */
+  unreadable(): void;
   /** All that has come is dealt with. */
   drained(): void;
   /** Whether there is nothing else to do, and the next message is likely to come soon. */
@@ -35,28 +37,46 @@ export class Inbox {
 
   constructor(options: InboxOptions) {
     this.#options = options;
-    const { port, mailbox, handle, drained } = options;
-    listen(port, (message) => {
+    const { port, mailbox, handle, unreadable, drained } = options;
+    const received = (message: unknown) => {
       mailbox?.received();
       if (mailbox) this.#policy.woke(mailbox.age);
       handle(message as unknown[]);
       if (mailbox) this.#receiveMore(mailbox);
       else drained();
+    };
+    listen(port, received, undefined, () => {
+      mailbox?.received();
+      unreadable();
     });
   }
 
   #receiveMore(mailbox: Mailbox): void {
-    const { handle, drained, maySpin } = this.#options;
+    const { drained, maySpin } = this.#options;
     const end = performance.now() + TURN;
     do {
       while (mailbox.hasNews && performance.now() < end) {
-        const received = platform.receive?.(this.#options.port);
-        if (received === undefined) break;
-        mailbox.received();
-        handle(received.message as unknown[]);
+        if (!this.#receiveNext(mailbox)) break;
       }
       drained();
     } while (maySpin() && performance.now() < end && this.#spin(mailbox));
+  }
+
+  /** Whether there was a message. */
+  #receiveNext(mailbox: Mailbox): boolean {
+    const { port, handle, unreadable } = this.#options;
+    let received: { message: unknown } | undefined;
+    try {
+      received = platform.receive?.(port);
+    } catch {
+      mailbox.received();
+      unreadable();
+      return true;
+    }
+    if (received === undefined) return false;
+    mailbox.received();
+    handle(received.message as unknown[]);
+    return true;
   }
 
   /** Whether something has come within the bound. */

@@ -44,6 +44,16 @@ test('a result that cannot be read here ends its thread, and no task that was no
   expect(await pool.run('echo', ['fine'])).toBe('fine');
 });
 
+test('an argument that cannot be read there: the task is rejected, and the thread goes on', async () => {
+  const pool = open({ resourceLimits: { stackSizeMb: 0.4 } });
+  await pool.run('echo', [1]);
+  let nested: unknown[] = [];
+  for (let depth = 0; depth < 6_000; depth++) nested = [nested];
+  expect(await reasonOf(pool.run('isDeep', [nested]))).toMatchObject({ name: 'DataCloneError' });
+  expect(await pool.run('echo', ['fine'])).toBe('fine');
+  expect(pool.metrics).toMatchObject({ threadsStarted: 1, failed: 1 });
+});
+
 test('its URL as text', async () => {
   const pool = open({ module: String(fixture('module')) });
   expect(await pool.run('echo', [1])).toBe(1);

@@ -36,6 +36,9 @@ export const LOCKED = OWN_KINDS + 12;
 
 /** The first message of all, which the host sends by the worker's own port. */
 export const SETUP = 'pointsman.pool.setup';
+/** A message that came behind task `id` cannot be read. */
+export const UNREADABLE = OWN_KINDS + 13;
+
 /** Batches of a browser's worker, which come by its own port. */
 export const BATCH = 'pointsman.pool.batch';
 

@@ -64,6 +64,8 @@ export class Runner {
   readonly #isSpent: () => boolean;
   readonly #inline = new Map<number, KnownFunction>();
   #waiting: WaitingTask[] = [];
+  /** Of the last task that has come. */
+  lastNumber = -1;
   /** Milliseconds that the last task has taken. */
   lastTime = 0;
   #current: RunningTask | undefined;
@@ -92,6 +94,7 @@ export class Runner {
   }
 
   take(number: number, target: number, args: readonly unknown[], extras: Extras | undefined): void {
+    this.lastNumber = number;
     const task = { number, target, args, extras };
     if (this.#current === undefined) this.#run(task);
     else this.#waiting.push(task);

@@ -122,6 +122,7 @@ async function run(
     port: port as unknown as Port,
     mailbox: polls ? mailbox : undefined,
     handle: (records) => endpoint.receive(records),
+    unreadable: () => endpoint.send(protocol.UNREADABLE, runner.lastNumber, undefined, undefined),
     drained: () => endpoint.flush(),
     maySpin: () => spins && runner.isIdle && runner.lastTime < WORTH_SPINNING,
   });

@@ -10,6 +10,7 @@
  */
 
 import { invalid } from '../sync/errors.js';
+import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
@@ -96,6 +97,7 @@ export class WorkerHandle {
   #oldest = 0;
   #sent = 0;
   #isBeingKilled = false;
+  #isDraining = false;
   #isOver = false;
 
   constructor(owner: WorkerOwner, worker: PoolWorker, options: WorkerHandleOptions) {
@@ -153,16 +155,16 @@ export class WorkerHandle {
       if (this.#mailbox) this.#options.poller?.woke(this.#mailbox.age);
       this.#receive(records as unknown[]);
     };
-    this.#stopListening.push(listen(port, received));
+    const unreadable = () => this.#lose('has given a result that cannot be read');
+    this.#stopListening.push(listen(port, received, undefined, unreadable));
     port.unref?.();
-    port.addEventListener?.('messageerror', () => this.#lose('has said what cannot be read'));
     // A browser's worker that computes for long is heard by a port of its own only.
     if (!worker.on) {
       const unwrap = (data: unknown) => {
         if (!Array.isArray(data) || data[0] !== protocol.BATCH || data[1] !== this.#id) return;
         received(data[2]);
       };
-      this.#stopListening.push(listen(worker, unwrap));
+      this.#stopListening.push(listen(worker, unwrap, undefined, unreadable));
     }
     let cause: unknown;
     const onError = (error: unknown) => {
@@ -199,11 +201,18 @@ export class WorkerHandle {
 
   /** Hears all that it has said before it ended. */
   #drain(): void {
+    this.#isDraining = true;
     while (!this.#isOver && this.#receiveNext()) {}
+    this.#isDraining = false;
   }
 
   #receiveNext(): boolean {
-    const received = platform.receive?.(this.#port as unknown as Port);
+    let received: { message: unknown } | undefined;
+    try {
+      received = platform.receive?.(this.#port as unknown as Port);
+    } catch (error) {
+      if (!this.#isDraining) this.#lose('has given a result that cannot be read', error);
+    }
     if (received === undefined) return false;
     this.#mailbox?.received();
     this.#endpoint.receive(received.message as unknown[]);
@@ -234,6 +243,9 @@ export class WorkerHandle {
         break;
       case protocol.REFUSED:
         this.#lose('could not be loaded', b);
+        break;
+      case protocol.UNREADABLE:
+        this.#unreadable(id);
         break;
       case protocol.RETIRE:
         this.#owner.retire(this);
@@ -332,6 +344,19 @@ export class WorkerHandle {
       this.#options.poller?.expect();
     } catch (error) {
       this.#refused(number, error);
+    }
+  }
+
+  /**
+   * The worker could not read a message behind task `number`. Which tasks were in it is not known, but none
+   * that came later has begun.
+   */
+  #unreadable(number: number): void {
+    for (const task of this.tasks()) {
+      if (task.number <= number) continue;
+      if (this.#claims?.takeBack(task.number) === false) continue;
+      const message = `the thread cannot read the arguments of ${task.name}(), or of a task that was sent with it`;
+      this.#refused(task.number, new DataCloneError(message));
     }
   }
 

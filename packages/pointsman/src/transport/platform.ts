@@ -40,17 +40,23 @@ export function usePlatform(other: Platform): void {
   platform = other;
 }
 
-/** Listens for messages, and for the end of whoever sends them; returns how to stop. */
+/**
+ * Listens for messages, for the end of whoever sends them, and for messages that cannot be read; returns how
+ * to stop.
+ */
 export function listen(
   endpoint: Port,
   listener: (message: unknown) => void,
   closed: () => void = () => {},
+  unreadable: () => void = () => {},
 ): () => void {
   // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
   if (endpoint.on && endpoint.off) {
     endpoint.on('message', listener);
     endpoint.on('close', closed);
+    endpoint.on('messageerror', unreadable);
     return () => {
+      endpoint.off?.('messageerror', unreadable);
       endpoint.off?.('message', listener);
       endpoint.off?.('close', closed);
     };
@@ -58,8 +64,10 @@ export function listen(
   const unwrap = (event: { data: unknown }) => listener(event.data);
   endpoint.addEventListener?.('message', unwrap);
   endpoint.addEventListener?.('close', closed);
+  endpoint.addEventListener?.('messageerror', unreadable);
   endpoint.start?.();
   return () => {
+    endpoint.removeEventListener?.('messageerror', unreadable);
     endpoint.removeEventListener?.('message', unwrap);
     endpoint.removeEventListener?.('close', closed);
   };
