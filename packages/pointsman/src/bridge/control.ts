@@ -12,6 +12,11 @@ const COST = 6;
 /** Of 8 bytes, on cache lines of their own. */
 const WOKEN = 8;
 const LINE = 8;
+/** What stands there in place of a time: the sleeper wants to know when it was woken, or does not. */
+const ASKED = 0;
+const NOT_ASKED = -1;
+/** One sleep of so many is measured, a power of two: reading the clocks takes a fifth of a call on a busy core. */
+const SAMPLE = 8;
 /** Bytes. */
 export const CONTROL_SIZE = 8 * (WOKEN + 2 * LINE);
 
@@ -28,6 +33,7 @@ export class Control {
   readonly #times: Float64Array;
   readonly #mine: number;
   readonly #other: number;
+  #sleeps = 0;
 
   constructor(buffer: SharedArrayBuffer, role: Role) {
     this.#words = new Int32Array(buffer, 0, CONTROL_SIZE / 4);
@@ -52,31 +58,32 @@ export class Control {
   /** This side is about to wake the other. The first of several counts. */
   wakes(): void {
     const at = WOKEN + this.#other * LINE;
-    if (this.#times[at] === 0) this.#times[at] = commonTime();
+    if (this.#times[at] === ASKED) this.#times[at] = commonTime();
   }
 
   /** This side is about to sleep. */
   sleeps(): void {
-    this.#times[WOKEN + this.#mine * LINE] = 0;
+    const asks = (++this.#sleeps & (SAMPLE - 1)) === 0;
+    this.#times[WOKEN + this.#mine * LINE] = asks ? ASKED : NOT_ASKED;
   }
 
-  /** Milliseconds since the other side has woken this one; undefined if it has not, since {@link sleeps}. */
+  /** Milliseconds since the other side has ended the sleep of this one; undefined if that was not measured. */
   sinceWoken(): number | undefined {
     const at = WOKEN + this.#mine * LINE;
     const woken = this.#times[at] as number;
-    this.#times[at] = 0;
+    this.#times[at] = NOT_ASKED;
     // The clocks of two threads may differ by a little.
-    return woken === 0 ? undefined : Math.max(0, commonTime() - woken);
+    return woken <= ASKED ? undefined : Math.max(0, commonTime() - woken);
   }
 
   /** Tells the other side what a wake-up costs this one, in milliseconds. */
   set cost(milliseconds: number) {
-    Atomics.store(this.#words, COST + this.#mine, 1_000 * milliseconds);
+    this.#words[COST + this.#mine] = 1_000 * milliseconds;
   }
 
   /** Milliseconds that a wake-up costs the other side. */
   get otherCost(): number {
-    return Atomics.load(this.#words, COST + this.#other) / 1_000;
+    return (this.#words[COST + this.#other] as number) / 1_000;
   }
 
   // --- who waits for whom ---

@@ -14,10 +14,11 @@
 const FIRST_COST = 0.05;
 /** Milliseconds: a wake-up that took longer has waited for a core, and spinning would have taken that core. */
 const MAX_COST = 0.25;
-const MIN_COST = 0.002;
+/** At least: two threads that have come to share a core need so long to part. Wins the rows with both cores busy. */
+const MIN_COST = 0.03;
 /** What one measurement moves the cost by, so that it settles at the median: single ones are off by far. */
-const STEP = 1.1;
-/** So many waits in a row for which it spins in vain before it stops. */
+const STEP = 1.2;
+/** Waits in a row for which it spins in vain before it stops. */
 const MAX_MISSES = 3;
 /** Waits for which it then sleeps at once: at first, and at most. */
 const FIRST_PAUSE = 16;
@@ -52,10 +53,9 @@ export class WaitPolicy {
     if (this.#pause > FIRST_PAUSE) this.#pause >>= 1;
   }
 
-  /** Spinning was in vain. */
+  /** Spinning was in vain. After a pause once is enough for the next, twice as long. */
   missed(): void {
     if (++this.#misses < MAX_MISSES) return;
-    this.#misses = 0;
     this.#paused = this.#pause;
     this.#pause = Math.min(2 * this.#pause, MAX_PAUSE);
   }
