@@ -26,8 +26,8 @@ export type { WorkerLike };
 
 export interface ExposeOptions {
   /**
-   * Whether both sides may look for the next message for a moment before they sleep. `auto`, the
-   * default, measures whether that pays and looks for 0.3 ms at most; `false` never does.
+   * Whether both sides may spin for the next message before they sleep. `auto`, the default, does so for
+   * no longer than a wake-up has lately cost, and not while it keeps failing; `false` never does.
    */
   readonly spin?: 'auto' | false;
   /**
