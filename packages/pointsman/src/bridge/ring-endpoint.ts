@@ -60,9 +60,6 @@ export interface RingEndpointOptions {
   keepAlive(isBusy: boolean): void;
 }
 
-/** Numbers of calls stay below; then they begin anew. */
-const MAX_ID = 0x3fffffff;
-
 export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
   names: readonly string[] = [];
   readonly #options: RingEndpointOptions;
@@ -86,7 +83,6 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
    * that only its listeners know would be collected, and with it the news that it is aborted.
    */
   readonly #serving = new Map<number, readonly unknown[]>();
-  #lastId = 0;
   #isKeptAlive = false;
   #closed: string | undefined;
 
@@ -135,7 +131,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
     return new Promise((resolve, reject) => {
       options?.signal?.throwIfAborted();
       const name = this.nameOf(target);
-      const id = this.#nextId();
+      const id = this.#pending.nextId();
       this.#writeCall(CALL, id, target, args);
       this.#pending.add(id, name, options, resolve, reject);
       this.#writer.deliverSoon();
@@ -154,7 +150,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
     options?.signal?.throwIfAborted();
     this.#checkCanBlock(target);
     const blocking = this.#blocking;
-    const id = this.#nextId();
+    const id = this.#pending.nextIds(1);
     const waiting = blocking.begin(id, 1, target);
     try {
       this.#writeCall(BLOCKING_CALL, id, target, args);
@@ -173,7 +169,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
     options?.signal?.throwIfAborted();
     this.#checkCanBlock();
     const blocking = this.#blocking;
-    const waiting = blocking.begin(this.#nextId(calls.length), 0, calls);
+    const waiting = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {
         this.#writeCall(BLOCKING_CALL, waiting.from + waiting.count, target, args);
@@ -208,14 +204,6 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
 
   nameOf(target: number): string {
     return target >= REFERENCE ? 'a callback' : (this.names[target] as string);
-  }
-
-  #nextId(count = 1): number {
-    let id = this.#lastId + 1;
-    // After a billion calls one of the first may still be waiting.
-    while (this.#pending.has(id)) id++;
-    this.#lastId = id + count > MAX_ID ? 0 : id + count - 1;
-    return id;
   }
 
   /** As long as an answer is due, or the other side may call, this thread must not end by itself. */
