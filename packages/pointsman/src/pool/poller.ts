@@ -40,7 +40,7 @@ export class Poller {
     this.#found = false;
     const now = performance.now();
     if (found) this.#policy.hit();
-    if (found || this.#until === 0) this.#until = now + 3 * this.#policy.bound;
+    if (found || this.#until === 0) this.#until = now + this.#policy.bound;
     if (this.#isDue()) {
       if (now < this.#until) {
         soon(this.#turn);

@@ -147,13 +147,16 @@ export class Runner {
     this.#function = known;
     enter(running);
     let result: unknown;
+    let isLater: boolean;
     try {
       result = known.call(...args);
+      // Asking may throw as well.
+      isLater = isThenable(result);
     } catch (error) {
       this.#finish(running, THREW, error);
       return;
     }
-    if (isThenable(result)) this.#await(running, result);
+    if (isLater) this.#await(running, result as PromiseLike<unknown>);
     else this.#settle(running, result);
   }
 

@@ -280,9 +280,12 @@ export class Endpoint {
     const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
     const name = served?.name ?? 'a callback';
     let result: unknown;
+    let isLater: boolean;
     try {
       if (call === undefined) throw this.#options.unanswered(name, 'it is not there any more');
       result = call(...args);
+      // Asking may throw as well.
+      isLater = isThenable(result);
     } catch (error) {
       // As from a listener: the caller has asked for no answer.
       if (kind === SEND) void Promise.reject(error);
@@ -290,7 +293,7 @@ export class Endpoint {
       return;
     }
     if (kind === SEND) return;
-    if (!isThenable(result)) {
+    if (!isLater) {
       this.#respond(id, result);
       return;
     }
