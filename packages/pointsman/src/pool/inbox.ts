@@ -10,10 +10,10 @@ import { listen, type Port, platform } from '../transport/platform.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import type { Mailbox } from './mailbox.js';
 
-/** Milliseconds. */
+/** Milliseconds. A task's timers and sockets wait no longer than for a short task. */
 const TURN = 4;
-/** So many looks at the mailbox before a look at the clock, a power of two. */
-const LOOKS = 32;
+/** So many polls before a look at the clock, which takes as long as all of them; a power of two. */
+const POLLS = 32;
 
 const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
 
@@ -84,13 +84,13 @@ export class Inbox {
     const { bound } = this.#policy;
     if (mailbox.hasNews || bound === 0) return mailbox.hasNews;
     const until = performance.now() + bound;
-    for (let looks = 1; ; looks++) {
+    for (let polls = 1; ; polls++) {
       if (mailbox.hasNews) {
         this.#policy.hit();
         return true;
       }
       pause?.();
-      if ((looks & (LOOKS - 1)) === 0 && performance.now() >= until) break;
+      if ((polls & (POLLS - 1)) === 0 && performance.now() >= until) break;
     }
     this.#policy.missed();
     return false;

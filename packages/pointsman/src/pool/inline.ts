@@ -25,7 +25,7 @@ let ids = 0;
  * function but not among the captures, and the call throws: have it keep names, or pass the values as
  * arguments.
  *
- * A thread gets the source once. So make the function once and run it often, not anew for each task.
+ * A thread gets the source once. So make the function once and run it often, not clear for each task.
  *
  * In the thread the function is strict code and has no `this`. An `import()` in it takes absolute URLs,
  * built-in modules, and packages that can be found from where this one is installed. Globals are those of

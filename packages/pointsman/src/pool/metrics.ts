@@ -38,6 +38,7 @@ export class Metrics {
   #busy = 0;
   #lived = 0;
   #eventLoop: { read(): Delay; stop(): void } | undefined;
+  #isStopped = false;
 
   ran(wait: number, time: number): void {
     this.queueWait.record(wait);
@@ -53,7 +54,7 @@ export class Metrics {
   read(startedAt: Iterable<number>): PoolMetrics {
     let lived = this.#lived;
     for (const start of startedAt) lived += performance.now() - start;
-    this.#eventLoop ??= poolPlatform.watchEventLoop?.();
+    if (!this.#isStopped) this.#eventLoop ??= poolPlatform.watchEventLoop?.();
     return {
       completed: this.completed,
       failed: this.failed,
@@ -68,6 +69,7 @@ export class Metrics {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#eventLoop?.stop();
     this.#eventLoop = undefined;
   }

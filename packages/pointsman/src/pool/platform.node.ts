@@ -38,7 +38,7 @@ usePoolPlatform({
       stop: () => delays.disable(),
     };
   },
-  yieldTo(nice) {
+  setPriority(nice) {
     // Only on Linux has each thread a priority of its own.
     if (process.platform !== 'linux' || nice === 0) return;
     try {

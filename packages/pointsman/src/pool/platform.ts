@@ -33,7 +33,7 @@ export interface PoolPlatform {
   /** Measures this thread's event loop until `stop`. */
   watchEventLoop?(): { read(): Delay; stop(): void };
   /** Makes this thread less urgent. */
-  yieldTo?(nice: number): void;
+  setPriority?(nice: number): void;
   /** Bytes of this thread's heap that are in use. */
   heapUsed?(): number;
   /** Errors of this thread that nobody has caught; they do not end it then. */

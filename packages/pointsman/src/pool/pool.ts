@@ -31,7 +31,7 @@ import { poolPlatform } from './platform.js';
 import { Poller } from './poller.js';
 import { Room } from './room.js';
 import { Scheduler } from './scheduler.js';
-import { Task, type Wishes } from './task.js';
+import { Task, type TaskOptions } from './task.js';
 import type {
   AnyApi,
   AnyFunction,
@@ -110,20 +110,19 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         },
         finished: (worker, task, failed, begunAt, runTime) =>
           this.#finished(worker, task, failed, begunAt, runTime),
-        heard: () => this.#goOn(),
+        batchHandled: () => this.#goOn(),
         returned: (tasks) => {
-          for (const task of tasks) this.#scheduler.putBack(task);
+          this.#scheduler.putBack(tasks);
           this.#goOn();
         },
-        retire: (worker) => this.#retire(worker),
-        lost: (worker, error) => this.#workers.lost(worker, error),
+        started: () => this.#metrics.threadsStarted++,
+        retired: (worker) => this.#scheduler.removeWorker(worker),
         ended: (worker) => {
           this.#scheduler.removeWorker(worker);
           this.#metrics.threadEnded(worker.startedAt);
           if (!worker.isEnding) this.#metrics.threadsLost++;
         },
-        started: () => this.#metrics.threadsStarted++,
-        hopeless: (error) => this.#failAll(error),
+        cannotStart: (error) => this.#failAll(error),
         failedOutsideTask: (error) => this.#report(error),
       },
       poller,
@@ -301,8 +300,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     // What a listener throws is nobody else's.
     const progress =
       onProgress && ((value: unknown) => void (async () => onProgress(value as never))());
-    const wishes: Wishes | undefined = isPlain ? undefined : { progress, transfer, inline };
-    return new Task(name, args, wishes, priority, key);
+    const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
+    return new Task(name, args, own, priority, key);
   }
 
   /** Lets the task wait for a thread, or gives it to one. */
@@ -357,9 +356,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (worker === undefined) {
       this.#scheduler.remove(task);
       this.#refuse(task, reason);
-    } else if (worker.takeBack(task)) {
+    } else if (worker.withdraw(task)) {
       this.#refuse(task, reason);
-      this.#workers.rested(worker);
       this.#goOn();
     } else {
       task.isCancelled = true;
@@ -437,11 +435,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#workers.grow(this.#scheduler);
   }
 
-  #retire(worker: WorkerHandle): void {
-    this.#scheduler.removeWorker(worker);
-    this.#workers.retire(worker);
-  }
-
   /** Receives what has come without a return to the event loop; whether there was anything. */
   #poll(): boolean {
     let found = false;
@@ -465,7 +458,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** Something has failed in a thread that no task is to blame for. */
   #report(error: unknown): void {
     const { onError } = this.#options;
-    if (onError) onError(error);
+    // What it throws is nobody else's.
+    if (onError) void (async () => onError(error))();
     else console.error(error);
   }
 

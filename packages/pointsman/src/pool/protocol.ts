@@ -4,7 +4,7 @@ import { OWN_KINDS } from '../transport/endpoint.js';
 
 // --- from the host ---
 
-/** Task `id` of function `a`, with the arguments `b`; `c` are its {@link Extras} if it has any. */
+/** Task `id` of function `a`, with the arguments `b`; `c` are its {@link WireOptions} if it has any. */
 export const TASK = OWN_KINDS;
 /** Task `id`, which runs, shall stop for the reason `b`. */
 export const STOP = OWN_KINDS + 1;
@@ -70,11 +70,11 @@ export interface Definition {
   readonly names: readonly string[];
   readonly values: readonly unknown[];
   /** Whether all functions that were defined before are forgotten. */
-  readonly anew: boolean;
+  readonly clear: boolean;
 }
 
 /** What a task asks for beyond its arguments. */
-export interface Extras {
+export interface WireOptions {
   /** When it must have ended; 0 if it need not. */
   readonly deadline: number;
   /** Whether somebody hears of its progress. */

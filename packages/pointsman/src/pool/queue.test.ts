@@ -147,7 +147,7 @@ describe('keys', () => {
     expect(drain(queue)).toBe('a1 1 n a2 2 a3');
   });
 
-  test('a key that comes anew is behind those that wait', () => {
+  test('a key that comes clear is behind those that wait', () => {
     const queue = queueOf(keyed('a1 a2 b1 b2'));
     expect(queue.shift()?.name).toBe('a1');
     queue.push(new Task('c1', 9, 0, 'c'));

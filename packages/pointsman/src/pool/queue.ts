@@ -9,8 +9,6 @@
  * Invariant: a level and a lane are part of the queue for exactly as long as they hold a task. What
  * was used last is used again when it has become empty, so that tasks of one priority and key, which is
  * how most pools are used, make no garbage. The links are in the tasks, so each leaves in one step.
- *
- * Measured, in and out (Node 20, two busy cores): 18 ns, with four keys 25 ns.
  */
 
 /** A task that can wait. The queue owns all of its links; they are `undefined` outside of it. */

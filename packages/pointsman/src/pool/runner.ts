@@ -15,16 +15,23 @@ import type { Claims } from './claims.js';
 import { enter, RunningTask } from './context.js';
 import { rebuild } from './inline-rebuild.js';
 import { now } from './mailbox.js';
-import { type Definition, type Extras, ITERATED, ITERATES, RETURNED, THREW } from './protocol.js';
+import {
+  type Definition,
+  ITERATED,
+  ITERATES,
+  RETURNED,
+  THREW,
+  type WireOptions,
+} from './protocol.js';
 import { Streaming } from './streaming.js';
 
 /** Milliseconds for which results may wait for others to go along with. Row: 256 empty tasks in flight. */
 const FLUSH_AFTER = 0.5;
 /** Milliseconds that a function takes at most so that a result may wait for its end. Row: 20 us, 16 in flight. */
 const SHORT = 0.25;
-/** What is left of the longest time of a function with each task that takes less. */
+/** What is left of the longest time with each task that takes less: a slow first task is soon forgotten. */
 const FADE = 0.99;
-/** Milliseconds between looks at the heap. */
+/** Milliseconds between looks at the heap, each of which costs as much as a short task. */
 const HEAP_INTERVAL = 50;
 
 /** How a runner reaches the host. */
@@ -52,7 +59,7 @@ interface WaitingTask {
   readonly number: number;
   readonly target: number;
   readonly args: readonly unknown[];
-  readonly extras: Extras | undefined;
+  readonly options: WireOptions | undefined;
 }
 
 export class Runner {
@@ -61,7 +68,7 @@ export class Runner {
   /** Absent where no memory is shared. */
   readonly #claims: Claims | undefined;
   /** Whether the heap has grown so much that this worker should be replaced; asked now and then. */
-  readonly #isSpent: () => boolean;
+  readonly #exceedsHeapLimit: () => boolean;
   readonly #inline = new Map<number, KnownFunction>();
   #waiting: WaitingTask[] = [];
   /** Of the last task that has come. */
@@ -80,12 +87,12 @@ export class Runner {
     host: RunnerHost,
     functions: readonly NamedFunction[],
     claims: Claims | undefined,
-    isSpent: () => boolean,
+    exceedsHeapLimit: () => boolean,
   ) {
     this.#host = host;
     this.#functions = functions.map((each) => ({ ...each, longest: Number.POSITIVE_INFINITY }));
     this.#claims = claims;
-    this.#isSpent = isSpent;
+    this.#exceedsHeapLimit = exceedsHeapLimit;
   }
 
   /** Whether no task runs. */
@@ -93,9 +100,14 @@ export class Runner {
     return this.#current === undefined;
   }
 
-  take(number: number, target: number, args: readonly unknown[], extras: Extras | undefined): void {
+  take(
+    number: number,
+    target: number,
+    args: readonly unknown[],
+    options: WireOptions | undefined,
+  ): void {
     this.lastNumber = number;
-    const task = { number, target, args, extras };
+    const task = { number, target, args, options };
     if (this.#current === undefined) this.#run(task);
     else this.#waiting.push(task);
   }
@@ -125,13 +137,13 @@ export class Runner {
     this.#host.retire();
   }
 
-  #run({ number, target, args, extras }: WaitingTask): void {
+  #run({ number, target, args, options }: WaitingTask): void {
     const begunAt = now();
-    const deadline = extras?.deadline ?? 0;
+    const deadline = options?.deadline ?? 0;
     // It is too late: the host takes it back.
     if (deadline !== 0 && begunAt > deadline && this.#claims) return;
     if (this.#claims?.claim(number) === false) return;
-    const inline = extras?.inline;
+    const inline = options?.inline;
     const known = (
       inline === undefined ? this.#functions[target] : this.#inline.get(inline)
     ) as KnownFunction;
@@ -139,7 +151,7 @@ export class Runner {
       this.#flushedAt = begunAt;
       this.#host.flush();
     }
-    const progress = extras?.progress
+    const progress = options?.progress
       ? (value: unknown) => this.#host.progress(number, value)
       : undefined;
     const running = new RunningTask(number, known.name, begunAt, deadline, progress, this.#claims);
@@ -161,8 +173,8 @@ export class Runner {
   }
 
   /** A function that was written in place. */
-  define(inline: number, { source, names, values, anew }: Definition): void {
-    if (anew) this.#inline.clear();
+  define(inline: number, { source, names, values, clear }: Definition): void {
+    if (clear) this.#inline.clear();
     let call: AnyFunction;
     try {
       call = rebuild(source, names, values);
@@ -220,7 +232,7 @@ export class Runner {
     else host.send(kind, number, begunAt, value, time);
     if (endedAt - this.#lookedAtHeap > HEAP_INTERVAL) {
       this.#lookedAtHeap = endedAt;
-      if (this.#isSpent()) this.#retire();
+      if (this.#exceedsHeapLimit()) this.#retire();
     }
   }
 

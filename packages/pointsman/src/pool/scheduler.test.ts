@@ -11,6 +11,7 @@ class Task implements ScheduledTask {
   next: QueuedTask['next'] = undefined;
   earlier: QueuedTask['earlier'] = undefined;
   later: QueuedTask['later'] = undefined;
+  sequence = 0;
   readonly enqueuedAt = 0;
   readonly key = undefined;
 
@@ -165,6 +166,17 @@ describe('what is more urgent', () => {
     expect([workers[0].names, scheduler.queued]).toEqual(['a urgent', 2]);
     finish(workers[0], 2);
     expect(workers[0].names).toBe('b c');
+  });
+
+  test('what it was put before keeps its order, wherever it was', () => {
+    const { scheduler, workers, add, finish } = open(2, 0.01);
+    add('a', 'b', 'c', 'd', 'e', 'f');
+    expect(workers.map(({ names }) => names)).toEqual(['a c e', 'b d f']);
+    scheduler.add(new Task('urgent', 1));
+    expect(workers.map(({ names }) => names)).toEqual(['a urgent', 'b c']);
+    finish(workers[0], 2);
+    expect(workers.map(({ names }) => names)).toEqual(['d e', 'b c']);
+    expect(scheduler.queued).toBe(1);
   });
 
   test('is forgotten when nothing is left', () => {

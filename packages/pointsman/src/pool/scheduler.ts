@@ -3,9 +3,9 @@
  * task and give it back.
  *
  * Invariants:
- * - No task waits behind another while a worker is idle: one that has become idle takes over half of what
- *   waits in the worker that has most.
+ * - A worker that is still idle a turn later takes over half of what waits in the worker that has most.
  * - What waits in a worker comes back before anything more urgent has to wait for it.
+ * - Neither holds for what cannot be handed over twice, which therefore goes ahead only where tasks are short.
  *
  * A worker has tasks ahead so that it need not wait for the host between two of them: about a millisecond
  * of work, by what tasks have lately taken. More would keep other keys waiting, and save nothing.
@@ -18,6 +18,8 @@ import { type QueuedTask, TaskQueue } from './queue.js';
 export interface ScheduledTask extends QueuedTask {
   /** Whether it can be handed over only once, so that it cannot come back. */
   readonly isUnique: boolean;
+  /** The scheduler's: how many came before it. */
+  sequence: number;
 }
 
 /** What it asks of a worker. */
@@ -37,8 +39,9 @@ export interface ScheduledWorker<Task> {
 const AHEAD = 1;
 /** One that runs and one that waits. Row: 1 ms, 16 in flight. */
 const LEAST_AHEAD = 2;
+/** The most that come back when something urgent comes. Row: 256 empty tasks in flight. */
 const MOST_AHEAD = 256;
-/** The weight of the last task in what tasks take. */
+/** The weight of the last task in what tasks take: kinds of tasks may change any time. */
 const WEIGHT = 1 / 8;
 
 export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorker<Task>> {
@@ -49,6 +52,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   /** Whether tasks differ in how urgent they are. */
   #isMixed = false;
   #willRebalance = false;
+  #nextSequence = 0;
 
   /** `ageing`: see {@link TaskQueue}. */
   constructor(ageing: number) {
@@ -80,6 +84,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   // --- tasks ---
 
   add(task: Task): void {
+    task.sequence = this.#nextSequence++;
     if (task.priority !== 0 && !this.#isMixed) this.#isMixed = true;
     if (this.#isMixed) this.#recall(task.priority);
     else if (this.#queue.size === 0) {
@@ -93,9 +98,9 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     if (this.#isMixed) this.dispatch();
   }
 
-  /** Takes a task out that no worker has; whether it was there. */
-  remove(task: Task): boolean {
-    return this.#queue.remove(task);
+  /** Takes a task out that no worker has. */
+  remove(task: Task): void {
+    this.#queue.remove(task);
   }
 
   /** Takes out the last task to be begun, to make room. */
@@ -110,9 +115,10 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     for (let task = this.#queue.shift(); task; task = this.#queue.shift()) yield task;
   }
 
-  /** One has come back from a worker and is next. Of several, the last has to come first. */
-  putBack(task: Task): void {
-    this.#queue.unshift(task);
+  /** These have come back from workers. They go before all that has come later. */
+  putBack(tasks: Task[]): void {
+    tasks.sort((a, b) => b.sequence - a.sequence);
+    for (const task of tasks) this.#queue.unshift(task);
   }
 
   /** A worker has run a task for so many milliseconds. */
@@ -178,10 +184,10 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
 
   /** What is less urgent comes back. */
   #recall(priority: number): void {
-    for (const worker of this.#workers) {
-      if (worker.outstanding < 2) continue;
-      for (const task of worker.giveBack(MOST_AHEAD, priority)) this.#queue.unshift(task);
-    }
+    const back = this.#workers.flatMap((worker) =>
+      worker.outstanding > 1 ? worker.giveBack(MOST_AHEAD, priority) : [],
+    );
+    this.putBack(back);
   }
 
   /** In a turn of its own: whoever has just had a result may have more to do for the worker. */
@@ -191,12 +197,13 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     soon(() => {
       this.#willRebalance = false;
       if (!this.#isUneven) return;
-      const { busiest } = this;
+      const busiest = this.#busiest;
       if (busiest === undefined) return;
       // All but the one that runs have come too late if the worker is nearly done.
       const back = busiest.giveBack(Math.ceil((busiest.outstanding - 1) / 2));
-      for (const task of back) this.#queue.unshift(task);
-      if (back.length > 0) this.dispatch();
+      if (back.length === 0) return;
+      this.putBack(back);
+      this.dispatch();
     });
   }
 
@@ -211,7 +218,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     return isIdle && isBehind;
   }
 
-  get busiest(): Worker | undefined {
+  get #busiest(): Worker | undefined {
     let busiest: Worker | undefined;
     for (const worker of this.#workers) {
       if (worker.outstanding > (busiest?.outstanding ?? 1)) busiest = worker;

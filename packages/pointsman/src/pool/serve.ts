@@ -9,7 +9,7 @@ import { Claims } from './claims.js';
 import { Inbox } from './inbox.js';
 import { Mailbox, WORTH_SPINNING } from './mailbox.js';
 import { poolPlatform } from './platform.js';
-import type { CompleteSetup, Extras } from './protocol.js';
+import type { CompleteSetup, WireOptions } from './protocol.js';
 import * as protocol from './protocol.js';
 import { Runner } from './runner.js';
 
@@ -75,7 +75,7 @@ async function run(
     },
     handle(kind, number, a, b, c) {
       if (kind === protocol.TASK) {
-        runner?.take(number, a as number, b as readonly unknown[], c as Extras | undefined);
+        runner?.take(number, a as number, b as readonly unknown[], c as WireOptions | undefined);
       } else if (kind === protocol.STOP) runner?.stop(number, b);
       else if (kind === protocol.DEFINE) runner?.define(number, b as protocol.Definition);
     },
@@ -84,7 +84,7 @@ async function run(
     unanswered: (name, why) => new Error(`${name} has no answer: ${why}`),
   });
   const say = (kind: number, value?: unknown) => endpoint.send(kind, 0, undefined, value);
-  poolPlatform.yieldTo?.(nice);
+  poolPlatform.setPriority?.(nice);
   let served: readonly NamedFunction[];
   try {
     served = await load(module);

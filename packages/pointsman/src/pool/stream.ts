@@ -36,7 +36,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
     // A generator that waits for its reader cannot see that it shall stop.
-    this.#leave().catch(() => {});
+    this.#source.return?.(undefined).catch(() => {});
   }
 
   async next(): Promise<Step> {
@@ -81,19 +81,9 @@ export class Stream implements AsyncIterableIterator<unknown> {
   async return(value?: unknown): Promise<Step> {
     if (!this.#over) {
       this.#over = true;
-      if (this.#failure === undefined) await this.#leave();
+      if (this.#failure === undefined) await this.#source.return?.(undefined);
     }
     return { done: true, value };
-  }
-
-  /** Runs the iterator's `return`. One that has come to its end meanwhile cannot be called any more. */
-  async #leave(): Promise<void> {
-    try {
-      await this.#source.return?.(undefined);
-    } catch (error) {
-      // It comes from the other thread, where the class is another.
-      if ((error as Error)?.name !== 'BridgeStateError') throw error;
-    }
   }
 
   async throw(error?: unknown): Promise<Step> {

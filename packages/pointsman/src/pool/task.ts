@@ -8,24 +8,32 @@
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
 import { isTransferred } from '../transport/transfer.js';
+import type { Stop } from './claims.js';
 import type { Inline } from './inline-rebuild.js';
 import type { Lane, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
 import type { AnyFunction } from './types.js';
-import type { WorkerHandle } from './worker-handle.js';
 
 /** What a task asks for beyond its arguments. */
-export interface Wishes {
+export interface TaskOptions {
   readonly progress: ((value: unknown) => void) | undefined;
   readonly transfer: readonly Transferable[];
   readonly inline: Inline<AnyFunction> | undefined;
+}
+
+/** The worker that has a task. */
+export interface TaskHolder {
+  /** Takes a task back that was not begun; whether it was not. */
+  withdraw(task: Task): boolean;
+  /** Asks a task that runs to stop, and sees that it does. */
+  stop(task: Task, stop: Stop, reason: unknown): void;
 }
 
 export class Task implements QueuedTask {
   readonly promise: Promise<unknown>;
   readonly name: string;
   readonly args: readonly unknown[];
-  readonly wishes: Wishes | undefined;
+  readonly options: TaskOptions | undefined;
   readonly priority: number;
   readonly key: unknown;
   enqueuedAt = 0;
@@ -39,13 +47,14 @@ export class Task implements QueuedTask {
   /** What it was answered with, if it is being iterated over: it is not over until that is. */
   stream: Stream | undefined = undefined;
   /** The worker that has it, and its number there. */
-  worker: WorkerHandle | undefined = undefined;
+  worker: TaskHolder | undefined = undefined;
   number = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Stops watching its signal and its time. */
   stopWatching: () => void = nothing;
 
-  // The queue's.
+  // The scheduler's, and the queue's.
+  sequence = 0;
   lane: Lane | undefined = undefined;
   previous: QueuedTask | undefined = undefined;
   next: QueuedTask | undefined = undefined;
@@ -58,17 +67,17 @@ export class Task implements QueuedTask {
   constructor(
     name: string,
     args: readonly unknown[],
-    wishes: Wishes | undefined,
+    options: TaskOptions | undefined,
     priority: number,
     key: unknown,
   ) {
     this.name = name;
     this.args = args;
-    this.wishes = wishes;
+    this.options = options;
     this.priority = priority;
     this.key = key;
     // What is hidden deeper in an argument shows when it is packed.
-    this.isUnique = (wishes !== undefined && wishes.transfer.length > 0) || args.some(goesOnce);
+    this.isUnique = (options !== undefined && options.transfer.length > 0) || args.some(goesOnce);
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -95,7 +104,7 @@ export class Task implements QueuedTask {
   /** It has said how far it has come. */
   progressed(value: unknown): void {
     // A task that was given up has nothing to say.
-    if (!this.isSettled) this.wishes?.progress?.(value);
+    if (!this.isSettled) this.options?.progress?.(value);
   }
 }
 

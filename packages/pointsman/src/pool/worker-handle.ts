@@ -14,16 +14,17 @@ import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
-import { Claims, SLOT_MASK, SLOTS, type Stop } from './claims.js';
+import { Claims, SLOTS, type Stop } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
 import type { Poller } from './poller.js';
-import type { Extras, Setup } from './protocol.js';
+import type { Setup, WireOptions } from './protocol.js';
 import * as protocol from './protocol.js';
 import { isStream, Stream } from './stream.js';
-import type { Task } from './task.js';
+import type { Task, TaskHolder } from './task.js';
+import { TaskSlots } from './task-slots.js';
 import type { AnyFunction } from './types.js';
 
 /** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
@@ -42,9 +43,11 @@ export interface WorkerOwner {
     runTime: number | undefined,
   ): void;
   /** A batch of what it says has been dealt with. */
-  heard(worker: WorkerHandle): void;
-  /** These tasks, which were not begun, need another worker; the last comes first. */
-  returned(tasks: readonly Task[]): void;
+  batchHandled(): void;
+  /** It has less to do. */
+  rested(worker: WorkerHandle): void;
+  /** These tasks, which were not begun, need another worker. */
+  returned(tasks: Task[]): void;
   /** An error that no task is to blame for. */
   failedOutsideTask(error: unknown): void;
   /** It has ended. */
@@ -63,10 +66,8 @@ export interface WorkerHandleOptions extends Setup {
   readonly poller: Poller | undefined;
 }
 
-export class WorkerHandle {
+export class WorkerHandle implements TaskHolder {
   readonly startedAt = performance.now();
-  /** Tasks that it has. */
-  outstanding = 0;
   /** Tasks that it has run. */
   completed = 0;
   /** It gets no more tasks, and ends when it has none. */
@@ -92,10 +93,11 @@ export class WorkerHandle {
   readonly #ended = new AbortController();
   readonly #targets = new Map<string, number>();
   readonly #defined = new Set<number>();
-  /** By number, from the oldest on. */
-  readonly #tasks: (Task | undefined)[] = new Array(SLOTS).fill(undefined);
-  #oldest = 0;
-  #sent = 0;
+  readonly #slots: TaskSlots;
+  #isHeld = false;
+  #isCalled = false;
+  /** As workers do at first. */
+  #keepsAlive = true;
   #isBeingKilled = false;
   #isDraining = false;
   #isOver = false;
@@ -109,6 +111,7 @@ export class WorkerHandle {
         ? new SharedArrayBuffer(Claims.BYTES + Mailbox.BYTES)
         : undefined;
     this.#claims = memory && new Claims(memory);
+    this.#slots = new TaskSlots(this, this.#claims);
     this.#mailbox = memory && new Mailbox(memory, Claims.BYTES, 'host');
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -121,7 +124,11 @@ export class WorkerHandle {
       refused: (kind, number, error) => {
         if (kind === protocol.DEFINE) this.#notDefined(number, error);
         else this.#refused(number, error);
-        owner.heard(this);
+        owner.batchHandled();
+      },
+      pendingChanged: (pending) => {
+        this.#isCalled = pending > 0;
+        this.hold(this.#isHeld);
       },
       unanswered: (name, why) => new PoolClosedError(`${name} has no answer: ${why}`),
     });
@@ -133,13 +140,17 @@ export class WorkerHandle {
     worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);
   }
 
+  /** Tasks that it has: one that runs, and those that wait there. */
+  get outstanding(): number {
+    return this.#slots.size;
+  }
+
   /** Whether it may be given another task. */
   get accepts(): boolean {
     const { outstanding } = this;
     if (this.#isBeingKilled || this.isRetiring || !this.isReady) return false;
-    if (this.#tasks[this.#sent & SLOT_MASK] !== undefined) return false;
     if (outstanding >= this.#options.mostTasks - this.completed) return false;
-    return this.#claims !== undefined || outstanding === 0;
+    return this.#slots.hasRoom;
   }
 
   get isReady(): boolean {
@@ -189,13 +200,13 @@ export class WorkerHandle {
   #receive(records: readonly unknown[]): void {
     this.#endpoint.receive(records);
     if (this.#options.poller) while (this.#mailbox?.hasNews && this.#receiveNext()) {}
-    this.#owner.heard(this);
+    this.#owner.batchHandled();
   }
 
   /** Receives what has come without a return to the event loop; whether there was anything. */
   poll(): boolean {
     if (!this.#mailbox?.hasNews || !this.#receiveNext()) return false;
-    this.#owner.heard(this);
+    this.#owner.batchHandled();
     return true;
   }
 
@@ -223,18 +234,18 @@ export class WorkerHandle {
     switch (kind) {
       case protocol.RETURNED:
       case protocol.THREW: {
-        const task = this.#taskOf(id);
+        const task = this.#slots.get(id);
         if (task) this.#finish(task, b, kind === protocol.THREW, a as number, c as number);
         break;
       }
       case protocol.PROGRESS:
-        this.#taskOf(id)?.progressed(b);
+        this.#slots.get(id)?.progressed(b);
         break;
       case protocol.ITERATES:
         this.#iterates(id, b);
         break;
       case protocol.ITERATED: {
-        const task = this.#taskOf(id);
+        const task = this.#slots.get(id);
         if (task) this.#finish(task, undefined, false, a as number, c as number);
         break;
       }
@@ -264,9 +275,13 @@ export class WorkerHandle {
     this.#owner.ready(this);
   }
 
-  /** Keeps the program alive, or not. */
+  /** Keeps the program alive, or not; while a result of a task is being called it does in any case. */
   hold(held: boolean): void {
-    this.#worker[held ? 'ref' : 'unref']?.();
+    this.#isHeld = held;
+    const keeps = held || this.#isCalled;
+    if (keeps === this.#keepsAlive) return;
+    this.#keepsAlive = keeps;
+    this.#worker[keeps ? 'ref' : 'unref']?.();
   }
 
   /** Ends it. What it has is dealt with as if it had ended by itself. */
@@ -290,7 +305,7 @@ export class WorkerHandle {
           ? `the thread that ran ${task.name}() ${why}`
           : `the thread to which ${task.name}() had moved its arguments ${why}`;
       const error = new ThreadEndedError(message, exitCode, options);
-      this.#drop(task);
+      this.#slots.remove(task);
       task.settle(error, true);
       task.stopWatching();
       task.stream?.fail(error);
@@ -307,39 +322,21 @@ export class WorkerHandle {
 
   /** Those that it has, the oldest first. */
   tasks(): Task[] {
-    const tasks: Task[] = [];
-    for (let number = this.#oldest; number < this.#sent; number++) {
-      const task = this.#tasks[number & SLOT_MASK];
-      if (task !== undefined) tasks.push(task);
-    }
-    return tasks;
+    return this.#slots.list();
   }
 
   // --- tasks ---
 
-  #taskOf(number: number): Task | undefined {
-    const task = this.#tasks[number & SLOT_MASK];
-    return task?.number === number ? task : undefined;
-  }
-
   /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
   submit(task: Task): void {
-    const number = this.#sent++;
-    const { name, args, deadline, wishes } = task;
-    task.worker = this;
-    task.number = number;
-    this.#tasks[number & SLOT_MASK] = task;
-    // It has the slot of an older one, which was taken back.
-    this.#oldest = Math.max(this.#oldest, this.#sent - SLOTS);
-    this.outstanding++;
+    const { name, args, deadline, options: own } = task;
+    const number = this.#slots.add(task);
     this.wasUsed = true;
-    this.#claims?.offer(number);
     try {
-      const target = wishes?.inline ? -1 : this.#targets.get(name);
+      const target = own?.inline ? -1 : this.#targets.get(name);
       if (target === undefined) throw this.#unknown(name);
-      const extras = wishes === undefined && deadline === 0 ? undefined : this.#extrasOf(task);
-      const { transfer } = wishes ?? {};
-      const sent = this.#endpoint.send(protocol.TASK, number, target, args, extras, transfer);
+      const options = own === undefined && deadline === 0 ? undefined : this.#wireOptionsOf(task);
+      const sent = this.#endpoint.send(protocol.TASK, number, target, args, options, own?.transfer);
       if (sent.isUnique) task.isUnique = true;
       this.#options.poller?.expect();
     } catch (error) {
@@ -362,9 +359,9 @@ export class WorkerHandle {
 
   /** A task could not be handed over. A getter of its arguments may have given it up. */
   #refused(number: number, error: unknown): void {
-    const task = this.#taskOf(number);
+    const task = this.#slots.get(number);
     if (task === undefined) return;
-    this.#drop(task);
+    this.#slots.remove(task);
     task.settle(error, true);
     this.#owner.finished(this, task, true, undefined, undefined);
   }
@@ -375,16 +372,16 @@ export class WorkerHandle {
     return invalid('name', name, expected);
   }
 
-  #extrasOf({ wishes, deadline }: Task): Extras {
-    const inline = wishes?.inline;
+  #wireOptionsOf({ options, deadline }: Task): WireOptions {
+    const inline = options?.inline;
     if (inline !== undefined && !this.#defined.has(inline.id)) this.#define(inline);
-    return { deadline, progress: wishes?.progress !== undefined, inline: inline?.id };
+    return { deadline, progress: options?.progress !== undefined, inline: inline?.id };
   }
 
   #define({ id, source, names, values }: Inline<AnyFunction>): void {
-    const anew = this.#defined.size === MOST_DEFINED;
-    if (anew) this.#defined.clear();
-    this.#endpoint.send(protocol.DEFINE, id, undefined, { source, names, values, anew });
+    const clear = this.#defined.size === MOST_DEFINED;
+    if (clear) this.#defined.clear();
+    this.#endpoint.send(protocol.DEFINE, id, undefined, { source, names, values, clear });
     this.#defined.add(id);
   }
 
@@ -392,7 +389,7 @@ export class WorkerHandle {
   #notDefined(id: number, error: Error): void {
     this.#defined.delete(id);
     for (const task of this.tasks()) {
-      if (task.wishes?.inline?.id !== id) continue;
+      if (task.options?.inline?.id !== id) continue;
       this.#claims?.takeBack(task.number);
       this.#refused(task.number, error);
     }
@@ -400,7 +397,7 @@ export class WorkerHandle {
 
   /** What the task gives one after the other is read by whoever has run it. */
   #iterates(number: number, value: unknown): void {
-    const task = this.#taskOf(number);
+    const task = this.#slots.get(number);
     if (task === undefined || !isStream(value)) return;
     const stream = new Stream(value);
     task.stream = stream;
@@ -410,8 +407,7 @@ export class WorkerHandle {
   }
 
   #finish(task: Task, value: unknown, failed: boolean, begunAt: number, runTime: number): void {
-    this.#drop(task);
-    this.#oldest = task.number + 1;
+    this.#slots.finish(task);
     this.completed++;
     if (failed) task.fail(value);
     else task.settle(value, false);
@@ -419,33 +415,16 @@ export class WorkerHandle {
     this.#owner.finished(this, task, failed, begunAt, runTime);
   }
 
-  /** It has this task no more. */
-  #drop(task: Task): void {
-    this.#tasks[task.number & SLOT_MASK] = undefined;
-    this.outstanding--;
-    task.worker = undefined;
-    clearTimeout(task.killTimer);
-  }
-
-  /** Takes a task back that was not begun; whether it was not. */
-  takeBack(task: Task): boolean {
-    if (!this.#claims?.takeBack(task.number)) return false;
-    this.#drop(task);
+  withdraw(task: Task): boolean {
+    if (!this.#slots.takeBack(task)) return false;
+    this.#owner.rested(this);
     return true;
   }
 
   giveBack(atMost: number, lessUrgentThan = Number.POSITIVE_INFINITY): Task[] {
-    const back: Task[] = [];
-    for (let number = this.#sent - 1; number >= this.#oldest && back.length < atMost; number--) {
-      const task = this.#tasks[number & SLOT_MASK];
-      if (task === undefined || task.isUnique || task.priority >= lessUrgentThan) continue;
-      // Behind the one that runs there may be one that came too late and was passed over.
-      if (this.takeBack(task)) back.push(task);
-    }
-    return back;
+    return this.#slots.giveBack(atMost, lessUrgentThan);
   }
 
-  /** Asks a task that runs to stop, and sees that it does. */
   stop(task: Task, stop: Stop, reason: unknown): void {
     task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
     this.#claims?.stop(task.number, stop);

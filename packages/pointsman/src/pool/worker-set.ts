@@ -17,10 +17,12 @@ const RESTART_PAUSE = 1_000;
 /** Workers in a row that may end without having run anything, before the tasks learn of it. */
 const MAX_STARTUP_FAILURES = 3;
 
-export interface WorkerSetOwner extends WorkerOwner {
+export interface WorkerSetOwner extends Omit<WorkerOwner, 'rested' | 'retire' | 'lost'> {
   /** No worker can be had: what waits for one fails. */
-  hopeless(error: unknown): void;
+  cannotStart(error: unknown): void;
   started(): void;
+  /** It gets no more tasks. */
+  retired(worker: WorkerHandle): void;
   /** It has ended, whether or not somebody asked for that. */
   ended(worker: WorkerHandle): void;
 }
@@ -30,6 +32,7 @@ export class WorkerSet {
   readonly most: number;
   readonly #options: PoolOptions;
   readonly #owner: WorkerSetOwner;
+  readonly #handleOwner: WorkerOwner;
   readonly #poller: Poller | undefined;
   readonly #least: number;
   readonly #living = new Set<WorkerHandle>();
@@ -46,6 +49,12 @@ export class WorkerSet {
     this.most = threads ?? Math.max(1, poolPlatform.cores, minThreads);
     this.#options = options;
     this.#owner = owner;
+    this.#handleOwner = {
+      ...owner,
+      rested: (worker) => this.#rested(worker),
+      retire: (worker) => this.#retire(worker),
+      lost: (worker, error) => this.#lost(worker, error),
+    };
     this.#poller = poller;
     this.#least = minThreads;
     while (this.#living.size < minThreads && this.#start()) {}
@@ -106,7 +115,7 @@ export class WorkerSet {
       if (typeof made?.terminate !== 'function') {
         throw invalid('worker', made, 'to return a Worker');
       }
-      handle = new WorkerHandle(this.#owner, made, {
+      handle = new WorkerHandle(this.#handleOwner, made, {
         module: module === undefined ? undefined : String(module),
         nice: this.#options.nice ?? poolDefaults.nice,
         heap: recycle?.heap,
@@ -116,7 +125,7 @@ export class WorkerSet {
         poller: this.#poller,
       });
     } catch (error) {
-      this.#startFailed(error);
+      if (this.#ready === 0) this.#owner.cannotStart(error);
       return false;
     }
     this.#living.add(handle);
@@ -124,9 +133,9 @@ export class WorkerSet {
     return true;
   }
 
-  #startFailed(error: unknown): void {
+  get #ready(): number {
     const { useful, coming } = this.#count();
-    if (useful === coming) this.#owner.hopeless(error);
+    return useful - coming;
   }
 
   /** A worker has run a task. */
@@ -136,28 +145,28 @@ export class WorkerSet {
     if (recycle !== undefined) {
       const { tasks = Number.POSITIVE_INFINITY, age = Number.POSITIVE_INFINITY } = recycle;
       const isOld = performance.now() - worker.startedAt >= age;
-      if (worker.completed >= tasks || isOld) this.#owner.retire(worker);
+      if (worker.completed >= tasks || isOld) this.#retire(worker);
     }
-    this.rested(worker);
+    this.#rested(worker);
   }
 
-  /** A worker has less to do. */
-  rested(worker: WorkerHandle): void {
+  #rested(worker: WorkerHandle): void {
     if (worker.outstanding > 0) return;
     if (worker.isRetiring) void worker.end('was replaced');
     else this.#watchIdle();
   }
 
   /** Gives it nothing more, and ends it when it has nothing to do. */
-  retire(worker: WorkerHandle): void {
+  #retire(worker: WorkerHandle): void {
     if (worker.isRetiring) return;
     worker.isRetiring = true;
     this.#retiring++;
+    this.#owner.retired(worker);
     this.#owner.returned(worker.giveBack(Number.POSITIVE_INFINITY));
     if (worker.outstanding === 0) void worker.end('was replaced');
   }
 
-  lost(worker: WorkerHandle, error: unknown): void {
+  #lost(worker: WorkerHandle, error: unknown): void {
     this.#living.delete(worker);
     if (worker.isRetiring) this.#retiring--;
     this.#owner.ended(worker);
@@ -165,10 +174,9 @@ export class WorkerSet {
     if (worker.completed === 0) this.#startupFailures++;
     if (!worker.wasReady) this.#pausedUntil = performance.now() + RESTART_PAUSE;
     if (worker.wasReady && this.#startupFailures < MAX_STARTUP_FAILURES) return;
-    const { useful, coming } = this.#count();
-    if (useful > coming) return;
+    if (this.#ready > 0) return;
     this.#startupFailures = 0;
-    this.#owner.hopeless(error);
+    this.#owner.cannotStart(error);
   }
 
   // --- idle workers ---

@@ -50,7 +50,8 @@ function listen(signal: AbortSignal): Waiters {
  * `timeout` milliseconds, unless the function that is returned has been called before. That one stops
  * watching, in one step; it never throws, and calling it again does nothing.
  *
- * The signal must not have aborted yet. Waiters on one signal are told in the order in which they came.
+ * A signal that has aborted before is told of in a microtask: who looks at it first refuses at once. Waiters
+ * on one signal are told in the order in which they came.
  * Throws what `addEventListener` throws, and then watches nothing.
  */
 export function giveUpOn(
@@ -75,6 +76,7 @@ export function giveUpOn(
     giveUp(reason);
   };
   waiters?.set.add(end);
+  if (signal?.aborted) queueMicrotask(() => end(signal.reason));
   if (timeout !== undefined) timer = setTimeout(() => end(timeoutError(timeout)), timeout);
   return stop;
 }

@@ -16,7 +16,7 @@ import type { CallOptions } from './call-options.js';
 import { platformRefusal } from './clone-errors.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
 import { type Baggage, errorIn, isPlainData, type Packed, pack, unpack } from './pack.js';
-import { References } from './references.js';
+import { References, StaleReferenceError } from './references.js';
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
@@ -53,8 +53,10 @@ export interface EndpointOptions {
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
   /** A record of the owner's own kind could not be sent. */
   refused?(kind: number, id: number, error: Error): void;
-  /** Why a call of this name has no answer, or what it was to call is not there any more. */
+  /** Why a call of this name has no answer. */
   unanswered(name: string, why: string): Error;
+  /** So many calls of this end wait for an answer. */
+  pendingChanged?(pending: number): void;
   /** Something has begun or ended that must not end with the event loop. */
   activityChanged?(isActive: boolean): void;
 }
@@ -65,7 +67,7 @@ interface PendingCall {
   reject(error: unknown): void;
 }
 
-/** A value on its way, and how to take it back. */
+/** A value on its way. */
 export interface Sent {
   /** It cannot be sent again: something in it has moved, or is iterated over. */
   readonly isUnique: boolean;
@@ -282,7 +284,7 @@ export class Endpoint {
     let result: unknown;
     let isLater: boolean;
     try {
-      if (call === undefined) throw this.#options.unanswered(name, 'it is not there any more');
+      if (call === undefined) throw new StaleReferenceError(`${name} is not there any more`);
       result = call(...args);
       // Asking may throw as well.
       isLater = isThenable(result);
@@ -319,6 +321,7 @@ export class Endpoint {
   }
 
   #activityChanged(): void {
+    this.#options.pendingChanged?.(this.#pending.size);
     const isActive = this.#closed === undefined && this.#pending.size + this.#references.size > 0;
     if (isActive === this.#wasActive) return;
     this.#wasActive = isActive;

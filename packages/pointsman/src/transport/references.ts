@@ -17,6 +17,11 @@ const ITERATOR = 2;
 const HOME = 3;
 const KINDS = 4;
 
+/** What the reference stood for is gone: an iterator that has come to its end, for example. */
+export class StaleReferenceError extends Error {
+  override readonly name = 'StaleReferenceError';
+}
+
 /** How references reach the other side. */
 export interface ReferenceCalls {
   /** Calls what a reference of the other side stands for. */
@@ -262,7 +267,14 @@ export class References {
         return done(method === 'return' ? argument : undefined);
       }
       if (method !== 'next') isOver = true;
-      return noted(await this.#calls.callReference(id, [method, argument], 'an iterator'));
+      try {
+        return noted(await this.#calls.callReference(id, [method, argument], 'an iterator'));
+      } catch (error) {
+        // It has come to its end meanwhile. What is thrown over there is of another realm's class.
+        if ((error as Error)?.name !== 'StaleReferenceError' || method === 'throw') throw error;
+        isOver = true;
+        return done(method === 'return' ? argument : undefined);
+      }
     };
     const now = (method: string) => (argument?: unknown) => {
       if (isOver) return done(argument);
