@@ -36,6 +36,18 @@ describe.each(['numbers', 'numbersLater'] as const)('%s', (name) => {
     await iterator.return?.();
   });
 
+  test('a reader who leaves when its task is over already', async () => {
+    const { pool, board } = await open();
+    const words = board.take(2);
+    for await (const n of await pool.run(name, [3, words])) {
+      expect(n).toBe(0);
+      await until(() => pool.running === 0);
+      break;
+    }
+    expect(board.at(words + 1)).toBe(1);
+    expect(await pool.run('echo', ['fine'])).toBe('fine');
+  });
+
   test('a reader who leaves runs its finally, and frees its thread', async () => {
     const { pool, board } = await open();
     const words = board.take(2);

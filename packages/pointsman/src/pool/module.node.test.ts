@@ -165,6 +165,10 @@ describe('a program', () => {
     expect(await run('busy')).toBe('busy');
   }, 20_000);
 
+  test('is kept alive by what a task has returned, while that is being asked', async () => {
+    expect(await run('called')).toBe('42\nleft');
+  }, 20_000);
+
   test('without shared memory has the same, one task at a time for each thread', async () => {
     const lines = (await run('unshared')).split('\n').map((line) => JSON.parse(line));
     expect(Object.fromEntries(lines)).toEqual({
