@@ -1,6 +1,7 @@
 /** What a task throws arrives as it was thrown, and what cannot be carried out says why. */
 import { expect, test } from 'vitest';
-import { inNode, open, reasonOf } from '../../tests/pool/pools.js';
+import { inNode, open, openWarm, reasonOf } from '../../tests/pool/pools.js';
+import { inline } from './inline.js';
 
 test('an error arrives with all that it has', async () => {
   const { pool } = await open();
@@ -74,6 +75,78 @@ test.each(['nothing', 'constant', 'text', 'text.nothing', '', 'toString', 'hasOw
     expect(await pool.run('echo', [1])).toBe(1);
   },
 );
+
+test('a result that cannot be cloned is not lost with the task behind it', async () => {
+  const { pool } = await openWarm({ grace: 10 });
+  for (let n = 0; n < 200; n++) await reasonOf(pool.run('uncloneable'));
+  const refused = reasonOf(pool.run('uncloneable'));
+  const fine = pool.run('echo', [1]);
+  const looping = reasonOf(pool.run('spin', [60_000, 0, 0], { timeout: 50 }));
+  expect(await looping).toMatchObject({ name: 'TimeoutError' });
+  expect(await refused).toMatchObject({ name: 'DataCloneError' });
+  expect(await fine).toBe(1);
+});
+
+test('an argument whose getter runs another task', async () => {
+  const { pool } = await openWarm();
+  let inner: Promise<unknown> | undefined;
+  const value = {
+    get again() {
+      inner ??= pool.run('echo', ['inner']);
+      return 1;
+    },
+  };
+  expect(await pool.run('echo', [value])).toEqual({ again: 1 });
+  expect(await inner).toBe('inner');
+});
+
+test('an exception of a class that has its own idea of its properties', async () => {
+  class HttpError extends DOMException {
+    override readonly code = 404;
+  }
+  const { pool } = await open();
+  expect(await pool.run('echo', [new HttpError('not found')])).toMatchObject({
+    code: 404,
+    message: 'not found',
+  });
+  expect(pool.metrics.threadsStarted).toBe(1);
+});
+
+test('a result that throws when it is looked at', async () => {
+  const { pool } = await open();
+  const then = inline(() => ({
+    // biome-ignore lint/suspicious/noThenProperty: what looks like a promise and is none.
+    get then() {
+      throw new RangeError('then');
+    },
+  }));
+  const iterator = inline(() => ({
+    [Symbol.asyncIterator]() {
+      throw new RangeError('iterator');
+    },
+  }));
+  const buffer = new ArrayBuffer(1);
+  const results = [
+    reasonOf(pool.run(then)),
+    reasonOf(pool.run(iterator)),
+    pool.run('size', [buffer], { transfer: [buffer] }),
+  ];
+  expect(await Promise.all(results)).toMatchObject([
+    { message: 'then' },
+    { message: 'iterator' },
+    1,
+  ]);
+  expect(pool.metrics).toMatchObject({ threadsStarted: 1, failed: 2 });
+});
+
+test('progress that cannot be cloned is thrown where it is said', async () => {
+  const { pool } = await open();
+  const heard: unknown[] = [];
+  expect(await pool.run('progressOfSymbol', [], { onProgress: (value) => heard.push(value) })).toBe(
+    'done',
+  );
+  expect(heard).toEqual(['DataCloneError']);
+});
 
 test.skipIf(!('captureStackTrace' in Error))('the stack tells who awaits the task', async () => {
   const { pool } = await open();

@@ -2,15 +2,16 @@
  * How a worker of a pool receives its tasks: in its event loop, which a message wakes; what has come
  * meanwhile is received along with it, and for a moment after that it spins for what may come next.
  *
- * Invariant: it returns to the event loop at least every {@link TURN}, so what tasks have left there gets
- * its turn.
+ * Invariant: it returns to the event loop after {@link TURN}, or after the task that runs then, so what tasks
+ * have left there gets its turn.
  */
 
+import { soon } from '../transport/event-loop.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
-import type { Mailbox } from './mailbox.js';
+import { type Mailbox, now } from './mailbox.js';
 
-/** Milliseconds. A task's timers and sockets wait no longer than for a short task. */
+/** Milliseconds. What tasks have left in the event loop waits no longer than this, and for a task that runs. */
 const TURN = 4;
 /** So many polls before a look at the clock, which takes as long as all of them; a power of two. */
 const POLLS = 32;
@@ -21,12 +22,14 @@ export interface InboxOptions {
   readonly port: Port;
   /** Absent where messages can be received in the event loop only. */
   readonly mailbox: Mailbox | undefined;
-  /** Deals with a message. */
-  handle(message: unknown[]): void;
+  /** Takes a message. */
+  take(message: unknown[]): void;
   /** A message has come that cannot be read. */
   unreadable(): void;
-  /** All that has come is dealt with. */
-  drained(): void;
+  /** Does what was taken, until `end` as of {@link now}; whether there is more to do. */
+  work(end: number): boolean;
+  /** Nothing more is done in this turn. */
+  turnEnded(): void;
   /** Whether there is nothing else to do, and the next message is likely to come soon. */
   maySpin(): boolean;
 }
@@ -34,16 +37,16 @@ export interface InboxOptions {
 export class Inbox {
   readonly #options: InboxOptions;
   readonly #policy = new WaitPolicy();
+  #goesOn = false;
 
   constructor(options: InboxOptions) {
     this.#options = options;
-    const { port, mailbox, handle, unreadable, drained } = options;
+    const { port, mailbox, take, unreadable } = options;
     const received = (message: unknown) => {
       mailbox?.received();
       if (mailbox) this.#policy.woke(mailbox.age);
-      handle(message as unknown[]);
-      if (mailbox) this.#receiveMore(mailbox);
-      else drained();
+      take(message as unknown[]);
+      this.turn();
     };
     listen(port, received, undefined, () => {
       mailbox?.received();
@@ -51,20 +54,33 @@ export class Inbox {
     });
   }
 
-  #receiveMore(mailbox: Mailbox): void {
-    const { drained, maySpin } = this.#options;
-    const end = performance.now() + TURN;
+  /** Works for a turn, with what comes meanwhile. */
+  turn(): void {
+    const { mailbox, work, turnEnded, maySpin } = this.#options;
+    const end = now() + TURN;
     do {
-      while (mailbox.hasNews && performance.now() < end) {
-        if (!this.#receiveNext(mailbox)) break;
+      while (mailbox?.hasNews && now() < end && this.#receiveNext(mailbox)) {}
+      const hasMore = work(end);
+      turnEnded();
+      if (hasMore) {
+        this.#goOnSoon();
+        return;
       }
-      drained();
-    } while (maySpin() && performance.now() < end && this.#spin(mailbox));
+    } while (mailbox && maySpin() && now() < end && this.#spin(mailbox));
+  }
+
+  #goOnSoon(): void {
+    if (this.#goesOn) return;
+    this.#goesOn = true;
+    soon(() => {
+      this.#goesOn = false;
+      this.turn();
+    });
   }
 
   /** Whether there was a message. */
   #receiveNext(mailbox: Mailbox): boolean {
-    const { port, handle, unreadable } = this.#options;
+    const { port, take, unreadable } = this.#options;
     let received: { message: unknown } | undefined;
     try {
       received = platform.receive?.(port);
@@ -75,7 +91,7 @@ export class Inbox {
     }
     if (received === undefined) return false;
     mailbox.received();
-    handle(received.message as unknown[]);
+    take(received.message as unknown[]);
     return true;
   }
 

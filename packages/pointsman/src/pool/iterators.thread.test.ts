@@ -4,6 +4,14 @@ import { collect, open, openWarm, range, reasonOf, until } from '../../tests/poo
 import { PoolClosedError, ThreadEndedError } from './index.js';
 import { inline } from './inline.js';
 
+test('a value that cannot be cloned ends the iteration, and frees the thread', async () => {
+  const { pool } = await open();
+  const iterator = await pool.run('uncloneableAfter', [2]);
+  const error = await reasonOf(collect(iterator as AsyncIterable<unknown>));
+  expect(error).toMatchObject({ name: 'DataCloneError' });
+  expect(await pool.run('echo', ['fine'])).toBe('fine');
+});
+
 describe.each(['numbers', 'numbersLater'] as const)('%s', (name) => {
   test('to the end', async () => {
     const { pool, board } = await open();

@@ -222,7 +222,7 @@ describe('capacity', () => {
     const { pool, board, gate, all } = await full('reject');
     const refused = await reasonOf(pool.run('write', [3], { priority: -1 }));
     expect(refused).toBeInstanceOf(QueueFullError);
-    expect((refused as Error).message).toContain('2 tasks are waiting');
+    expect((refused as Error).message).toBe('the queue is full: 2 tasks may wait');
     expect(pool.size).toBe(3);
     gate.open();
     await Promise.all(all);

@@ -372,7 +372,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #refuse(task: Task, error: unknown): void {
     this.#metrics.cancelled++;
     task.settle(error, true);
-    this.#over();
+    this.#over(task);
   }
 
   /** Gives up all tasks that have not begun. */
@@ -390,15 +390,13 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   #full(): QueueFullError {
-    return new QueueFullError(`${this.#scheduler.queued} tasks are waiting, as many as may`);
+    return new QueueFullError(`the queue is full: ${this.#capacity} tasks may wait`);
   }
 
   /** One task fewer. */
-  #over(): void {
-    if (--this.#active === 0) {
-      this.#scheduler.rest();
-      this.#workers.hold(false);
-    }
+  #over(task: Task): void {
+    this.#scheduler.over(task);
+    if (--this.#active === 0) this.#workers.hold(false);
     this.#room.changed();
     if (this.#active === 0) this.#empty?.();
   }
@@ -418,7 +416,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       if (failed) this.#metrics.failed++;
       else this.#metrics.completed++;
     }
-    this.#over();
+    this.#over(task);
     this.#workers.ran(worker);
   }
 
@@ -451,7 +449,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         new ThreadEndedError(`no thread can be started: ${said}`, undefined, { cause }),
         true,
       );
-      this.#over();
+      this.#over(task);
     }
   }
 

@@ -110,6 +110,25 @@ describe('arguments and results', () => {
     20_000,
   );
 
+  test('many functions written in place at once', async () => {
+    const { pool } = await openWarm();
+    await Promise.all(range(500).map((n) => pool.run('echo', [n])));
+    const results = range(600).map((n) =>
+      pool.run(
+        inline(async (value: number) => value),
+        [n],
+      ),
+    );
+    expect(await Promise.all(results)).toEqual(range(600));
+  });
+
+  test('many bytes that move are not copied', async () => {
+    const { pool } = await open();
+    const bytes = pattern(1_000_000);
+    expect(await pool.run('isWhole', [bytes, 1_000_000], { transfer: [bytes.buffer] })).toBe(true);
+    expect(bytes.byteLength).toBe(0);
+  });
+
   test('many bytes in many tasks', async () => {
     const { pool } = await open({ threads: 2 });
     const sizes = range(24).map((n) => 300_000 + n);

@@ -10,7 +10,7 @@
 import type { AnyFunction } from '../transport/endpoint.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable } from '../transport/outcome.js';
-import { iterationOf } from '../transport/references.js';
+import { type AnyIterator, iterationOf } from '../transport/references.js';
 import type { Claims } from './claims.js';
 import { enter, RunningTask } from './context.js';
 import { rebuild } from './inline-rebuild.js';
@@ -47,6 +47,8 @@ export interface RunnerHost {
   report(error: unknown): void;
   /** Asks to be replaced. */
   retire(): void;
+  /** There may be something to do; see {@link Runner.work}. */
+  resume(): void;
 }
 
 /** A function, and how long it has taken. */
@@ -57,7 +59,8 @@ interface KnownFunction extends NamedFunction {
 
 interface WaitingTask {
   readonly number: number;
-  readonly target: number;
+  /** Undefined if what it needs from its surroundings has not come. */
+  readonly known: KnownFunction | undefined;
   readonly args: readonly unknown[];
   readonly options: WireOptions | undefined;
 }
@@ -80,6 +83,7 @@ export class Runner {
   /** What it has returned, if that is iterated over. */
   #streaming: Streaming | undefined;
   #flushedAt = now();
+  #endedAt = 0;
   #lookedAtHeap = 0;
   #isRetired = false;
 
@@ -107,9 +111,24 @@ export class Runner {
     options: WireOptions | undefined,
   ): void {
     this.lastNumber = number;
-    const task = { number, target, args, options };
-    if (this.#current === undefined) this.#run(task);
-    else this.#waiting.push(task);
+    const inline = options?.inline;
+    // Now: other functions may have taken its place when its turn has come.
+    const known = inline === undefined ? this.#functions[target] : this.#inline.get(inline);
+    this.#waiting.push({ number, known, args, options });
+  }
+
+  /** Runs what waits until `end`, as of {@link now}; whether there is more. */
+  work(end: number): boolean {
+    while (this.#current === undefined && this.#waiting.length > 0) {
+      if (this.#endedAt > end) return true;
+      this.#run(this.#waiting.shift() as WaitingTask);
+    }
+    return false;
+  }
+
+  /** A task has come that cannot be run. */
+  refuse(number: number, error: unknown): void {
+    if (this.#claims?.claim(number) !== false) this.#host.sendError(THREW, number, error, now(), 0);
   }
 
   stop(number: number, reason: unknown): void {
@@ -128,7 +147,7 @@ export class Runner {
       return;
     }
     this.#finish(current, THREW, error);
-    this.#runWaiting();
+    this.#host.resume();
   }
 
   #retire(): void {
@@ -137,16 +156,16 @@ export class Runner {
     this.#host.retire();
   }
 
-  #run({ number, target, args, options }: WaitingTask): void {
+  #run({ number, known, args, options }: WaitingTask): void {
     const begunAt = now();
     const deadline = options?.deadline ?? 0;
     // It is too late: the host takes it back.
     if (deadline !== 0 && begunAt > deadline && this.#claims) return;
+    if (known === undefined) {
+      this.refuse(number, new TypeError('the function is not defined here'));
+      return;
+    }
     if (this.#claims?.claim(number) === false) return;
-    const inline = options?.inline;
-    const known = (
-      inline === undefined ? this.#functions[target] : this.#inline.get(inline)
-    ) as KnownFunction;
     if (known.longest > SHORT || begunAt - this.#flushedAt > FLUSH_AFTER) {
       this.#flushedAt = begunAt;
       this.#host.flush();
@@ -192,7 +211,7 @@ export class Runner {
       // A failure elsewhere may have ended it.
       if (this.#current !== running) return;
       settle();
-      this.#runWaiting();
+      this.#host.resume();
     };
     Promise.resolve(promise).then(
       (value) => later(() => this.#settle(running, value)),
@@ -202,15 +221,21 @@ export class Runner {
 
   /** The task has its result, which may have to be iterated over. */
   #settle(running: RunningTask, result: unknown): void {
-    const iterate = typeof result === 'object' && result !== null ? iterationOf(result) : undefined;
-    if (iterate === undefined) {
+    let iterator: AnyIterator | undefined;
+    try {
+      if (typeof result === 'object' && result !== null) iterator = iterationOf(result)?.();
+    } catch (error) {
+      this.#finish(running, THREW, error);
+      return;
+    }
+    if (iterator === undefined) {
       this.#finish(running, RETURNED, result);
       return;
     }
-    const stream = new Streaming(iterate(), () => {
+    const stream = new Streaming(iterator, () => {
       if (this.#current !== running) return;
       this.#finish(running, ITERATED, undefined);
-      this.#runWaiting();
+      this.#host.resume();
     });
     this.#streaming = stream;
     this.#host.send(ITERATES, running.number, undefined, stream, undefined);
@@ -219,6 +244,7 @@ export class Runner {
   /** The task is over. */
   #finish({ number, begunAt }: RunningTask, kind: number, value: unknown): void {
     const endedAt = now();
+    this.#endedAt = endedAt;
     const time = endedAt - begunAt;
     this.lastTime = time;
     const { longest } = this.#function as KnownFunction;
@@ -233,13 +259,6 @@ export class Runner {
     if (endedAt - this.#lookedAtHeap > HEAP_INTERVAL) {
       this.#lookedAtHeap = endedAt;
       if (this.#exceedsHeapLimit()) this.#retire();
-    }
-  }
-
-  /** In a turn of its own: those that have come meanwhile. */
-  #runWaiting(): void {
-    while (this.#current === undefined && this.#waiting.length > 0) {
-      this.#run(this.#waiting.shift() as WaitingTask);
     }
   }
 }

@@ -33,6 +33,11 @@ class Worker implements ScheduledWorker<Task> {
     return this.tasks.length;
   }
 
+  get runsOnly(): string | undefined {
+    const [first, ...others] = new Set(this.tasks.map(({ name }) => name));
+    return others.length === 0 ? first : undefined;
+  }
+
   get names(): string {
     return this.tasks.map(({ name }) => name).join(' ');
   }
@@ -71,20 +76,20 @@ function open(count: number, runTime?: number) {
 
 describe('which worker', () => {
   test('an idle one, then the one that has fewest', () => {
-    const { workers, add } = open(3);
+    const { workers, add } = open(3, 1);
     add('a', 'b', 'c', 'd', 'e');
     expect(workers.map(({ names }) => names)).toEqual(['a d', 'b e', 'c']);
   });
 
   test('none that does not accept any', () => {
-    const { workers, add } = open(2);
+    const { workers, add } = open(2, 1);
     workers[0].accepts = false;
     add('a', 'b');
     expect(workers.map(({ names }) => names)).toEqual(['', 'a b']);
   });
 
   test('one that comes later takes what waits', async () => {
-    const { scheduler, workers, add } = open(1);
+    const { scheduler, workers, add } = open(1, 1);
     add('a', 'b', 'c');
     expect([workers[0].names, scheduler.queued, scheduler.waiting]).toEqual(['a b', 1, 2]);
     const late = new Worker();
@@ -93,7 +98,7 @@ describe('which worker', () => {
   });
 
   test('not one that has left', () => {
-    const { scheduler, workers, add } = open(2);
+    const { scheduler, workers, add } = open(2, 1);
     scheduler.removeWorker(workers[0]);
     add('a', 'b');
     expect(workers.map(({ names }) => names)).toEqual(['', 'a b']);
@@ -102,8 +107,9 @@ describe('which worker', () => {
 
 describe('how much ahead', () => {
   test.each([
-    ['of which nothing is known', undefined, 2],
-    ['that take long', 50, 2],
+    ['of which nothing is known', undefined, 1],
+    ['that take long', 50, 1],
+    ['of a millisecond', 1, 2],
     ['of a tenth of a millisecond', 0.1, 10],
     ['that take no time', 0.000_1, 256],
   ])('tasks %s', (_, runTime, most) => {
@@ -120,11 +126,14 @@ describe('how much ahead', () => {
     // It keeps its place.
     expect([long.workers[0].names, long.scheduler.queued]).toEqual(['a', 2]);
     long.finish(long.workers[0]);
-    expect(long.workers[0].names).toBe('unique b');
+    expect(long.workers[0].names).toBe('unique');
+    // Behind others of its own function it goes ahead where tasks are short.
     const short = open(1, 0.1);
     short.add('a');
-    short.scheduler.add(new Task('unique', 0, true));
-    expect(short.workers[0].names).toBe('a unique');
+    short.scheduler.add(new Task('a', 0, true));
+    expect(short.workers[0].names).toBe('a a');
+    short.scheduler.add(new Task('b', 0, true));
+    expect([short.workers[0].names, short.scheduler.queued]).toEqual(['a a', 1]);
   });
 });
 
@@ -150,10 +159,10 @@ describe('a worker that has become idle', () => {
   test('nothing that cannot come back', async () => {
     const { scheduler, workers, add, finish } = open(2, 0.1);
     add('a', 'b');
-    scheduler.add(new Task('unique', 0, true));
+    scheduler.add(new Task('a', 0, true));
     finish(workers[1]);
     await nextMacrotask();
-    expect(workers.map(({ names }) => names)).toEqual(['a unique', '']);
+    expect(workers.map(({ names }) => names)).toEqual(['a a', '']);
   });
 });
 
@@ -179,13 +188,16 @@ describe('what is more urgent', () => {
     expect(scheduler.queued).toBe(1);
   });
 
-  test('is forgotten when nothing is left', () => {
+  test('is forgotten when it is over', () => {
     const { scheduler, workers, add, finish } = open(1, 0.01);
-    scheduler.add(new Task('urgent', 1));
-    finish(workers[0]);
-    scheduler.rest();
-    add('a', 'b', 'c', 'd');
-    expect(workers[0].outstanding).toBe(4);
+    add('a', 'b');
+    const urgent = new Task('urgent', 1);
+    scheduler.add(urgent);
+    expect(workers[0].names).toBe('a urgent');
+    finish(workers[0], 2);
+    scheduler.over(urgent);
+    add('c', 'd', 'e');
+    expect(workers[0].names).toBe('b c d e');
   });
 });
 

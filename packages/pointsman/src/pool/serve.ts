@@ -66,6 +66,7 @@ async function run(
 ): Promise<void> {
   const mailbox = memory && new Mailbox(memory, Claims.BYTES, 'worker');
   const inNode = platform.receive !== undefined;
+  let refusedProgress: Error | undefined;
   const endpoint = new Endpoint({
     post(records, transfer) {
       if (inNode) port.postMessage(records, transfer);
@@ -79,8 +80,13 @@ async function run(
       } else if (kind === protocol.STOP) runner?.stop(number, b);
       else if (kind === protocol.DEFINE) runner?.define(number, b as protocol.Definition);
     },
-    // A result that cannot be cloned.
-    refused: (_kind, number, error) => endpoint.sendError(protocol.THREW, number, error),
+    refused(kind, number, error) {
+      if (kind === protocol.PROGRESS) refusedProgress = error;
+      else endpoint.sendError(protocol.THREW, number, error);
+    },
+    unreadable(kind, number, error) {
+      if (kind === protocol.TASK) runner?.refuse(number, error);
+    },
     unanswered: (name, why) => new Error(`${name} has no answer: ${why}`),
   });
   const say = (kind: number, value?: unknown) => endpoint.send(kind, 0, undefined, value);
@@ -104,12 +110,15 @@ async function run(
       sendError: (kind, number, error, a, c) => endpoint.sendError(kind, number, error, a, c),
       flush: () => endpoint.flush(),
       progress(number, value) {
+        refusedProgress = undefined;
         endpoint.send(protocol.PROGRESS, number, undefined, value);
         // A loop that keeps the event loop waiting would tell only at its end.
         endpoint.flush();
+        if (refusedProgress !== undefined) throw refusedProgress;
       },
       report: (error) => endpoint.sendError(protocol.UNCAUGHT, 0, error),
       retire: () => say(protocol.RETIRE),
+      resume: () => inbox.turn(),
     },
     served,
     memory && new Claims(memory),
@@ -118,12 +127,13 @@ async function run(
   poolPlatform.onUncaught((error) => runner.failed(error));
   poolPlatform.onExit?.(() => endpoint.flush());
   if (!inNode) await holdLock(workerId, new Promise(() => {}), () => say(protocol.LOCKED));
-  new Inbox({
+  const inbox: Inbox = new Inbox({
     port: port as unknown as Port,
     mailbox: polls ? mailbox : undefined,
-    handle: (records) => endpoint.receive(records),
+    take: (records) => endpoint.receive(records),
     unreadable: () => endpoint.send(protocol.UNREADABLE, runner.lastNumber, undefined, undefined),
-    drained: () => endpoint.flush(),
+    work: (end) => runner.work(end),
+    turnEnded: () => endpoint.flush(),
     maySpin: () => spins && runner.isIdle && runner.lastTime < WORTH_SPINNING,
   });
   say(

@@ -24,6 +24,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
   readonly #waiting = new Set<(error: unknown) => void>();
   #failure: { readonly error: unknown } | undefined;
   #over = false;
+  #isSourceOver = false;
 
   constructor(source: RemoteIterable<unknown>) {
     this.#source = source;
@@ -36,7 +37,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
     // A generator that waits for its reader cannot see that it shall stop.
-    this.#source.return?.(undefined).catch(() => {});
+    this.#leave().catch(() => {});
   }
 
   async next(): Promise<Step> {
@@ -55,8 +56,19 @@ export class Stream implements AsyncIterableIterator<unknown> {
       return step;
     } catch (error) {
       this.#over = true;
+      // A value that cannot be cloned is no reason for the source to stop; its reader does not come back.
+      if (this.#failure === undefined) this.#leave().catch(() => {});
       throw error;
     }
+  }
+
+  /** The source has come to its end: there is nothing to leave any more. */
+  ended(): void {
+    this.#isSourceOver = true;
+  }
+
+  async #leave(): Promise<void> {
+    if (!this.#isSourceOver) await this.#source.return?.(undefined);
   }
 
   #unlessFailed(step: Promise<Step> | undefined): Promise<Step> {
@@ -81,7 +93,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
   async return(value?: unknown): Promise<Step> {
     if (!this.#over) {
       this.#over = true;
-      if (this.#failure === undefined) await this.#source.return?.(undefined);
+      if (this.#failure === undefined) await this.#leave();
     }
     return { done: true, value };
   }

@@ -52,12 +52,11 @@ export class TaskSlots {
     this.size--;
     task.worker = undefined;
     clearTimeout(task.killTimer);
-  }
-
-  /** The result of a task is here, and so it is of all before. */
-  finish(task: Task): void {
-    this.remove(task);
-    this.#oldest = task.number + 1;
+    // Results need not come in order: one that cannot be cloned comes later.
+    const tasks = this.#tasks;
+    while (this.#oldest < this.#next && tasks[this.#oldest & SLOT_MASK] === undefined) {
+      this.#oldest++;
+    }
   }
 
   /** Takes a task back that was not begun; whether it was not. */

@@ -30,6 +30,9 @@ import type { AnyFunction } from './types.js';
 /** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
 const MOST_DEFINED = 256;
 
+/** Messages that are dealt with together, so that this thread's event loop has its turn. Row: 256 empty tasks. */
+const MOST_TOGETHER = 16;
+
 /** What a worker tells its pool. */
 export interface WorkerOwner {
   /** It can be given tasks. */
@@ -78,6 +81,8 @@ export class WorkerHandle implements TaskHolder {
   readonly spins: boolean;
   /** Whether it has ever been able to run tasks. */
   wasReady = false;
+  /** The function of all tasks that it has; undefined if they differ. */
+  runsOnly: string | undefined;
   /** Whether it had tasks since somebody last asked. */
   wasUsed = true;
   readonly #owner: WorkerOwner;
@@ -125,6 +130,10 @@ export class WorkerHandle implements TaskHolder {
         if (kind === protocol.DEFINE) this.#notDefined(number, error);
         else this.#refused(number, error);
         owner.batchHandled();
+      },
+      unreadable: (kind, number, error) => {
+        const task = this.#slots.get(number);
+        if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true, 0, 0);
       },
       pendingChanged: (pending) => {
         this.#isCalled = pending > 0;
@@ -199,7 +208,11 @@ export class WorkerHandle implements TaskHolder {
   /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
   #receive(records: readonly unknown[]): void {
     this.#endpoint.receive(records);
-    if (this.#options.poller) while (this.#mailbox?.hasNews && this.#receiveNext()) {}
+    if (this.#options.poller) {
+      for (let left = MOST_TOGETHER; left > 0 && this.#mailbox?.hasNews; left--) {
+        if (!this.#receiveNext()) break;
+      }
+    }
     this.#owner.batchHandled();
   }
 
@@ -246,6 +259,7 @@ export class WorkerHandle implements TaskHolder {
         break;
       case protocol.ITERATED: {
         const task = this.#slots.get(id);
+        task?.stream?.ended();
         if (task) this.#finish(task, undefined, false, a as number, c as number);
         break;
       }
@@ -330,6 +344,8 @@ export class WorkerHandle implements TaskHolder {
   /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
   submit(task: Task): void {
     const { name, args, deadline, options: own } = task;
+    if (this.outstanding === 0) this.runsOnly = name;
+    else if (this.runsOnly !== name) this.runsOnly = undefined;
     const number = this.#slots.add(task);
     this.wasUsed = true;
     try {
@@ -407,7 +423,7 @@ export class WorkerHandle implements TaskHolder {
   }
 
   #finish(task: Task, value: unknown, failed: boolean, begunAt: number, runTime: number): void {
-    this.#slots.finish(task);
+    this.#slots.remove(task);
     this.completed++;
     if (failed) task.fail(value);
     else task.settle(value, false);

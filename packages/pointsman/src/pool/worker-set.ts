@@ -57,7 +57,7 @@ export class WorkerSet {
     };
     this.#poller = poller;
     this.#least = minThreads;
-    while (this.#living.size < minThreads && this.#start()) {}
+    this.#startLeast();
   }
 
   [Symbol.iterator](): Iterator<WorkerHandle> {
@@ -107,11 +107,10 @@ export class WorkerSet {
   #start(): boolean {
     const { worker, recycle, module, name = poolDefaults.name } = this.#options;
     this.#owner.started();
+    let made: PoolWorker | undefined;
     let handle: WorkerHandle;
     try {
-      const made = worker
-        ? (worker() as PoolWorker)
-        : poolPlatform.start({ ...this.#options, name });
+      made = worker ? (worker() as PoolWorker) : poolPlatform.start({ ...this.#options, name });
       if (typeof made?.terminate !== 'function') {
         throw invalid('worker', made, 'to return a Worker');
       }
@@ -125,6 +124,7 @@ export class WorkerSet {
         poller: this.#poller,
       });
     } catch (error) {
+      made?.terminate?.();
       if (this.#ready === 0) this.#owner.cannotStart(error);
       return false;
     }
@@ -172,11 +172,29 @@ export class WorkerSet {
     this.#owner.ended(worker);
     if (worker.isEnding) return;
     if (worker.completed === 0) this.#startupFailures++;
-    if (!worker.wasReady) this.#pausedUntil = performance.now() + RESTART_PAUSE;
+    if (!worker.wasReady) this.#pause();
+    else this.#startLeast();
     if (worker.wasReady && this.#startupFailures < MAX_STARTUP_FAILURES) return;
     if (this.#ready > 0) return;
     this.#startupFailures = 0;
     this.#owner.cannotStart(error);
+  }
+
+  #pause(): void {
+    this.#pausedUntil = performance.now() + RESTART_PAUSE;
+    const timer = setTimeout(() => {
+      this.#startLeast();
+      // Tasks may have waited for that.
+      this.#owner.batchHandled();
+    }, RESTART_PAUSE);
+    (timer as { unref?(): void }).unref?.();
+  }
+
+  /** Sees that as many live as are kept. */
+  #startLeast(): void {
+    while (!this.#isClosed && this.#living.size - this.#retiring < this.#least) {
+      if (!this.#start()) return;
+    }
   }
 
   // --- idle workers ---

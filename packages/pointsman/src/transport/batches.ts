@@ -66,6 +66,8 @@ export class Batches {
       for (let at = 0; at < records.length; at += STRIDE) {
         this.#postAlone(records.slice(at, at + STRIDE), attachments.get(at));
       }
+      // What is said instead of them must not wait longer.
+      this.flush();
     }
   }
 

@@ -17,11 +17,16 @@ export function refusal(root: unknown, { value, reason }: Refused): DataCloneErr
   return new DataCloneError(`${pathTo(root, value)} cannot be cloned: it is ${reason}`);
 }
 
+/** Levels that are searched: at each of them all that lies below is cloned. */
+const DEEPEST = 50;
+
 /** The same for something that the platform has refused, which says only that it did. */
 export function platformRefusal(root: unknown, cause: unknown): DataCloneError {
   let path = 'value';
   let value = root;
-  for (let part = uncloneablePart(path, value); part; part = uncloneablePart(path, value)) {
+  for (let depth = 0; depth < DEEPEST; depth++) {
+    const part = uncloneablePart(path, value);
+    if (part === undefined) break;
     [path, value] = part;
   }
   const said = cause instanceof Error ? cause.message : String(cause);

@@ -51,6 +51,8 @@ export interface EndpointOptions {
   readonly functions?: readonly { readonly name: string; readonly call: AnyFunction }[];
   /** A record of the owner's own kind has come. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
+  /** The value of a record of the owner's own kind cannot be put together. */
+  unreadable?(kind: number, id: number, error: unknown): void;
   /** A record of the owner's own kind could not be sent. */
   refused?(kind: number, id: number, error: Error): void;
   /** Why a call of this name has no answer. */
@@ -239,14 +241,33 @@ export class Endpoint {
     this.#batches.flush();
   }
 
-  /** A batch has come. */
+  /** A batch has come. One record that fails does not keep the others from being dealt with. */
   receive(records: readonly unknown[]): void {
     for (let at = 0; at < records.length && this.#closed === undefined; at += STRIDE) {
-      const kind = records[at] as number;
-      const b = records[at + 3];
-      const value = kind & PACKED ? unpack(b as Packed, this.#references) : b;
-      this.#handle(kind & KIND, records[at + 1] as number, records[at + 2], value, records[at + 4]);
+      const flags = records[at] as number;
+      const id = records[at + 1] as number;
+      let value = records[at + 3];
+      if (flags & PACKED) {
+        try {
+          value = unpack(value as Packed, this.#references);
+        } catch (error) {
+          this.#unreadable(flags & KIND, id, error);
+          continue;
+        }
+      }
+      try {
+        this.#handle(flags & KIND, id, records[at + 2], value, records[at + 4]);
+      } catch (error) {
+        // As from a listener.
+        void Promise.reject(error);
+      }
     }
+  }
+
+  #unreadable(kind: number, id: number, error: unknown): void {
+    if (kind === CALL) this.sendError(FAILED, id, error);
+    else if (kind === RESULT || kind === FAILED) this.#pending.get(id)?.reject(error);
+    else this.#options.unreadable?.(kind, id, error);
   }
 
   #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {

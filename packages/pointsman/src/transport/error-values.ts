@@ -74,6 +74,16 @@ export function defineHidden(error: Error, key: string, value: unknown): void {
   });
 }
 
+/** Also where a setter, or none, is inherited. */
+export function defineOwn(object: object, key: string, value: unknown): void {
+  Reflect.defineProperty(object, key, {
+    value,
+    configurable: true,
+    enumerable: true,
+    writable: true,
+  });
+}
+
 /** An error taken apart, so that structured clone can carry all of it. */
 export interface ErrorParts {
   readonly classNumber: number;
@@ -101,5 +111,6 @@ export function takeApart(error: Error): ErrorParts {
 /** The error that was taken apart. `error` is one of {@link makeError}, so that it may contain itself. */
 export function putTogether(error: Error, { hidden, own }: ErrorParts): Error {
   for (const [key, value] of hidden) defineHidden(error, key, value);
-  return Object.assign(error, own);
+  for (const key of Object.keys(own)) defineOwn(error, key, own[key]);
+  return error;
 }

@@ -9,7 +9,7 @@
  * and in a list. What is in the list is a placeholder, and nothing else can be taken for one.
  */
 
-import { type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
+import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
 import { platform } from './platform.js';
 import type { References } from './references.js';
 import { isTransferred } from './transfer.js';
@@ -36,6 +36,9 @@ export interface Baggage {
 /** Bytes from which on a copy is moved: structured clone copies them twice. Row: 1 MB cloned. */
 const HEAVY = 1 << 18;
 
+/** Elements from which on an array is looked through by its keys: it may be nearly empty. */
+const MAY_BE_SPARSE = 1 << 24;
+
 /** Objects after which it is remembered which ones were visited. Most values have fewer. */
 const FEW = 64;
 
@@ -47,7 +50,7 @@ export function isPlainData(root: unknown, transfer: readonly unknown[] = []): b
   let seen: Set<object> | undefined;
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (seen?.has(value) || transfer.includes(value)) continue;
-    if (needsPlaceholder(value) || isTransferred(value) || isHeavy(value)) return false;
+    if (needsPlaceholder(value) || isTransferred(value) || isHeavy(value, transfer)) return false;
     if (++visited > FEW) seen ??= new Set();
     seen?.add(value);
     collectParts(value, open);
@@ -88,18 +91,19 @@ function isLeaf(value: object): boolean {
 }
 
 /** Many bytes, and the whole of their buffer: structured clone takes all of it. */
-function isHeavy(value: object): value is Uint8Array {
+function isHeavy(value: object, transfer: readonly unknown[]): value is Uint8Array {
   return (
     value instanceof Uint8Array &&
     value.byteLength >= HEAVY &&
     value.byteLength === value.buffer.byteLength &&
     value.buffer instanceof ArrayBuffer &&
+    !transfer.includes(value.buffer) &&
     platform.movesBytes
   );
 }
 
 function collectParts(value: object, into: object[]): void {
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && value.length < MAY_BE_SPARSE) {
     for (const item of value) if (isComposite(item)) into.push(item);
   } else if (value instanceof Map) {
     for (const [key, item] of value) {
@@ -142,7 +146,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       return value.value;
     }
     if (baggage.transfer.includes(value as Transferable)) return value;
-    if (isHeavy(value)) {
+    if (isHeavy(value, baggage.transfer)) {
       const copy = keep(value, new Uint8Array(value));
       baggage.transfer.push(copy.buffer);
       return copy;
@@ -186,7 +190,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
   };
   const replaceProperties = (value: object, copy: Record<string, unknown>) => {
     for (const key of Object.keys(value)) {
-      copy[key] = replace((value as Record<string, unknown>)[key]);
+      defineOwn(copy, key, replace((value as Record<string, unknown>)[key]));
     }
     return copy;
   };
@@ -230,7 +234,11 @@ export function unpack({ value: root, placeholders }: Packed, references: Refere
       for (const item of items) value.add(putBack(item));
     } else if (!isLeaf(value)) {
       const fields = value as Record<string, unknown>;
-      for (const key of Object.keys(value)) fields[key] = putBack(fields[key]);
+      for (const key of Object.keys(value)) {
+        const before = fields[key];
+        const after = putBack(before);
+        if (after !== before) defineOwn(value, key, after);
+      }
     }
   };
   const result = putBack(root);

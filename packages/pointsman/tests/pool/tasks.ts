@@ -115,6 +115,15 @@ export function sayAndHold(gate: number): void {
   hold(gate);
 }
 
+export function progressOfSymbol(): string {
+  try {
+    task.progress(Symbol('s'));
+  } catch (error) {
+    task.progress((error as Error).name);
+  }
+  return 'done';
+}
+
 export async function progressLater(values: number): Promise<string> {
   for (let value = 0; value < values; value++) {
     await turn();
@@ -229,6 +238,11 @@ export async function* numbersLater(to: number, word: number): AsyncGenerator<nu
 export async function numbersBehind(gate: number, word: number): Promise<Generator<number>> {
   await holdLoosely(gate);
   return numbers(10, word);
+}
+
+export function* uncloneableAfter(count: number): Generator<unknown> {
+  for (let n = 0; n < count; n++) yield n;
+  for (;;) yield new WeakMap();
 }
 
 export function* failAfter(count: number): Generator<number> {
