@@ -200,6 +200,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
     const name = this.nameOf(target);
     if (this.#closed !== undefined) throw this.#unanswered(name);
     this.#writer.call(kind, id, target, args, name);
+    // A getter of an argument may have closed the bridge: whoever begins to wait now would wait for ever.
+    if (this.#closed !== undefined) throw this.#unanswered(name);
   }
 
   nameOf(target: number): string {
