@@ -5,10 +5,11 @@
 
 import { invalid } from '../sync/errors.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
-import type { AnyFunction, BridgeEndpoint, TargetedCall } from './endpoint.js';
+import type { AnyFunction } from '../transport/types.js';
+import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
 /** Puts a function of its own for each name on `view`. */
-export function build(
+function build(
   view: object,
   names: readonly string[],
   make: (target: number) => AnyFunction,
@@ -47,7 +48,7 @@ export function asynchronous(
   });
 }
 
-export function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
+function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
   return build(
     {},
     names,

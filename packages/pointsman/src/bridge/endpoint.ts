@@ -5,14 +5,6 @@
 
 import type { CallOptions } from '../transport/call-options.js';
 
-export type AnyFunction = (...args: unknown[]) => unknown;
-
-/** A function that the other side may call. */
-export interface Served {
-  readonly name: string;
-  readonly call: AnyFunction;
-}
-
 /** A call of the function with this number. */
 export interface TargetedCall {
   readonly target: number;

@@ -6,6 +6,7 @@
  */
 
 import { platform } from '../transport/platform.js';
+import { randomId } from './random-id.js';
 import { MEMORY_HEAD } from './rings.js';
 
 const tag = 'pointsman.bridge';
@@ -51,7 +52,7 @@ export interface MadeOffer {
 /** `capacity`: bytes of shared memory for each direction, a power of two. */
 export function makeOffer({
   capacity,
-  ...terms
+  ...options
 }: Pick<Offer, 'names' | 'limit' | 'patience' | 'spins'> & {
   readonly capacity: number;
 }): MadeOffer {
@@ -59,8 +60,8 @@ export function makeOffer({
   const values = platform.receive && new MessageChannel();
   const sharesMemory = typeof SharedArrayBuffer === 'function';
   const offer: Offer = {
-    ...terms,
-    id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+    ...options,
+    id: randomId(),
     memory: sharesMemory ? new SharedArrayBuffer(MEMORY_HEAD + 2 * capacity) : undefined,
     port: port2,
     values: values?.port2,

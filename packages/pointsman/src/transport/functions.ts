@@ -1,8 +1,7 @@
 /** The functions of an API that another thread may call, by name; those of objects in it with dots. */
 
 import { invalid } from '../sync/errors.js';
-
-type AnyFunction = (...args: unknown[]) => unknown;
+import type { AnyFunction } from './types.js';
 
 export interface NamedFunction {
   readonly name: string;

@@ -16,7 +16,7 @@ import { literalKey, mayCompile } from './compile.js';
 import * as tags from './tags.js';
 
 /** The number of a shape is one byte. */
-export const mostShapes = 256;
+const mostShapes = 256;
 /** Objects with more keys are tables of their user's, rather than records. */
 const mostKeys = 64;
 /** Paths of keys that were seen, beyond which those are dropped that led to no shape. */
@@ -51,7 +51,7 @@ class Node {
 
 type Write = (writer: Writer, value: Fields, values: ValueWriter) => boolean;
 
-export class WrittenShape {
+class WrittenShape {
   #uses = 0;
   #compiled: Write | undefined;
 

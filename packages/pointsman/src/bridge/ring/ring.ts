@@ -262,11 +262,6 @@ export class RingWriter {
     return Atomics.load(this.#words, this.#control + HEAD);
   }
 
-  /** Whether the reader has taken all that was published. */
-  get drained(): boolean {
-    return this.taken === this.#tail;
-  }
-
   /** Blocks until the reader has taken more than `taken`, at most so many milliseconds. */
   waitForRoom(taken: number, milliseconds: number): void {
     const writer = this.#control + WRITER;
