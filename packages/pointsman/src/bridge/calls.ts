@@ -1,6 +1,8 @@
 /**
  * Turns the names of what the other side exposes into functions to call. A name with dots is a
  * function of an object in the API.
+ *
+ * Invariant: a function is called by its place in the list of names that the other side has given.
  */
 
 import { invalid } from '../sync/errors.js';

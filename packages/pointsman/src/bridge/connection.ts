@@ -1,6 +1,9 @@
 /**
  * One side of a bridge that two threads have agreed on: its endpoint, and the ports by which messages reach
  * the other side.
+ *
+ * Invariant: it ends once. The side that ends it sends what was written, as far as there is room,
+ * and then says so; the other handles all of that before it ends too.
  */
 
 import type { NamedFunction } from '../transport/functions.js';

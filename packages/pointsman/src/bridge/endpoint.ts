@@ -1,6 +1,9 @@
 /**
  * One end of a bridge, as calls.ts, host.ts and worker.ts see it: over rings in shared memory, or over
  * messages where memory cannot be shared.
+ *
+ * Invariant: whatever way it goes, each call has one outcome, and calls are carried out in the order in which they
+ * were made.
  */
 
 import type { CallOptions } from '../transport/call-options.js';

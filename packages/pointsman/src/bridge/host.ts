@@ -1,5 +1,8 @@
 /**
  * The host's side: what the thread that has made a worker lets it call.
+ *
+ * Invariant: one offer is accepted at most. The ports of the others are closed then, and all of them, with every
+ * listener, when the bridge ends.
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';

@@ -1,5 +1,7 @@
 /**
  * One end of a bridge where memory cannot be shared: everything goes by messages, and no call can block.
+ *
+ * Invariant: a call that would block throws, and posts nothing.
  */
 
 import type { CallOptions } from '../transport/call-options.js';

@@ -3,6 +3,9 @@
  *
  * The host offers: memory and a port. The worker accepts by naming what it serves. Either may be first:
  * the host offers at once, and again to a worker that says hello later.
+ *
+ * Invariant: each message names its connection, so that several bridges and the user's own messages can share a
+ * channel.
  */
 
 import { platform } from '../transport/platform.js';

@@ -1,5 +1,7 @@
 /**
  * The worker's side: calls into the thread that has made it.
+ *
+ * Invariant: one offer is accepted at most, and no call leaves this thread before that.
  */
 
 import { invalid } from '../sync/errors.js';
