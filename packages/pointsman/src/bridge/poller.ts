@@ -22,9 +22,9 @@ export interface PolledEndpoint {
   readonly isExpecting: boolean;
 }
 
-/** Milliseconds that it works through frames before others of its thread get their turn. */
+/** Milliseconds that it works through frames before others get their turn: a page draws its frames meanwhile. */
 const TURN = 4;
-/** Milliseconds after which a sleeper is told of an answer, although others are not ready yet. */
+/** Milliseconds after which a sleeper is told of an answer: it does not wait for slow functions behind that one. */
 const PROMPT = 0.2;
 
 export class Poller {

@@ -20,7 +20,7 @@ const LINE = 8;
 /** What stands there in place of a time: the sleeper wants to know when it was woken, or does not. */
 const ASKED = 0;
 const NOT_ASKED = -1;
-/** One sleep of so many is measured, a power of two: the clocks take their part of each call in the rows `loaded`. */
+/** One sleep of so many is measured, a power of two: the clocks would cost the rows `one core busy`. */
 const SAMPLE = 8;
 /** Bytes. */
 export const STATE_SIZE = 8 * (WOKEN + 2 * LINE);

@@ -17,11 +17,11 @@ import * as tags from './tags.js';
 
 /** The number of a shape is one byte. */
 const mostShapes = 256;
-/** Objects with more keys are tables of their user's, rather than records. */
+/** Objects with more keys are tables of their user's, rather than records: none compiles functions so large. */
 const mostKeys = 64;
-/** Paths of keys that were seen, beyond which those are dropped that led to no shape. */
+/** Keys on all paths that were seen: beyond that what led to no shape is dropped, so memory stays bounded. */
 const mostNodes = 4096;
-/** What is used less often is not worth compiling. */
+/** What is used less often is not worth compiling; what is used more often wins the row `a 1 kB object`. */
 const usesToCompile = 8;
 
 /** What writes values of any kind. */
