@@ -1,14 +1,17 @@
 /**
  * Turns the names of what the other side exposes into functions to call. A name with dots is a
  * function of an object in the API.
+ *
+ * Invariant: a function is called by its place in the list of names that the other side has given.
  */
 
 import { invalid } from '../sync/errors.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
-import type { AnyFunction, BridgeEndpoint, TargetedCall } from './endpoint.js';
+import type { AnyFunction } from '../transport/types.js';
+import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
 /** Puts a function of its own for each name on `view`. */
-export function build(
+function build(
   view: object,
   names: readonly string[],
   make: (target: number) => AnyFunction,
@@ -47,7 +50,7 @@ export function asynchronous(
   });
 }
 
-export function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
+function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
   return build(
     {},
     names,

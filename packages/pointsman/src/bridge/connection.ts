@@ -1,11 +1,14 @@
 /**
  * One side of a bridge that two threads have agreed on: its endpoint, and the ports by which messages reach
  * the other side.
+ *
+ * Invariant: it ends once. The side that ends it sends what was written, as far as there is room,
+ * and then says so; the other handles all of that before it ends too.
  */
 
+import type { NamedFunction } from '../transport/functions.js';
 import { listen, type Port, platform } from '../transport/platform.js';
-import { Control, type Role } from './control.js';
-import type { BridgeEndpoint, Served } from './endpoint.js';
+import type { BridgeEndpoint } from './endpoint.js';
 import { MessageEndpoint } from './message-endpoint.js';
 import {
   hostHasEnded,
@@ -17,6 +20,7 @@ import {
 } from './offer.js';
 import { RingEndpoint } from './ring-endpoint.js';
 import { ringsOf } from './rings.js';
+import { type Role, SharedState } from './shared-state.js';
 
 const noSharedMemory =
   'there is no SharedArrayBuffer, because the page is not cross-origin isolated: serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"';
@@ -34,7 +38,7 @@ export interface ConnectionOptions {
   readonly values?: MessagePort | undefined;
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
-  readonly functions: readonly Served[];
+  readonly functions: readonly NamedFunction[];
   /** The bridge has ended. */
   ended(reason: string): void;
 }
@@ -83,7 +87,7 @@ export class Connection {
     return new RingEndpoint({
       ...common,
       ...ringsOf(memory, role, (type) => this.post(type)),
-      control: new Control(memory, role),
+      state: new SharedState(memory, role),
       cannotBlock: role === 'host' ? 'a host calls its worker asynchronously' : undefined,
       otherReceives: role === 'worker' || platform.receive !== undefined,
       limit,
@@ -112,25 +116,18 @@ export class Connection {
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
     const received = platform.receive?.(this.#values ?? this.#port);
-    if (received) this.#hear(received.message, true);
+    if (received) this.receive(received.message, true);
     return received !== undefined;
   }
 
-  receive(data: unknown): void {
-    this.#hear(data, false);
-  }
-
-  #hear(data: unknown, isInFrame: boolean): void {
+  /** A message has come; `isInFrame`: while a frame is being read. */
+  receive(data: unknown, isInFrame = false): void {
     const received = messageOf(data);
     if (received?.[1] !== this.#options.offer.id) return;
     const [, , type, payload] = received;
     if (type !== 'close') this.endpoint.receive(type, payload, isInFrame);
     else if (isInFrame) this.close(String(payload));
     else this.otherHasEnded(String(payload));
-  }
-
-  get offer(): Offer {
-    return this.#options.offer;
   }
 
   /** What the other side has said before it ended is heard still. */

@@ -1,17 +1,12 @@
 /**
  * One end of a bridge, as calls.ts, host.ts and worker.ts see it: over rings in shared memory, or over
  * messages where memory cannot be shared.
+ *
+ * Invariant: whatever way it goes, each call has one outcome, and calls are carried out in the order in which they
+ * were made.
  */
 
 import type { CallOptions } from '../transport/call-options.js';
-
-export type AnyFunction = (...args: unknown[]) => unknown;
-
-/** A function that the other side may call. */
-export interface Served {
-  readonly name: string;
-  readonly call: AnyFunction;
-}
 
 /** A call of the function with this number. */
 export interface TargetedCall {

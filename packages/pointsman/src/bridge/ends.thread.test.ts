@@ -329,3 +329,17 @@ test('a bridge can be disposed of', async () => {
   (bridge as unknown as Record<symbol, () => void>)[dispose]?.();
   expect(await bridge.closed).toBe('closed here');
 });
+
+test('a getter of an argument that closes the bridge fails its own call', async () => {
+  const { run } = await bridged({ never: (_: unknown) => never() });
+  const caught = await run(({ host, caught }) => {
+    const closing = {
+      get value() {
+        host.close();
+        return 1;
+      },
+    };
+    return caught(() => host.async.never(closing));
+  });
+  expect(caught).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
+});

@@ -24,7 +24,7 @@ export class BridgeStateError extends CallError {
 }
 
 /**
- * The other thread shows no sign of life: it is gone, or something keeps it from its event loop. The
+ * Nothing was heard from the other thread: it is gone, or something keeps it from its event loop. The
  * call may still be carried out; its answer is dropped.
  */
 export class UnresponsiveError extends CallError {

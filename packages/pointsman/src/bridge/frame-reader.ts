@@ -7,7 +7,7 @@
 
 import { Decoder } from './codec/decoder.js';
 import type { FrameValues } from './frame-values.js';
-import { KIND, MOVED } from './frames.js';
+import { MOVED } from './frames.js';
 import { Reader } from './ring/reader.js';
 import type { RingReader } from './ring/ring.js';
 
@@ -23,34 +23,24 @@ export interface FrameReaderOptions {
 export class FrameReader {
   /** The frame that comes next waits for a value that travels by message. */
   isPaused = false;
+  readonly ring: RingReader;
+  /** Messages are received and not listened for, so that nothing tells that one has come. */
+  readonly receives: boolean;
   readonly #options: FrameReaderOptions;
   readonly #reader = new Reader();
   readonly #decoder: Decoder;
 
   constructor(options: FrameReaderOptions) {
     this.#options = options;
+    this.ring = options.ring;
+    this.receives = options.receive !== undefined;
     this.#decoder = new Decoder(options.values);
-  }
-
-  get ready(): boolean {
-    return this.#options.ring.ready;
-  }
-
-  get kind(): number {
-    return this.#options.ring.kind & KIND;
-  }
-
-  get first(): number {
-    return this.#options.ring.first;
-  }
-
-  get second(): number {
-    return this.#options.ring.second;
   }
 
   /** Opens the next frame; false if there is none, or its values have not all come. */
   next(): boolean {
-    const { ring, values, receive } = this.#options;
+    const { ring } = this;
+    const { values, receive } = this.#options;
     if (!this.isPaused && !ring.next(this.#reader)) return false;
     const moved = ring.kind >>> MOVED;
     while (values.arrivals < moved) {
@@ -91,7 +81,7 @@ export class FrameReader {
   /** Gives the frame back. */
   release(): void {
     this.#options.values.received();
-    this.#options.ring.release();
+    this.ring.release();
   }
 
   #break(error: unknown): void {

@@ -12,16 +12,16 @@ import { toPlainError } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';
 import { isTransferred, transferCopy } from '../transport/transfer.js';
 import { Encoder } from './codec/encoder.js';
-import type { Control } from './control.js';
 import { BridgeStateError } from './errors.js';
 import type { FrameValues } from './frame-values.js';
 import { BLOCKING_CALL, MOVED, RESULT } from './frames.js';
 import type { RingWriter } from './ring/ring.js';
 import { MessageTooLargeError, Writer } from './ring/writer.js';
+import type { SharedState } from './shared-state.js';
 
 export interface FrameWriterOptions {
   readonly ring: RingWriter;
-  readonly control: Control;
+  readonly state: SharedState;
   readonly values: FrameValues;
   /** The most bytes of one frame. */
   readonly limit: number;
@@ -37,6 +37,7 @@ const LEAST_FOR_ERRORS = 1 << 16;
 const HEAVY = 1 << 18;
 
 export class FrameWriter {
+  readonly ring: RingWriter;
   readonly #options: FrameWriterOptions;
   readonly #writer: Writer;
   readonly #errorWriter: Writer;
@@ -48,6 +49,7 @@ export class FrameWriter {
 
   constructor(options: FrameWriterOptions) {
     this.#options = options;
+    this.ring = options.ring;
     this.#writer = new Writer(options.limit);
     this.#errorWriter = new Writer(Math.max(options.limit, LEAST_FOR_ERRORS));
     this.#encoder = new Encoder(options.values);
@@ -61,7 +63,7 @@ export class FrameWriter {
       const { length } = args;
       writer.varint(length);
       for (let i = 0; i < length; i++) {
-        const value = kind === BLOCKING_CALL ? args[i] : this.#lighten(args[i]);
+        const value = kind === BLOCKING_CALL ? args[i] : this.#moveCopy(args[i]);
         this.#encoder.encode(writer, value);
       }
       this.#postMoving();
@@ -77,7 +79,7 @@ export class FrameWriter {
     const isOutOfReach = callerIsBlocked && !otherReceives;
     let value = result;
     if (isOutOfReach && isTransferred(value)) ({ value } = value);
-    else if (!callerIsBlocked) value = this.#lighten(value);
+    else if (!callerIsBlocked) value = this.#moveCopy(value);
     const writer = this.#begin(this.#writer, name);
     values.reachable = !isOutOfReach;
     try {
@@ -111,7 +113,7 @@ export class FrameWriter {
     } catch {
       this.#encoder.abandon();
       this.#options.values.undo();
-      this.#options.ring.begin(writer);
+      this.ring.begin(writer);
       this.#encoder.encode(writer, toPlainError(error));
     }
     this.#end(writer, kind, first, 0);
@@ -125,8 +127,8 @@ export class FrameWriter {
       return;
     }
     if (this.#isStopped) return;
-    this.#options.ring.begin(this.#writer);
-    this.#options.ring.end(this.#writer, kind, first, second);
+    this.ring.begin(this.#writer);
+    this.ring.end(this.#writer, kind, first, second);
     this.deliverSoon();
   }
 
@@ -134,7 +136,7 @@ export class FrameWriter {
    * Many bytes travel by message, copied once, instead of into the ring and out of it. Not for a thread
    * that blocks, which takes longer to get at a message, and not in Deno, which looks at each byte.
    */
-  #lighten(value: unknown): unknown {
+  #moveCopy(value: unknown): unknown {
     if (!(value instanceof Uint8Array) || value.byteLength < HEAVY) return value;
     // Too many are refused where they are written.
     if (!platform.movesBytes || value.byteLength > this.#options.limit) return value;
@@ -146,7 +148,7 @@ export class FrameWriter {
     if (this.#isWriting) {
       throw new BridgeStateError(`${name}() is called while another call is being encoded`, name);
     }
-    this.#options.ring.begin(writer);
+    this.ring.begin(writer);
     this.#isWriting = true;
     return writer;
   }
@@ -175,9 +177,9 @@ export class FrameWriter {
   }
 
   #end(writer: Writer, kind: number, first: number, second: number): void {
-    const { ring, values } = this.#options;
+    const { values } = this.#options;
     this.#isWriting = false;
-    ring.end(writer, kind | (values.moving.length << MOVED), first, second);
+    this.ring.end(writer, kind | (values.moving.length << MOVED), first, second);
     values.sent();
   }
 
@@ -195,18 +197,17 @@ export class FrameWriter {
 
   /** Sends what was written, as far as there is room, and sees that the rest follows. */
   deliver(): void {
-    const { taken } = this.#options.ring;
+    const { taken } = this.ring;
     if (this.deliverNow() || this.#waitsForRoom || this.#isStopped) return;
     this.#waitsForRoom = true;
-    void this.#options.ring.roomLater(taken).then(() => this.roomCame());
+    void this.ring.roomLater(taken).then(() => this.roomCame());
   }
 
   /** Sends what was written, as far as there is room; whether that was all. */
   deliverNow(): boolean {
-    const { ring, control } = this.#options;
-    const all = ring.flush();
-    if (ring.isWakeDue) control.wakes();
-    ring.wake();
+    const all = this.ring.flush();
+    if (this.ring.isWakeDue) this.#options.state.wakes();
+    this.ring.wake();
     return all;
   }
 
@@ -215,14 +216,9 @@ export class FrameWriter {
     return this.#waitsForRoom;
   }
 
-  /** Whether the other side has to be woken to hear anything. */
-  get otherSleeps(): boolean {
-    return this.#options.ring.readerAsleep;
-  }
-
   /** This thread has blocked, and may have been woken in place of its event loop. */
   resume(): void {
-    if (this.#options.ring.queued > 0) this.roomCame();
+    if (this.ring.queued > 0) this.roomCame();
   }
 
   /** The other side has taken something, so that there may be room. */
@@ -234,6 +230,6 @@ export class FrameWriter {
   /** Nothing can be said any more. */
   stop(): void {
     this.#isStopped = true;
-    this.#options.ring.stop();
+    this.ring.stop();
   }
 }

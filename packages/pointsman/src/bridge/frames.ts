@@ -16,7 +16,7 @@ export const CANCEL = 6;
 export const RELEASE = 7;
 /** The signal `first` has been aborted, with the payload as its reason. */
 export const ABORT = 8;
-/** A sign of life is asked for, and given. */
+/** A liveness check, and its answer. */
 export const PING = 9;
 export const PONG = 10;
 

@@ -1,5 +1,8 @@
 /**
  * The host's side: what the thread that has made a worker lets it call.
+ *
+ * Invariant: one offer is accepted at most. The ports of the others are closed then, and all of them, with every
+ * listener, when the bridge ends.
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
@@ -13,10 +16,10 @@ import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { BridgeStateError } from './errors.js';
 import {
+  type MadeOffer,
   makeOffer,
   message,
   messageOf,
-  type Offer,
   otherHasClosed,
   workerHasEnded,
 } from './offer.js';
@@ -37,7 +40,10 @@ export interface ExposeOptions {
   readonly capacity?: number;
   /** The most bytes that one call or answer may have; more is a `RangeError`. Default: 256 MiB. */
   readonly limit?: number;
-  /** Milliseconds for which a call that blocks does without a sign of life. Default: 10,000. */
+  /**
+   * Milliseconds for which a call that blocks hears nothing from the host, not even the answer to a liveness
+   * check, before it fails. Default: 10,000.
+   */
   readonly patience?: number;
 }
 
@@ -64,10 +70,8 @@ export interface Exposed<WorkerApi> extends Disposable {
   close(): void;
 }
 
-interface Made {
-  readonly offer: Offer;
-  readonly port: MessagePort;
-  readonly values: MessagePort | undefined;
+/** An offer that nobody has accepted yet. */
+interface OpenOffer extends MadeOffer {
   stopListening(): void;
 }
 
@@ -108,7 +112,7 @@ export function expose<WorkerApi = object>(
   let connection: Connection | undefined;
   let view: object | undefined;
   let reason: string | undefined;
-  const offers = new Map<number, Made>();
+  const offers = new Map<number, OpenOffer>();
   const ending = new AbortController();
   const state = new ConnectionState();
 
@@ -131,16 +135,17 @@ export function expose<WorkerApi = object>(
   }
 
   function makeNewOffer(): void {
-    const { offer, port, values, moving } = makeOffer({
+    const made = makeOffer({
       capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
       names: functions.map(({ name }) => name),
       limit,
       patience,
       spins: spin === 'auto',
     });
-    const stopListening = listen(port as unknown as Port, heard);
-    offers.set(offer.id, { offer, port, values, stopListening });
-    (port as unknown as Port).unref?.();
+    const { offer, moving } = made;
+    const port = made.port as unknown as Port;
+    offers.set(offer.id, { ...made, stopListening: listen(port, heard) });
+    port.unref?.();
     base.postMessage(message(offer.id, 'offer', offer), moving as never);
   }
 
@@ -165,7 +170,7 @@ export function expose<WorkerApi = object>(
     else if (type === 'refuse' || type === 'close') end(String(payload));
   }
 
-  function accept(made: Made, names: readonly string[]): void {
+  function accept(made: OpenOffer, names: readonly string[]): void {
     if (connection) return;
     const { offer, port, values } = made;
     // The connection listens there itself: nothing may be heard twice.

@@ -1,16 +1,19 @@
 /**
  * One end of a bridge where memory cannot be shared: everything goes by messages, and no call can block.
+ *
+ * Invariant: a call that would block throws, and posts nothing.
  */
 
 import type { CallOptions } from '../transport/call-options.js';
 import { Endpoint } from '../transport/endpoint.js';
-import type { BridgeEndpoint, Served, TargetedCall } from './endpoint.js';
+import type { NamedFunction } from '../transport/functions.js';
+import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 import { BridgeClosedError, BridgeStateError } from './errors.js';
 
 export interface MessageEndpointOptions {
   /** Why no call can block. */
   readonly cannotBlock: string;
-  readonly functions: readonly Served[];
+  readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
   /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;

@@ -3,9 +3,13 @@
  *
  * The host offers: memory and a port. The worker accepts by naming what it serves. Either may be first:
  * the host offers at once, and again to a worker that says hello later.
+ *
+ * Invariant: each message names its connection, so that several bridges and the user's own messages can share a
+ * channel.
  */
 
 import { platform } from '../transport/platform.js';
+import { randomId } from './random-id.js';
 import { MEMORY_HEAD } from './rings.js';
 
 const tag = 'pointsman.bridge';
@@ -51,7 +55,7 @@ export interface MadeOffer {
 /** `capacity`: bytes of shared memory for each direction, a power of two. */
 export function makeOffer({
   capacity,
-  ...terms
+  ...options
 }: Pick<Offer, 'names' | 'limit' | 'patience' | 'spins'> & {
   readonly capacity: number;
 }): MadeOffer {
@@ -59,8 +63,8 @@ export function makeOffer({
   const values = platform.receive && new MessageChannel();
   const sharesMemory = typeof SharedArrayBuffer === 'function';
   const offer: Offer = {
-    ...terms,
-    id: 1 + Math.floor(Math.random() * 0x7ffffffe),
+    ...options,
+    id: randomId(),
     memory: sharesMemory ? new SharedArrayBuffer(MEMORY_HEAD + 2 * capacity) : undefined,
     port: port2,
     values: values?.port2,

@@ -255,3 +255,18 @@ test('a timeout holds although there is no room for the call, and what waits goe
   }, state);
   expect(answers).toEqual(['TimeoutError', 50_000, 5_000]);
 });
+
+test('a getter of an argument that aborts the signal gives up the call', async () => {
+  const { run } = await bridged({ never: (_: unknown) => new Promise<never>(() => {}) });
+  const caught = await run(async ({ host, caught }) => {
+    const controller = new AbortController();
+    const aborting = {
+      get value() {
+        controller.abort(new RangeError('by the getter'));
+        return 1;
+      },
+    };
+    return caught(() => host.with({ signal: controller.signal }).async.never(aborting));
+  });
+  expect(caught).toMatchObject({ name: 'RangeError', message: 'by the getter' });
+});

@@ -8,34 +8,31 @@
  */
 
 import { soon } from '../transport/event-loop.js';
-import type { WaitPolicy } from '../transport/wait-policy.js';
-import type { Control } from './control.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
 import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
-import type { RingReader } from './ring/ring.js';
+import type { SharedState } from './shared-state.js';
 import { spinFor } from './spin.js';
 
-export interface PollerOptions {
-  readonly ring: RingReader;
-  readonly reader: FrameReader;
-  readonly writer: FrameWriter;
-  readonly control: Control;
-  readonly policy: WaitPolicy;
-  /** Messages are received and not listened for, so that nothing tells that one has come. */
-  readonly receives: boolean;
+/** What the poller asks of the endpoint whose frames it handles. */
+export interface PolledEndpoint {
   /** Handles one frame; false if none is ready. */
   handleNext(): boolean;
   /** Whether answers are due. */
-  isExpecting(): boolean;
+  readonly isExpecting: boolean;
 }
 
-/** Milliseconds that it works through frames before others of its thread get their turn. */
+/** Milliseconds that it works through frames before others get their turn: a page draws its frames meanwhile. */
 const TURN = 4;
-/** Milliseconds after which a sleeper is told of an answer, although others are not ready yet. */
+/** Milliseconds after which a sleeper is told of an answer: it does not wait for slow functions behind that one. */
 const PROMPT = 0.2;
 
 export class Poller {
-  readonly #options: PollerOptions;
+  readonly #endpoint: PolledEndpoint;
+  readonly #reader: FrameReader;
+  readonly #writer: FrameWriter;
+  readonly #state: SharedState;
+  readonly #policy: WaitPolicy;
   /** The event loop will be woken when there is something to read. */
   #isSleeping = false;
   /** The ring's promise for that is pending; it outlives a blocking call. */
@@ -52,9 +49,19 @@ export class Poller {
   /** A function has returned a promise, which does not settle while this thread spins. */
   #hasPromised = false;
 
-  constructor(options: PollerOptions) {
-    this.#options = options;
-    options.control.cost = options.policy.cost;
+  constructor(
+    endpoint: PolledEndpoint,
+    reader: FrameReader,
+    writer: FrameWriter,
+    state: SharedState,
+    spins: boolean,
+  ) {
+    this.#endpoint = endpoint;
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#state = state;
+    this.#policy = new WaitPolicy(spins);
+    state.cost = this.#policy.cost;
   }
 
   /** A call of the other side has been answered at once. */
@@ -70,34 +77,34 @@ export class Poller {
   /** That promise has settled, and the call has been answered in a turn of its own. */
   answeredLater(): void {
     this.#hasAnswered = true;
-    if (this.#options.policy.bound > 0) queueMicrotask(() => this.#handle());
-    else this.#options.writer.deliverSoon();
+    if (this.#policy.bound > 0) queueMicrotask(() => this.#handle());
+    else this.#writer.deliverSoon();
   }
 
   /** An answer is expected. */
   expect(): void {
     if (this.#isPolling) return;
-    if (this.#options.policy.bound === 0) {
+    if (this.#policy.bound === 0) {
       this.attend();
       return;
     }
     this.#isPolling = true;
     this.#isSleeping = false;
-    this.#options.ring.awake();
+    this.#reader.ring.awake();
     this.#pollsUntil = 0;
     soon(this.#poll);
   }
 
   readonly #poll = (): void => {
-    const { reader, policy, isExpecting } = this.#options;
-    const found = reader.ready;
+    const policy = this.#policy;
+    const found = this.#reader.ring.ready;
     if (found) {
       policy.hit();
       this.pump();
     }
     const now = performance.now();
     if (found || this.#pollsUntil === 0) this.#pollsUntil = now + policy.bound;
-    const goesOn = isExpecting() && !this.#isStopped;
+    const goesOn = this.#endpoint.isExpecting && !this.#isStopped;
     if (goesOn && now < this.#pollsUntil) {
       soon(this.#poll);
       return;
@@ -110,8 +117,8 @@ export class Poller {
   /** Sees that this thread is woken when there is something to read. */
   attend(): void {
     if (this.#isSleeping || this.#isHandling || this.#isPolling || this.#isStopped) return;
-    const { ring, control } = this.#options;
-    control.sleeps();
+    const { ring } = this.#reader;
+    this.#state.sleeps();
     if (this.#isArmed) {
       if (ring.sleepOn()) this.#isSleeping = true;
       else queueMicrotask(() => this.#handle());
@@ -132,10 +139,9 @@ export class Poller {
 
   /** The other side has woken this thread. */
   woken(): void {
-    const { control, policy } = this.#options;
     if (this.#isSleeping) {
-      policy.woke(control.sinceWoken());
-      control.cost = policy.cost;
+      this.#policy.woke(this.#state.sinceWoken());
+      this.#state.cost = this.#policy.cost;
     }
     this.pump();
   }
@@ -149,9 +155,9 @@ export class Poller {
   #handle(): void {
     this.#isSleeping = false;
     if (this.#isHandling || this.#isStopped) return;
-    const { ring, reader, receives } = this.#options;
+    const reader = this.#reader;
     this.#isHandling = true;
-    ring.awake();
+    reader.ring.awake();
     let isTurnOver = false;
     try {
       isTurnOver = this.#handleAll();
@@ -159,7 +165,7 @@ export class Poller {
       this.#isHandling = false;
       if (this.#isStopped) {
         // Nothing will come.
-      } else if (reader.isPaused ? receives : isTurnOver) {
+      } else if (reader.isPaused ? reader.receives : isTurnOver) {
         soon(() => this.pump());
       } else if (!reader.isPaused) {
         this.attend();
@@ -169,17 +175,21 @@ export class Poller {
 
   /**
    * Handles what there is, and what comes while it spins. Whether the turn is over. A single call, the
-   * commonest case, reads the clock once: that takes 0.3 us in a browser.
+   * commonest case, reads the clock once: clocks are slow in browsers.
    */
   #handleAll(): boolean {
-    const { ring, reader, writer, control, policy, handleNext } = this.#options;
+    const endpoint = this.#endpoint;
+    const reader = this.#reader;
+    const writer = this.#writer;
+    const policy = this.#policy;
+    const { ring } = reader;
     let told = 0;
     let handled = 0;
     this.#hasPromised = false;
     for (;;) {
-      while (handleNext()) {
-        const { otherSleeps } = writer;
-        if ((!otherSleeps && (++handled & 3) !== 0) || !reader.ready) continue;
+      while (endpoint.handleNext()) {
+        const otherSleeps = writer.ring.readerAsleep;
+        if ((!otherSleeps && (++handled & 3) !== 0) || !ring.ready) continue;
         const now = performance.now();
         told ||= now;
         if (otherSleeps && now - told > PROMPT) {
@@ -199,7 +209,7 @@ export class Poller {
       const now = performance.now();
       if (this.#isTurnOver(now)) return true;
       // Who sleeps has to be woken twice: this thread for the call, and the other for the answer.
-      if (!spinFor(ring, bound + control.otherCost)) {
+      if (!spinFor(ring, bound + this.#state.otherCost)) {
         this.#hasAnswered = false;
         policy.missed();
         return false;
@@ -215,18 +225,18 @@ export class Poller {
 
   /** This thread is about to block, and looks at the ring by itself. */
   leave(): void {
-    if (this.#isSleeping) this.#options.ring.awake();
+    if (this.#isSleeping) this.#reader.ring.awake();
   }
 
   /** It does not block any more. */
   resume(): void {
     if (!this.#isSleeping) return;
-    this.#options.control.sleeps();
-    if (!this.#options.ring.sleepOn()) queueMicrotask(() => this.#handle());
+    this.#state.sleeps();
+    if (!this.#reader.ring.sleepOn()) queueMicrotask(() => this.#handle());
   }
 
   stop(): void {
     this.#isStopped = true;
-    this.#options.ring.stop();
+    this.#reader.ring.stop();
   }
 }

@@ -29,7 +29,7 @@ async function collectTimes(all: Pick<Bridged<object, unknown>, 'run'>, times: n
   await collectUntil(all, () => left-- === 0);
 }
 
-test('a function of the host is given up when the worker has none of its stand-ins left', async () => {
+test('a function of the host is given up when the worker has none of its proxies left', async () => {
   const made: WeakRef<() => string>[] = [];
   const all = await bridged({
     make() {
@@ -58,7 +58,7 @@ test('a function of the host is given up when the worker has none of its stand-i
   await collectUntil(all, () => made[0]?.deref() === undefined);
 });
 
-test('a callback of the worker is given up when the host has none of its stand-ins left', async () => {
+test('a callback of the worker is given up when the host has none of its proxies left', async () => {
   let kept: ((n: number) => Promise<number>) | undefined;
   const all = await bridged({
     keep(f: (n: number) => Promise<number>) {

@@ -9,12 +9,11 @@
  */
 
 import type { CallOptions } from '../transport/call-options.js';
+import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
-import { WaitPolicy } from '../transport/wait-policy.js';
-import { type BlockedEndpoint, Blocking } from './blocking.js';
-import type { Control } from './control.js';
-import type { BridgeEndpoint, Served, TargetedCall } from './endpoint.js';
+import { type BlockedEndpoint, BlockingCalls } from './blocking-calls.js';
+import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 import { BridgeClosedError, BridgeStateError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { FrameValues } from './frame-values.js';
@@ -25,6 +24,7 @@ import {
   CALL,
   CANCEL,
   FAILED,
+  KIND,
   PING,
   PONG,
   REFERENCE,
@@ -33,24 +33,25 @@ import {
   SEND,
 } from './frames.js';
 import { PendingCalls } from './pending-calls.js';
-import { Poller } from './poller.js';
+import { type PolledEndpoint, Poller } from './poller.js';
 import type { RingReader, RingWriter } from './ring/ring.js';
+import type { SharedState } from './shared-state.js';
 
 export interface RingEndpointOptions {
   readonly ringReader: RingReader;
   readonly ringWriter: RingWriter;
-  readonly control: Control;
+  readonly state: SharedState;
   /** Why this side cannot block; undefined where it can. */
   readonly cannotBlock?: string | undefined;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
   /** The most bytes of one frame. */
   readonly limit: number;
-  /** Milliseconds that a call which blocks does without a sign of life. */
+  /** Milliseconds that a call which blocks hears nothing before it fails. */
   readonly patience: number;
   readonly spins: boolean;
   /** What the other side may call, by number. */
-  readonly functions: readonly Served[];
+  readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
   /** Receives one message without a return to the event loop; whether there was one. */
   readonly receive?: (() => boolean) | undefined;
@@ -60,7 +61,7 @@ export interface RingEndpointOptions {
   keepAlive(isBusy: boolean): void;
 }
 
-export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
+export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndpoint {
   names: readonly string[] = [];
   readonly #options: RingEndpointOptions;
   readonly #references = new References({
@@ -73,7 +74,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
   readonly #writer: FrameWriter;
   readonly #reader: FrameReader;
   readonly #poller: Poller;
-  readonly #blocking: Blocking;
+  readonly #blocking: BlockingCalls;
   readonly #pending = new PendingCalls((id) => {
     this.#writer.note(CANCEL, id, 0);
     this.#keepAlive();
@@ -88,7 +89,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
 
   constructor(options: RingEndpointOptions) {
     this.#options = options;
-    const { ringReader: ring, ringWriter, control, patience, spins } = options;
+    const { ringReader, ringWriter, state, spins } = options;
     const values = this.#values;
     const writer = new FrameWriter({
       ...options,
@@ -96,27 +97,16 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
       values,
       post: (values, transfer) => options.post('values', values, transfer),
     });
-    const reader = new FrameReader({ ...options, ring, values });
-    const shared = { ring, reader, writer, control };
-    const poller = new Poller({
-      ...shared,
-      policy: new WaitPolicy(spins),
-      receives: options.receive !== undefined,
-      handleNext: () => this.handleNext(),
-      isExpecting: () => this.#pending.size > 0,
-    });
-    const policy = new WaitPolicy(spins);
-    this.#blocking = new Blocking({
-      ...shared,
-      endpoint: this,
-      ringWriter,
-      poller,
-      policy,
-      patience,
-    });
+    const reader = new FrameReader({ ...options, ring: ringReader, values });
+    const poller = new Poller(this, reader, writer, state, spins);
+    this.#blocking = new BlockingCalls(this, reader, writer, state, poller, options);
     this.#writer = writer;
     this.#reader = reader;
     this.#poller = poller;
+  }
+
+  get isExpecting(): boolean {
+    return this.#pending.size > 0;
   }
 
   begin(names: readonly string[]): void {
@@ -200,6 +190,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
     const name = this.nameOf(target);
     if (this.#closed !== undefined) throw this.#unanswered(name);
     this.#writer.call(kind, id, target, args, name);
+    // A getter of an argument may have closed the bridge: whoever begins to wait now would wait for ever.
+    if (this.#closed !== undefined) throw this.#unanswered(name);
   }
 
   nameOf(target: number): string {
@@ -220,7 +212,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
   handleNext(): boolean {
     const reader = this.#reader;
     if (!reader.next()) return false;
-    const { kind, first, second } = reader;
+    const { first, second } = reader.ring;
+    const kind = reader.ring.kind & KIND;
     switch (kind) {
       case CALL:
       case BLOCKING_CALL:
@@ -359,7 +352,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
 
   /** A thread that is blocked learns of the end by itself. */
   checkOpen(name: () => string): void {
-    if (this.#options.control.isClosed) this.close('the other side has closed the bridge');
+    if (this.#options.state.isClosed) this.close('the other side has closed the bridge');
     if (this.#closed !== undefined) throw this.#unanswered(name());
   }
 
@@ -374,7 +367,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint {
   close(reason: string): void {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
-    this.#options.control.close();
+    this.#options.state.close();
     this.#pending.rejectAll((name) => this.#unanswered(name));
     this.#serving.clear();
     this.#references.close();

@@ -1,10 +1,10 @@
 /** Where things lie in the memory that two threads share: what they know of each other, then two rings. */
 
-import { CONTROL_SIZE, type Role } from './control.js';
 import { Memory } from './ring/memory.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
+import { type Role, STATE_SIZE } from './shared-state.js';
 
-const UP_CONTROL = CONTROL_SIZE;
+const UP_CONTROL = STATE_SIZE;
 const DOWN_CONTROL = UP_CONTROL + CONTROL;
 /** Bytes before the frames. */
 export const MEMORY_HEAD = DOWN_CONTROL + CONTROL;

@@ -7,8 +7,6 @@ import type { Received, RemoteIterable, Sent } from '../transport/types.js';
 
 export type { Received, RemoteIterable, Sent };
 
-type AnyFunction = (...args: never[]) => unknown;
-
 /** Functions that block until they have the answer. */
 export type Blocking<Api> = {
   readonly [Name in keyof Api as Callable<Api, Name>]: Api[Name] extends (
@@ -58,12 +56,12 @@ export type Answers<Calls extends readonly Noted<unknown>[]> = {
 /** Only functions, and objects of functions, can be called from another thread. */
 type Callable<Api, Name extends keyof Api> = Name extends Reserved
   ? never
-  : Api[Name] extends AnyFunction | object
+  : Api[Name] extends object
     ? Name
     : never;
 
 /** Names that the bridge uses itself: a function of an API cannot have them. */
-export type Reserved = (typeof reserved)[number];
+type Reserved = (typeof reserved)[number];
 export const reserved = [
   'async',
   'send',

@@ -1,5 +1,7 @@
 /**
  * The worker's side: calls into the thread that has made it.
+ *
+ * Invariant: one offer is accepted at most, and no call leaves this thread before that.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -92,19 +94,22 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       ended: end,
     });
     // A thread that blocks could not do it later.
-    if (platform.receive !== undefined) begin();
-    else void holdLock(offer.id, state.closed, () => connection?.post('alive')).then(begin);
+    if (platform.receive !== undefined) begin(offer);
+    else
+      void holdLock(offer.id, state.closed, () => connection?.post('alive')).then(() =>
+        begin(offer),
+      );
   }
 
-  function begin(): void {
+  function begin({ names }: Offer): void {
     if (connection === undefined || over) return;
-    const { endpoint, offer } = connection;
-    fill(view, endpoint, offer.names);
+    const { endpoint } = connection;
+    fill(view, endpoint, names);
     connection.post(
       'accept',
       functions.map(({ name }) => name),
     );
-    endpoint.begin(offer.names);
+    endpoint.begin(names);
     state.resolveReady();
   }
 

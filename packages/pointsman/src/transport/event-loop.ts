@@ -1,4 +1,8 @@
-/** A later turn of the event loop, at once: a timer of 0 takes milliseconds. */
+/**
+ * A later turn of the event loop, at once: a timer of 0 takes milliseconds.
+ *
+ * Invariant: callbacks run in the order in which they were given, and none in the turn that gave it.
+ */
 
 const scope = globalThis as { setImmediate?: (callback: () => void) => unknown };
 let turns: MessagePort | undefined;

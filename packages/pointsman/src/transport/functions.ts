@@ -1,8 +1,12 @@
-/** The functions of an API that another thread may call, by name; those of objects in it with dots. */
+/**
+ * The functions of an API that another thread may call, by name; those of objects in it with dots.
+ *
+ * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
+ * the members and not with the paths to them. No getter runs.
+ */
 
 import { invalid } from '../sync/errors.js';
-
-type AnyFunction = (...args: unknown[]) => unknown;
+import type { AnyFunction } from './types.js';
 
 export interface NamedFunction {
   readonly name: string;
@@ -18,7 +22,7 @@ export function functionsOf(
   if (Object(api) !== api) throw invalid(argument, api, 'an object of functions');
   const found = new Map<string, AnyFunction>();
   const visited = new Set<object>([api]);
-  // Breadth first: an object that several names lead to has the shortest.
+  // Breadth first, for the shortest name.
   const open: [prefix: string, object: object][] = [['', api]];
   for (const [prefix, object] of open) {
     for (const [key, value] of membersOf(object)) {

@@ -1,12 +1,15 @@
 /**
  * How a host learns in a browser that a worker has ended, which no event tells: the worker holds a lock
  * as long as it lives, and who asks for it has it when the worker is gone.
+ *
+ * Invariant: the host asks for the lock only after the worker has said that it holds it. So whoever gets it knows
+ * that the worker is gone, and not that it has yet to begin.
  */
 
 import { soon } from './event-loop.js';
 
 function lockOf(id: number): string {
-  return `pointsman.bridge.${id}`;
+  return `pointsman.worker.${id}`;
 }
 
 /** The worker's part, until `closed` settles. Calls `held` when it has the lock; resolves then, or when it cannot have it. */

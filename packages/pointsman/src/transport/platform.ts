@@ -1,6 +1,9 @@
 /**
  * What differs between runtimes: how a worker reaches whoever made it, and whether messages can be
- * received while the thread does not return to its event loop. A runtime's own entry sets it.
+ * received while the thread does not return to its event loop.
+ *
+ * Invariant: a runtime's own entry sets it when it is loaded, before any bridge or pool is made, and nothing
+ * changes it afterwards.
  */
 
 /** A port, a worker or a worker's own global scope, whichever way it tells of messages. */

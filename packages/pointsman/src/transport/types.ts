@@ -4,6 +4,8 @@
 
 import type { Transferred } from './transfer.js';
 
+export type AnyFunction = (...args: unknown[]) => unknown;
+
 /** Asynchronous iterators arrive as this: `for await` anywhere, a plain `for` in a thread that blocks. */
 export interface RemoteIterable<T> extends AsyncIterableIterator<T> {
   [Symbol.iterator](): Iterator<T>;

@@ -10,23 +10,22 @@
  * Invariant: it has no clock and no thread of its own. Whoever waits tells it what has happened.
  */
 
-/** Milliseconds that a wake-up is taken to cost before one was measured. */
-const FIRST_COST = 0.05;
 /** Milliseconds: a wake-up that took longer has waited for a core, and spinning would have taken that core. */
 const MAX_COST = 0.25;
-/** At least: two threads that have come to share a core need so long to part. Wins the rows with both cores busy. */
+/** At first and at least: two threads that have come to share a core need so long to part; wins `all cores busy`. */
 const MIN_COST = 0.03;
-/** What one measurement moves the cost by, so that it settles at the median: single ones are off by far. */
+/** What one measurement moves the cost by: it settles at the median, as an interrupted wake-up is off by far. */
 const STEP = 1.2;
-/** Waits in a row for which it spins in vain before it stops. */
+/** Waits in a row for which it spins in vain before it stops: one interruption is no reason to. */
 const MAX_MISSES = 3;
-/** Waits for which it then sleeps at once: at first, and at most. */
+/** Waits for which it then sleeps at once, so that a burst of slow answers does not end the spinning for long. */
 const FIRST_PAUSE = 16;
+/** The same at most: where spinning never pays, so few waits waste a spin. */
 const MAX_PAUSE = 256;
 
 export class WaitPolicy {
   readonly #spins: boolean;
-  #cost = FIRST_COST;
+  #cost = MIN_COST;
   #misses = 0;
   #pause = FIRST_PAUSE;
   /** Waits that are left of the pause. */

@@ -31,7 +31,7 @@ import {
 } from './value.js';
 import { viewNumber } from './views.js';
 
-/** So many objects are compared one by one: quicker than any table, and nothing to make. */
+/** So many objects are compared one by one: the row `one blocking call` makes no table. */
 const few = 24;
 
 /** Has no keys but those that are inherited. */

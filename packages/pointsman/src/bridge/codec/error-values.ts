@@ -1,4 +1,8 @@
-/** Errors in bytes: their class, which of their hidden parts they have, these, and their own properties. */
+/**
+ * Errors in bytes: their class, which of their hidden parts they have, these, and their own properties.
+ *
+ * Invariant: an error is known to the decoder before its parts are read, since a cause may lead back to it.
+ */
 
 import {
   defineHidden,

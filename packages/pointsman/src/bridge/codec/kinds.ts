@@ -8,7 +8,7 @@
 
 import { Refused } from '../../transport/clone-errors.js';
 
-export type Kind =
+type Kind =
   | 'plain'
   | 'array'
   | 'view'

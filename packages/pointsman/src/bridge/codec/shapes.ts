@@ -16,12 +16,12 @@ import { literalKey, mayCompile } from './compile.js';
 import * as tags from './tags.js';
 
 /** The number of a shape is one byte. */
-export const mostShapes = 256;
-/** Objects with more keys are tables of their user's, rather than records. */
+const mostShapes = 256;
+/** Objects with more keys are tables of their user's, rather than records: none compiles functions so large. */
 const mostKeys = 64;
-/** Paths of keys that were seen, beyond which those are dropped that led to no shape. */
+/** Keys on all paths that were seen: beyond that what led to no shape is dropped, so memory stays bounded. */
 const mostNodes = 4096;
-/** What is used less often is not worth compiling. */
+/** What is used less often is not worth compiling; what is used more often wins the row `a 1 kB object`. */
 const usesToCompile = 8;
 
 /** What writes values of any kind. */
@@ -51,7 +51,7 @@ class Node {
 
 type Write = (writer: Writer, value: Fields, values: ValueWriter) => boolean;
 
-export class WrittenShape {
+class WrittenShape {
   #uses = 0;
   #compiled: Write | undefined;
 

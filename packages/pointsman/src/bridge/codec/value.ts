@@ -1,6 +1,8 @@
 /**
  * The parts of a value that need no memory of what came before: primitives, bytes, and references, which
  * only the bridge can pass on.
+ *
+ * Invariant: nothing here changes what the codec remembers.
  */
 
 import type { Reader } from '../ring/reader.js';

@@ -1,7 +1,12 @@
 /**
  * What both sides of a bridge know of each other without a message: whether it is closed, what a wake-up
  * costs each of them, when each was last woken, and for which thread each of them waits.
+ *
+ * Invariant: each word has one side that writes it, but for the news that the bridge is closed, which is never
+ * taken back, and the time of a wake-up, which the sleeper asks for and the waker fills in.
  */
+
+import { randomId } from './random-id.js';
 
 /** Words of 4 bytes. */
 const CLOSED = 0;
@@ -15,20 +20,20 @@ const LINE = 8;
 /** What stands there in place of a time: the sleeper wants to know when it was woken, or does not. */
 const ASKED = 0;
 const NOT_ASKED = -1;
-/** One sleep of so many is measured, a power of two: reading the clocks takes a fifth of a call on a busy core. */
+/** One sleep of so many is measured, a power of two: the clocks would cost the rows `one core busy`. */
 const SAMPLE = 8;
 /** Bytes. */
-export const CONTROL_SIZE = 8 * (WOKEN + 2 * LINE);
+export const STATE_SIZE = 8 * (WOKEN + 2 * LINE);
 
 export type Role = 'host' | 'worker';
 
 /** This thread, as other threads of the program know it. */
-const thisThread = 1 + Math.floor(Math.random() * 0x7ffffffe);
+const thisThread = randomId();
 
 /** Of all bridges of this thread: who blocks for one keeps the others waiting. */
-const controls = new Set<Control>();
+const states = new Set<SharedState>();
 
-export class Control {
+export class SharedState {
   readonly #words: Int32Array;
   readonly #times: Float64Array;
   readonly #mine: number;
@@ -36,12 +41,12 @@ export class Control {
   #sleeps = 0;
 
   constructor(buffer: SharedArrayBuffer, role: Role) {
-    this.#words = new Int32Array(buffer, 0, CONTROL_SIZE / 4);
-    this.#times = new Float64Array(buffer, 0, CONTROL_SIZE / 8);
+    this.#words = new Int32Array(buffer, 0, STATE_SIZE / 4);
+    this.#times = new Float64Array(buffer, 0, STATE_SIZE / 8);
     this.#mine = role === 'host' ? 0 : 1;
     this.#other = 1 - this.#mine;
     Atomics.store(this.#words, THREAD + this.#mine, thisThread);
-    controls.add(this);
+    states.add(this);
   }
 
   get isClosed(): boolean {
@@ -50,7 +55,7 @@ export class Control {
 
   close(): void {
     Atomics.store(this.#words, CLOSED, 1);
-    controls.delete(this);
+    states.delete(this);
   }
 
   // --- what wake-ups cost ---
@@ -90,16 +95,16 @@ export class Control {
 
   /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */
   block(): void {
-    if (controls.size > 1) this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
+    if (states.size > 1) this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
   }
 
   unblock(): void {
-    if (controls.size > 1) this.#tellOthers(0);
+    if (states.size > 1) this.#tellOthers(0);
   }
 
   #tellOthers(thread: number): void {
-    for (const control of controls) {
-      if (control !== this) Atomics.store(control.#words, WAITS_FOR + control.#mine, thread);
+    for (const state of states) {
+      if (state !== this) Atomics.store(state.#words, WAITS_FOR + state.#mine, thread);
     }
   }
 

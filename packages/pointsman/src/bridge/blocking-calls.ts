@@ -1,21 +1,20 @@
 /**
  * How a thread blocks for answers, and how it learns that there will be none.
  *
- * Invariant: a blocked thread checks at least every 250 ms whether the bridge is closed, whether
+ * Invariant: a blocked thread checks at least every {@link LIVENESS_INTERVAL} whether the bridge is closed, whether
  * the other side is alive, whether both wait for each other, whether its time is over. Meanwhile it
  * carries out what the other side calls here.
  */
 
 import type { CallOptions } from '../transport/call-options.js';
 import { timedOut } from '../transport/outcome.js';
-import type { WaitPolicy } from '../transport/wait-policy.js';
-import type { Control } from './control.js';
+import { WaitPolicy } from '../transport/wait-policy.js';
 import { DeadlockError, UnresponsiveError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
 import { CANCEL, PING } from './frames.js';
 import type { Poller } from './poller.js';
-import type { RingReader, RingWriter } from './ring/ring.js';
+import type { SharedState } from './shared-state.js';
 import { spinFor } from './spin.js';
 
 /** A blocking call, or several that were sent together. */
@@ -49,19 +48,6 @@ export interface BlockedEndpoint {
   checkOpen(name: () => string): void;
 }
 
-export interface BlockingOptions {
-  readonly endpoint: BlockedEndpoint;
-  readonly ring: RingReader;
-  readonly ringWriter: RingWriter;
-  readonly reader: FrameReader;
-  readonly writer: FrameWriter;
-  readonly poller: Poller;
-  readonly control: Control;
-  readonly policy: WaitPolicy;
-  /** Milliseconds. */
-  readonly patience: number;
-}
-
 /** A call of the other side whose promise cannot settle while this thread is blocked. */
 interface Postponed {
   readonly id: number;
@@ -69,25 +55,45 @@ interface Postponed {
   readonly since: number;
 }
 
-/** Milliseconds between two liveness checks, at most. */
-const SLICE = 250;
-/** The same while it waits for room, where nobody wakes it for a message. */
-const BRIEF = 1;
-/** So many frames before a liveness check, a power of two. */
+/** Milliseconds between two liveness checks at most: so soon a blocked call learns that the bridge is closed. */
+const LIVENESS_INTERVAL = 250;
+/** Milliseconds between two looks for an answer while it waits for room, as an answer does not wake it then. */
+const ROOM_INTERVAL = 1;
+/** Frames between two liveness checks, a power of two: a clock for each would take its part of `batches of 64`. */
 const FRAMES = 64;
 
-export class Blocking {
-  readonly #options: BlockingOptions;
+export class BlockingCalls {
+  readonly #endpoint: BlockedEndpoint;
+  readonly #reader: FrameReader;
+  readonly #writer: FrameWriter;
+  readonly #state: SharedState;
+  readonly #poller: Poller;
+  readonly #policy: WaitPolicy;
+  /** Milliseconds for which the other thread may be silent. */
+  readonly #patience: number;
   #waiting: Waiting | undefined;
   #postponed: Postponed[] = [];
-  /** Milliseconds between two liveness checks: one that asks for a sign of life must be left time for it. */
-  readonly #slice: number;
+  /** Milliseconds between two liveness checks at most: a `PING` must be left time for its answer. */
+  readonly #interval: number;
   #pinged = 0;
   #ponged = 0;
 
-  constructor(options: BlockingOptions) {
-    this.#options = options;
-    this.#slice = Math.min(SLICE, options.patience / 2);
+  constructor(
+    endpoint: BlockedEndpoint,
+    reader: FrameReader,
+    writer: FrameWriter,
+    state: SharedState,
+    poller: Poller,
+    { patience, spins }: { readonly patience: number; readonly spins: boolean },
+  ) {
+    this.#endpoint = endpoint;
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#state = state;
+    this.#poller = poller;
+    this.#policy = new WaitPolicy(spins);
+    this.#patience = patience;
+    this.#interval = Math.min(LIVENESS_INTERVAL, patience / 2);
   }
 
   get isBlocked(): boolean {
@@ -139,7 +145,12 @@ export class Blocking {
 
   /** Blocks until all answers are there. */
   run(waiting: Waiting, options: CallOptions | undefined): void {
-    const { endpoint, ring, reader, writer, poller, policy } = this.#options;
+    const endpoint = this.#endpoint;
+    const reader = this.#reader;
+    const writer = this.#writer;
+    const poller = this.#poller;
+    const policy = this.#policy;
+    const { ring } = reader;
     const timeout = options?.timeout;
     let handled = 0;
     poller.leave();
@@ -147,7 +158,7 @@ export class Blocking {
       this.#deliverAll(waiting, timeout);
       // Who has to be woken first will not have answered within what a wake-up costs.
       let { bound } = policy;
-      if (bound > 0 && writer.otherSleeps) bound = 0;
+      if (bound > 0 && writer.ring.readerAsleep) bound = 0;
       while (waiting.left > 0) {
         if (!ring.ready) {
           if (bound === 0) {
@@ -180,61 +191,64 @@ export class Blocking {
 
   /** Sends all that has been written, waiting for room. */
   #deliverAll(waiting: Waiting, timeout: number | undefined): void {
-    const { ringWriter, writer } = this.#options;
+    const writer = this.#writer;
     for (;;) {
-      const { taken } = ringWriter;
+      const { taken } = writer.ring;
       if (writer.deliverNow()) return;
       const left = this.#checkLiveness(waiting, timeout);
-      ringWriter.waitForRoom(taken, Math.min(left, this.#slice));
-      if (ringWriter.taken !== taken) waiting.heard = 0;
+      writer.ring.waitForRoom(taken, Math.min(left, this.#interval));
+      if (writer.ring.taken !== taken) waiting.heard = 0;
     }
   }
 
   /** Sleeps until there is something to read. */
   #sleep(waiting: Waiting, timeout: number | undefined): void {
-    const { ring, ringWriter, writer, control, policy } = this.#options;
-    control.block();
-    control.sleeps();
+    const writer = this.#writer;
+    const state = this.#state;
+    const { ring } = this.#reader;
+    state.block();
+    state.sleeps();
     try {
       // Most sleeps end soon: the clock is read only when one has not, or has to end in time.
-      if (timeout === undefined && waiting.began === 0 && ringWriter.queued === 0) {
-        ring.wait(this.#slice);
+      if (timeout === undefined && waiting.began === 0 && writer.ring.queued === 0) {
+        ring.wait(this.#interval);
       }
       while (!ring.ready) {
         const left = this.#checkLiveness(waiting, timeout);
-        if (ringWriter.queued === 0) {
-          ring.wait(Math.min(left, this.#slice));
+        if (writer.ring.queued === 0) {
+          ring.wait(Math.min(left, this.#interval));
           continue;
         }
         // What this thread has said meanwhile waits for room, and the answer may depend on it.
-        const { taken } = ringWriter;
-        if (!writer.deliverNow()) ringWriter.waitForRoom(taken, Math.min(left, BRIEF));
-        if (ringWriter.taken !== taken) waiting.heard = 0;
+        const { taken } = writer.ring;
+        if (!writer.deliverNow()) writer.ring.waitForRoom(taken, Math.min(left, ROOM_INTERVAL));
+        if (writer.ring.taken !== taken) waiting.heard = 0;
       }
     } finally {
-      control.unblock();
+      state.unblock();
     }
-    policy.woke(control.sinceWoken());
-    control.cost = policy.cost;
+    this.#policy.woke(state.sinceWoken());
+    state.cost = this.#policy.cost;
   }
 
   /** Throws if there is no point in waiting on; how many milliseconds there are left. */
   #checkLiveness(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
-    const { endpoint, writer, control, patience } = this.#options;
+    const writer = this.#writer;
+    const patience = this.#patience;
     const now = performance.now();
     waiting.began ||= now;
     waiting.heard ||= now;
-    endpoint.checkOpen(() => this.#nameOf(waiting));
+    this.#endpoint.checkOpen(() => this.#nameOf(waiting));
     if (now - waiting.began >= timeout) {
       const { from, count } = waiting;
       for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
       writer.deliver();
       throw timedOut(this.#nameOf(waiting), timeout);
     }
-    if (!control.otherWaitsForThis) waiting.mutual = 0;
+    if (!this.#state.otherWaitsForThis) waiting.mutual = 0;
     else waiting.mutual ||= now;
     // It may have its answer already and not have woken yet.
-    if (waiting.mutual > 0 && now - waiting.mutual >= this.#slice) {
+    if (waiting.mutual > 0 && now - waiting.mutual >= this.#interval) {
       const name = this.#nameOf(waiting);
       throw new DeadlockError(
         `${name}() waits for a thread that is blocked by a call to this one`,
@@ -244,11 +258,11 @@ export class Blocking {
     if (now - waiting.heard > patience) {
       const name = this.#nameOf(waiting);
       throw new UnresponsiveError(
-        `${name}() got no sign of life from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
+        `${name}() heard nothing from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
         name,
       );
     }
-    if (now - waiting.heard >= this.#slice && this.#pinged === this.#ponged) {
+    if (now - waiting.heard >= this.#interval && this.#pinged === this.#ponged) {
       writer.note(PING, ++this.#pinged, 0);
       writer.deliver();
     }
@@ -258,17 +272,16 @@ export class Blocking {
 
   /** The other side may be waiting for what cannot go on before it has answered. */
   #refusePostponed(waiting: Waiting, before: number): void {
-    const { endpoint, writer } = this.#options;
     while (this.#postponed[0] !== undefined && this.#postponed[0].since < before) {
       const { id, name } = this.#postponed.shift() as Postponed;
-      endpoint.refuse(
+      this.#endpoint.refuse(
         id,
         new DeadlockError(
           `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.#nameOf(waiting)}()`,
           name,
         ),
       );
-      writer.deliver();
+      this.#writer.deliver();
     }
   }
 
@@ -281,8 +294,8 @@ export class Blocking {
   }
 
   #nameOf({ targets }: Waiting): string {
-    if (typeof targets === 'number') return this.#options.endpoint.nameOf(targets);
-    const names = new Set(targets.map(({ target }) => this.#options.endpoint.nameOf(target)));
+    if (typeof targets === 'number') return this.#endpoint.nameOf(targets);
+    const names = new Set(targets.map(({ target }) => this.#endpoint.nameOf(target)));
     return `batch of ${[...names].join(', ')}`;
   }
 }
