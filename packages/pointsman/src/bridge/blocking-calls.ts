@@ -227,8 +227,7 @@ export class BlockingCalls {
     } finally {
       state.unblock();
     }
-    this.#policy.woke(state.sinceWoken());
-    state.cost = this.#policy.cost;
+    state.woke(this.#policy);
   }
 
   /** Throws if there is no point in waiting on; how many milliseconds there are left. */
@@ -238,28 +237,27 @@ export class BlockingCalls {
     const now = performance.now();
     waiting.began ||= now;
     waiting.heard ||= now;
-    this.#endpoint.checkOpen(() => this.#nameOf(waiting));
+    const name = () => this.#nameOf(waiting);
+    this.#endpoint.checkOpen(name);
     if (now - waiting.began >= timeout) {
       const { from, count } = waiting;
       for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
       writer.deliver();
-      throw timedOut(this.#nameOf(waiting), timeout);
+      throw timedOut(name(), timeout);
     }
     if (!this.#state.otherWaitsForThis) waiting.mutual = 0;
     else waiting.mutual ||= now;
     // It may have its answer already and not have woken yet.
     if (waiting.mutual > 0 && now - waiting.mutual >= this.#interval) {
-      const name = this.#nameOf(waiting);
       throw new DeadlockError(
-        `${name}() waits for a thread that is blocked by a call to this one`,
-        name,
+        `${name()}() waits for a thread that is blocked by a call to this one`,
+        name(),
       );
     }
     if (now - waiting.heard > patience) {
-      const name = this.#nameOf(waiting);
       throw new UnresponsiveError(
-        `${name}() heard nothing from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
-        name,
+        `${name()}() heard nothing from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
+        name(),
       );
     }
     if (now - waiting.heard >= this.#interval && this.#pinged === this.#ponged) {

@@ -24,8 +24,6 @@ export class FrameReader {
   /** The frame that comes next waits for a value that travels by message. */
   isPaused = false;
   readonly ring: RingReader;
-  /** Messages are received and not listened for, so that nothing tells that one has come. */
-  readonly receives: boolean;
   readonly #options: FrameReaderOptions;
   readonly #reader = new Reader();
   readonly #decoder: Decoder;
@@ -33,7 +31,6 @@ export class FrameReader {
   constructor(options: FrameReaderOptions) {
     this.#options = options;
     this.ring = options.ring;
-    this.receives = options.receive !== undefined;
     this.#decoder = new Decoder(options.values);
   }
 

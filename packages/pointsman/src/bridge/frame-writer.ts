@@ -211,14 +211,14 @@ export class FrameWriter {
     return all;
   }
 
-  /** Whether something waits for room. */
-  get isHeldUp(): boolean {
-    return this.#waitsForRoom;
-  }
-
   /** This thread has blocked, and may have been woken in place of its event loop. */
   resume(): void {
     if (this.ring.queued > 0) this.roomCame();
+  }
+
+  /** Whether something waits for room. */
+  get isHeldUp(): boolean {
+    return this.#waitsForRoom;
   }
 
   /** The other side has taken something, so that there may be room. */

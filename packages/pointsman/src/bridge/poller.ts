@@ -8,6 +8,7 @@
  */
 
 import { soon } from '../transport/event-loop.js';
+import { platform } from '../transport/platform.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
@@ -139,10 +140,7 @@ export class Poller {
 
   /** The other side has woken this thread. */
   woken(): void {
-    if (this.#isSleeping) {
-      this.#policy.woke(this.#state.sinceWoken());
-      this.#state.cost = this.#policy.cost;
-    }
+    if (this.#isSleeping) this.#state.woke(this.#policy);
     this.pump();
   }
 
@@ -165,7 +163,7 @@ export class Poller {
       this.#isHandling = false;
       if (this.#isStopped) {
         // Nothing will come.
-      } else if (reader.isPaused ? reader.receives : isTurnOver) {
+      } else if (reader.isPaused ? platform.receive : isTurnOver) {
         soon(() => this.pump());
       } else if (!reader.isPaused) {
         this.attend();

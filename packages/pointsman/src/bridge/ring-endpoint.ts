@@ -98,11 +98,10 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       post: (values, transfer) => options.post('values', values, transfer),
     });
     const reader = new FrameReader({ ...options, ring: ringReader, values });
-    const poller = new Poller(this, reader, writer, state, spins);
-    this.#blocking = new BlockingCalls(this, reader, writer, state, poller, options);
     this.#writer = writer;
     this.#reader = reader;
-    this.#poller = poller;
+    this.#poller = new Poller(this, reader, writer, state, spins);
+    this.#blocking = new BlockingCalls(this, reader, writer, state, this.#poller, options);
   }
 
   get isExpecting(): boolean {

@@ -6,6 +6,7 @@
  * taken back, and the time of a wake-up, which the sleeper asks for and the waker fills in.
  */
 
+import type { WaitPolicy } from '../transport/wait-policy.js';
 import { randomId } from './random-id.js';
 
 /** Words of 4 bytes. */
@@ -72,13 +73,14 @@ export class SharedState {
     this.#times[WOKEN + this.#mine * LINE] = asks ? ASKED : NOT_ASKED;
   }
 
-  /** Milliseconds since the other side has ended the sleep of this one; undefined if that was not measured. */
-  sinceWoken(): number | undefined {
+  /** This side has slept: if that sleep was measured, the policy and the other side learn what its end has cost. */
+  woke(policy: WaitPolicy): void {
     const at = WOKEN + this.#mine * LINE;
     const woken = this.#times[at] as number;
     this.#times[at] = NOT_ASKED;
     // The clocks of two threads may differ by a little.
-    return woken <= ASKED ? undefined : Math.max(0, commonTime() - woken);
+    policy.woke(woken <= ASKED ? undefined : Math.max(0, commonTime() - woken));
+    this.cost = policy.cost;
   }
 
   /** Tells the other side what a wake-up costs this one, in milliseconds. */
@@ -95,11 +97,11 @@ export class SharedState {
 
   /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */
   block(): void {
-    if (states.size > 1) this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
+    this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
   }
 
   unblock(): void {
-    if (states.size > 1) this.#tellOthers(0);
+    this.#tellOthers(0);
   }
 
   #tellOthers(thread: number): void {
