@@ -9,7 +9,7 @@
  */
 
 import { platform } from '../transport/platform.js';
-import { randomId } from './random-id.js';
+import { randomId } from '../transport/random-id.js';
 import { MEMORY_HEAD } from './rings.js';
 
 const tag = 'pointsman.bridge';

@@ -6,8 +6,8 @@
  * taken back, and the time of a wake-up, which the sleeper asks for and the waker fills in.
  */
 
+import { randomId } from '../transport/random-id.js';
 import type { WaitPolicy } from '../transport/wait-policy.js';
-import { randomId } from './random-id.js';
 
 /** Words of 4 bytes. */
 const CLOSED = 0;

@@ -7,10 +7,10 @@
  *   short. So a task that takes long, or ends the worker, neither delays nor loses the results before it.
  */
 
-import type { AnyFunction } from '../transport/endpoint.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable } from '../transport/outcome.js';
 import { type AnyIterator, iterationOf } from '../transport/references.js';
+import type { AnyFunction } from '../transport/types.js';
 import type { Claims } from './claims.js';
 import { enter, RunningTask } from './context.js';
 import { rebuild } from './inline-rebuild.js';

@@ -14,6 +14,7 @@ import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
+import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
@@ -88,7 +89,7 @@ export class WorkerHandle implements TaskHolder {
   readonly #owner: WorkerOwner;
   readonly #worker: PoolWorker;
   readonly #options: WorkerHandleOptions;
-  readonly #id = 1 + Math.floor(Math.random() * 0x7ffffffe);
+  readonly #id = randomId();
   readonly #port: MessagePort;
   readonly #endpoint: Endpoint;
   /** Absent where memory cannot be shared. */

@@ -14,11 +14,10 @@ import { giveUpOn } from '../sync/give-up.js';
 import { type Attachment, Batches, type Post, STRIDE } from './batches.js';
 import type { CallOptions } from './call-options.js';
 import { platformRefusal } from './clone-errors.js';
+import type { NamedFunction } from './functions.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
 import { type Baggage, errorIn, isPlainData, type Packed, pack, unpack } from './pack.js';
 import { References, StaleReferenceError } from './references.js';
-
-export type AnyFunction = (...args: unknown[]) => unknown;
 
 /** Call `id` of function `a` with the arguments `b`. */
 const CALL = 1;
@@ -48,7 +47,7 @@ export interface EndpointOptions {
   /** Posts a batch to the other end. Throws if it cannot be cloned. */
   readonly post: Post;
   /** What the other end may call, by number. */
-  readonly functions?: readonly { readonly name: string; readonly call: AnyFunction }[];
+  readonly functions?: readonly NamedFunction[];
   /** A record of the owner's own kind has come. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
   /** The value of a record of the owner's own kind cannot be put together. */
@@ -121,6 +120,8 @@ export class Endpoint {
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
       const id = ++this.#lastId;
       this.send(CALL, id, target, args);
+      // A getter of the arguments may have closed it.
+      if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
       const stop = giveUpOn(
         options,
         (reason) => {

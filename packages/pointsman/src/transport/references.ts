@@ -4,10 +4,10 @@
  *
  * Invariant: what was passed on stays alive here exactly as long as the other side may still use it.
  * This side counts in how many messages it has passed something on, the other in how many it has
- * received it; when the other's stand-in is collected as garbage it gives that count back.
+ * received it; when the other's proxy is collected as garbage it gives that count back.
  */
 
-import type { RemoteIterable } from './types.js';
+import type { AnyFunction, RemoteIterable } from './types.js';
 
 /** The lowest bits of a number say what it stands for. */
 const FUNCTION = 0;
@@ -34,7 +34,6 @@ export interface ReferenceCalls {
   abort(id: number, reason: unknown): void;
 }
 
-type AnyFunction = (...args: unknown[]) => unknown;
 export type AnyIterator =
   | Iterator<unknown, unknown, unknown>
   | AsyncIterator<unknown, unknown, unknown>;
@@ -48,7 +47,7 @@ interface Exported {
 }
 
 interface Imported {
-  readonly standIn: WeakRef<object>;
+  readonly proxy: WeakRef<object>;
   count: number;
 }
 
@@ -222,7 +221,7 @@ export class References {
 
   #import(id: number, received: number[], make: () => object): object {
     const imported = this.#imported.get(id);
-    const known = imported?.standIn.deref();
+    const known = imported?.proxy.deref();
     const isCounted = received.includes(id);
     if (!isCounted) received.push(id);
     if (imported && known) {
@@ -231,7 +230,7 @@ export class References {
     }
     const made = make();
     // One that was collected has not given its count back yet.
-    this.#imported.set(id, { standIn: new WeakRef(made), count: 1 + (imported?.count ?? 0) });
+    this.#imported.set(id, { proxy: new WeakRef(made), count: 1 + (imported?.count ?? 0) });
     this.#origins.set(made, id);
     this.#collected.register(made, id);
     return made;
@@ -239,7 +238,7 @@ export class References {
 
   #giveBack(id: number): void {
     const imported = this.#imported.get(id);
-    if (imported === undefined || imported.standIn.deref() !== undefined) return;
+    if (imported === undefined || imported.proxy.deref() !== undefined) return;
     this.#imported.delete(id);
     this.#controllers.delete(id);
     this.#calls.release(id, imported.count);
