@@ -225,7 +225,7 @@ test.skipIf(inNode)('the lock of a worker is given up when the bridge is closed'
       });
     let now = await locks();
     while (now[1] === 0) now = await locks();
-    expect(now).toEqual([[expect.stringMatching(/^pointsman\.bridge\./)], 1]);
+    expect(now).toEqual([[expect.stringMatching(/^pointsman\.worker\./)], 1]);
     const [name] = now[0] as string[];
     if (side === 'host') bridge.close();
     else await run(({ host }) => host.close());

@@ -24,7 +24,7 @@ export interface PoolOptions {
   readonly minThreads?: number | undefined;
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
-  /** Tasks that may wait, beside those that threads have. Default: any number, `Infinity`. */
+  /** Tasks that may wait while each thread runs one. Default: any number, `Infinity`. */
   readonly capacity?: number | undefined;
   /**
    * What happens to a task for which there is no room: it waits nevertheless (`wait`, the default; await

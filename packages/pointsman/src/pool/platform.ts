@@ -39,7 +39,7 @@ export interface PoolPlatform {
   /** Errors of this thread that nobody has caught; they do not end it then. */
   onUncaught(listener: (error: unknown) => void): void;
   /** This thread is about to end by itself. */
-  onExit?(listener: () => void): void;
+  onExit(listener: () => void): void;
 }
 
 const web: PoolPlatform = {
@@ -52,6 +52,15 @@ const web: PoolPlatform = {
   },
   heapUsed: () =>
     (performance as { memory?: { usedJSHeapSize: number } }).memory?.usedJSHeapSize ?? 0,
+  onExit(listener) {
+    const scope = globalThis as { close?(): void };
+    const { close } = scope;
+    // It goes on until its turn of the event loop is over, and may be cut off before.
+    scope.close = () => {
+      listener();
+      close?.call(scope);
+    };
+  },
   onUncaught(listener) {
     const scope = globalThis as unknown as EventTarget;
     const heard = (event: Event) => {

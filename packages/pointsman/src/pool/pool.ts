@@ -385,8 +385,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** How many more tasks may come. */
   get #roomLeft(): number {
     // Threads that are still to come take a task each.
-    const { queued, open } = this.#scheduler;
-    return this.#capacity + this.#workers.missing + open - queued;
+    const { idle, waiting } = this.#scheduler;
+    return this.#capacity + this.#workers.missing + idle - waiting;
   }
 
   #full(): QueueFullError {

@@ -86,6 +86,7 @@ export class Runner {
   #endedAt = 0;
   #lookedAtHeap = 0;
   #isRetired = false;
+  #isEnding = false;
 
   constructor(
     host: RunnerHost,
@@ -119,11 +120,17 @@ export class Runner {
 
   /** Runs what waits until `end`, as of {@link now}; whether there is more. */
   work(end: number): boolean {
-    while (this.#current === undefined && this.#waiting.length > 0) {
+    while (this.#current === undefined && this.#waiting.length > 0 && !this.#isEnding) {
       if (this.#endedAt > end) return true;
       this.#run(this.#waiting.shift() as WaitingTask);
     }
     return false;
+  }
+
+  /** This thread ends: no other task shall be lost with it. */
+  end(): void {
+    this.#isEnding = true;
+    this.#host.flush();
   }
 
   /** A task has come that cannot be run. */

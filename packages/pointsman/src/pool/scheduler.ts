@@ -77,14 +77,13 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     return waiting;
   }
 
-  /** Workers that could be handed a task. */
-  get open(): number {
-    const most = this.#mostAhead;
-    let open = 0;
-    for (const worker of this.#workers) {
-      if (worker.accepts && worker.outstanding < most) open++;
+  /** Workers that have nothing to do. */
+  get idle(): number {
+    let idle = 0;
+    for (const { accepts, outstanding } of this.#workers) {
+      if (accepts && outstanding === 0) idle++;
     }
-    return open;
+    return idle;
   }
 
   // --- tasks ---
@@ -109,10 +108,12 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.#queue.remove(task);
   }
 
-  /** Takes out the last task to be begun, to make room. */
+  /** Takes out the task that would be begun last, wherever it waits, to make room. */
   removeLast(): Task | undefined {
+    this.#recall(Number.POSITIVE_INFINITY);
     const last = this.#queue.last();
     if (last) this.#queue.remove(last);
+    this.dispatch();
     return last;
   }
 

@@ -125,7 +125,7 @@ async function run(
     () => heap !== undefined && (poolPlatform.heapUsed?.() ?? 0) > heap,
   );
   poolPlatform.onUncaught((error) => runner.failed(error));
-  poolPlatform.onExit?.(() => endpoint.flush());
+  poolPlatform.onExit(() => runner.end());
   if (!inNode) await holdLock(workerId, new Promise(() => {}), () => say(protocol.LOCKED));
   const inbox: Inbox = new Inbox({
     port: port as unknown as Port,
