@@ -38,7 +38,7 @@ const HEAP_INTERVAL = 50;
 export interface RunnerHost {
   /** Sends a record. */
   send(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
-  sendError(kind: number, id: number, error: unknown, a: unknown, c: unknown): void;
+  sendError(kind: number, id: number, error: unknown, a?: unknown, c?: unknown): void;
   /** Sends now what was sent in this turn. */
   flush(): void;
   /** Passes on how far a task has come. */
@@ -135,7 +135,8 @@ export class Runner {
 
   /** A task has come that cannot be run. */
   refuse(number: number, error: unknown): void {
-    if (this.#claims?.claim(number) !== false) this.#host.sendError(THREW, number, error, now(), 0);
+    // It has not begun, so it says nothing of times.
+    if (this.#claims?.claim(number) !== false) this.#host.sendError(THREW, number, error);
   }
 
   stop(number: number, reason: unknown): void {

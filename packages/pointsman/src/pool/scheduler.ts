@@ -5,7 +5,7 @@
  * Invariants:
  * - A worker that is still idle a turn later takes over half of what waits in the worker that has most.
  * - What waits in a worker comes back before anything more urgent has to wait for it.
- * - Neither holds for what cannot be handed over twice, which therefore goes ahead of few only.
+ * - Neither holds for what cannot be handed over twice, which therefore goes ahead only behind its like.
  *
  * A worker has short tasks ahead so that it need not wait for the host between two of them: about a
  * millisecond of work, by what tasks have lately taken. More would keep other keys waiting, and save nothing.

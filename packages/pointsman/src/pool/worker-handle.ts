@@ -134,7 +134,7 @@ export class WorkerHandle implements TaskHolder {
       },
       unreadable: (kind, number, error) => {
         const task = this.#slots.get(number);
-        if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true, 0, 0);
+        if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
       },
       pendingChanged: (pending) => {
         this.#isCalled = pending > 0;
@@ -423,7 +423,7 @@ export class WorkerHandle implements TaskHolder {
     task.settle(stream, false);
   }
 
-  #finish(task: Task, value: unknown, failed: boolean, begunAt: number, runTime: number): void {
+  #finish(task: Task, value: unknown, failed: boolean, begunAt?: number, runTime?: number): void {
     this.#slots.remove(task);
     this.completed++;
     if (failed) task.fail(value);
