@@ -8,6 +8,7 @@
 
 import type { CallOptions } from '../transport/call-options.js';
 import { timedOut } from '../transport/outcome.js';
+import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import { DeadlockError, UnresponsiveError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
@@ -15,7 +16,6 @@ import type { FrameWriter } from './frame-writer.js';
 import { CANCEL, PING } from './frames.js';
 import type { Poller } from './poller.js';
 import type { SharedState } from './shared-state.js';
-import { spinFor } from './spin.js';
 
 /** A blocking call, or several that were sent together. */
 export interface Waiting {

@@ -9,11 +9,11 @@
 
 import { soon } from '../transport/event-loop.js';
 import { platform } from '../transport/platform.js';
+import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
 import type { SharedState } from './shared-state.js';
-import { spinFor } from './spin.js';
 
 /** What the poller asks of the endpoint whose frames it handles. */
 export interface PolledEndpoint {

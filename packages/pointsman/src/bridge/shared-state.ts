@@ -6,6 +6,7 @@
  * taken back, and the time of a wake-up, which the sleeper asks for and the waker fills in.
  */
 
+import { now } from '../transport/clock.js';
 import { randomId } from '../transport/random-id.js';
 import type { WaitPolicy } from '../transport/wait-policy.js';
 
@@ -64,7 +65,7 @@ export class SharedState {
   /** This side is about to wake the other. The first of several counts. */
   wakes(): void {
     const at = WOKEN + this.#other * LINE;
-    if (this.#times[at] === ASKED) this.#times[at] = commonTime();
+    if (this.#times[at] === ASKED) this.#times[at] = now();
   }
 
   /** This side is about to sleep. */
@@ -79,7 +80,7 @@ export class SharedState {
     const woken = this.#times[at] as number;
     this.#times[at] = NOT_ASKED;
     // The clocks of two threads may differ by a little.
-    policy.woke(woken <= ASKED ? undefined : Math.max(0, commonTime() - woken));
+    policy.woke(woken <= ASKED ? undefined : Math.max(0, now() - woken));
     this.cost = policy.cost;
   }
 
@@ -113,11 +114,4 @@ export class SharedState {
   get otherWaitsForThis(): boolean {
     return Atomics.load(this.#words, WAITS_FOR + this.#other) === thisThread;
   }
-}
-
-const { timeOrigin } = performance;
-
-/** Milliseconds, by a clock that all threads of the program share. */
-function commonTime(): number {
-  return timeOrigin + performance.now();
 }

@@ -6,8 +6,8 @@
  */
 
 import { TimeoutError } from '../sync/errors.js';
+import { now } from '../transport/clock.js';
 import type { Claims } from './claims.js';
-import { now } from './mailbox.js';
 
 /** A task that runs in this thread. */
 export class RunningTask {

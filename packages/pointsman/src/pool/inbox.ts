@@ -6,17 +6,15 @@
  * have left there gets its turn.
  */
 
+import { now } from '../transport/clock.js';
 import { soon } from '../transport/event-loop.js';
 import { listen, type Port, platform } from '../transport/platform.js';
+import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
-import { type Mailbox, now } from './mailbox.js';
+import type { Mailbox } from './mailbox.js';
 
 /** Milliseconds. What tasks have left in the event loop waits no longer than this, and for a task that runs. */
 const TURN = 4;
-/** So many polls before a look at the clock, which takes as long as all of them; a power of two. */
-const POLLS = 32;
-
-const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
 
 export interface InboxOptions {
   readonly port: Port;
@@ -59,7 +57,7 @@ export class Inbox {
     const { mailbox, work, turnEnded, maySpin } = this.#options;
     const end = now() + TURN;
     do {
-      while (mailbox?.hasNews && now() < end && this.#receiveNext(mailbox)) {}
+      while (mailbox?.ready && now() < end && this.#receiveNext(mailbox)) {}
       const hasMore = work(end);
       turnEnded();
       if (hasMore) {
@@ -98,17 +96,10 @@ export class Inbox {
   /** Whether something has come within the bound. */
   #spin(mailbox: Mailbox): boolean {
     const { bound } = this.#policy;
-    if (mailbox.hasNews || bound === 0) return mailbox.hasNews;
-    const until = performance.now() + bound;
-    for (let polls = 1; ; polls++) {
-      if (mailbox.hasNews) {
-        this.#policy.hit();
-        return true;
-      }
-      pause?.();
-      if ((polls & (POLLS - 1)) === 0 && performance.now() >= until) break;
-    }
-    this.#policy.missed();
-    return false;
+    if (mailbox.ready || bound === 0) return mailbox.ready;
+    const hasCome = spinFor(mailbox, bound);
+    if (hasCome) this.#policy.hit();
+    else this.#policy.missed();
+    return hasCome;
   }
 }

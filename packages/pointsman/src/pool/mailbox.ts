@@ -6,6 +6,8 @@
  * loop may receive it before it is counted.
  */
 
+import { now } from '../transport/clock.js';
+
 /** Bytes for each direction: a cache line of its own for the count, with the time beside it. */
 const DIRECTION = 64;
 const POSTED = 0;
@@ -16,13 +18,6 @@ const TIME = 1;
  * a wake-up, or have no need of it. Rows: empty, 1 in flight; 100 us, 4 in flight.
  */
 export const WORTH_SPINNING = 0.02;
-
-const { timeOrigin } = performance;
-
-/** Milliseconds, on a clock that all threads share. */
-export function now(): number {
-  return timeOrigin + performance.now();
-}
 
 export class Mailbox {
   static readonly BYTES = 2 * DIRECTION;
@@ -51,7 +46,7 @@ export class Mailbox {
   }
 
   /** Whether there is a message to be received. */
-  get hasNews(): boolean {
+  get ready(): boolean {
     const posted = Atomics.load(this.#words, (this.#in * DIRECTION) / 4 + POSTED);
     return ((posted - this.#received) | 0) > 0;
   }

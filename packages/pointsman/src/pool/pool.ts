@@ -12,10 +12,11 @@
 import { invalid, TimeoutError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { now } from '../transport/clock.js';
 import { SLOTS } from './claims.js';
 import { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
 import { Inline } from './inline-rebuild.js';
-import { now, WORTH_SPINNING } from './mailbox.js';
+import { WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import {

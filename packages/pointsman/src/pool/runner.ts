@@ -7,6 +7,7 @@
  *   short. So a task that takes long, or ends the worker, neither delays nor loses the results before it.
  */
 
+import { now } from '../transport/clock.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable } from '../transport/outcome.js';
 import { type AnyIterator, iterationOf } from '../transport/references.js';
@@ -14,7 +15,6 @@ import type { AnyFunction } from '../transport/types.js';
 import type { Claims } from './claims.js';
 import { enter, RunningTask } from './context.js';
 import { rebuild } from './inline-rebuild.js';
-import { now } from './mailbox.js';
 import {
   type Definition,
   ITERATED,

@@ -210,7 +210,7 @@ export class WorkerHandle implements TaskHolder {
   #receive(records: readonly unknown[]): void {
     this.#endpoint.receive(records);
     if (this.#options.poller) {
-      for (let left = MOST_TOGETHER; left > 0 && this.#mailbox?.hasNews; left--) {
+      for (let left = MOST_TOGETHER; left > 0 && this.#mailbox?.ready; left--) {
         if (!this.#receiveNext()) break;
       }
     }
@@ -219,7 +219,7 @@ export class WorkerHandle implements TaskHolder {
 
   /** Receives what has come without a return to the event loop; whether there was anything. */
   poll(): boolean {
-    if (!this.#mailbox?.hasNews || !this.#receiveNext()) return false;
+    if (!this.#mailbox?.ready || !this.#receiveNext()) return false;
     this.#owner.batchHandled();
     return true;
   }

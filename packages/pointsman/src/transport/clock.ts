@@ -1,0 +1,6 @@
+const { timeOrigin } = performance;
+
+/** Milliseconds, by a clock that all threads of the program share. */
+export function now(): number {
+  return timeOrigin + performance.now();
+}
