@@ -6,7 +6,7 @@
  * carries out what the other side calls here.
  */
 
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import { timedOut } from '../transport/outcome.js';
 import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
@@ -144,7 +144,7 @@ export class BlockingCalls {
   }
 
   /** Blocks until all answers are there. */
-  run(waiting: Waiting, options: CallOptions | undefined): void {
+  run(waiting: Waiting, options: WaitOptions | undefined): void {
     const endpoint = this.#endpoint;
     const reader = this.#reader;
     const writer = this.#writer;

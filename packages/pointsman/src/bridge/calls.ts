@@ -6,7 +6,7 @@
  */
 
 import { invalid } from '../sync/errors.js';
-import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
@@ -32,7 +32,7 @@ function build(
 export function asynchronous(
   endpoint: BridgeEndpoint,
   names: readonly string[],
-  options?: CallOptions,
+  options?: WaitOptions,
 ): object {
   const view = {
     batch: async (note: (calls: object) => readonly TargetedCall[]) => {
@@ -65,7 +65,7 @@ export function fill(
   view: object,
   endpoint: BridgeEndpoint,
   names: readonly string[],
-  options?: CallOptions,
+  options?: WaitOptions,
 ): object {
   build(
     view,
@@ -81,8 +81,8 @@ export function fill(
     send: silent,
     batch: (note: (calls: object) => readonly TargetedCall[]) =>
       endpoint.blockForAll(noted(names, note), options),
-    with(more: CallOptions) {
-      checkCallOptions(more);
+    with(more: WaitOptions) {
+      checkWaitOptions(more);
       return fill({}, endpoint, names, { ...options, ...more });
     },
   });

@@ -6,7 +6,7 @@
  * were made.
  */
 
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 
 /** A call of the function with this number. */
 export interface TargetedCall {
@@ -19,13 +19,13 @@ export interface BridgeEndpoint {
   readonly names: readonly string[];
   /** The other side serves these: from now on it can be called, and calls. */
   begin(names: readonly string[]): void;
-  call(target: number, args: readonly unknown[], options?: CallOptions): Promise<unknown>;
+  call(target: number, args: readonly unknown[], options?: WaitOptions): Promise<unknown>;
   /** The same without an answer. */
   send(target: number, args: readonly unknown[]): void;
   /** Blocks until the answer is there; throws where this thread cannot block. */
-  block(target: number, args: readonly unknown[], options?: CallOptions): unknown;
+  block(target: number, args: readonly unknown[], options?: WaitOptions): unknown;
   /** Makes all calls at once and blocks until all answers are there. */
-  blockForAll(calls: readonly TargetedCall[], options?: CallOptions): unknown[];
+  blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[];
   /** A message of the other side's endpoint has come. `isInFrame`: while a frame is being read. */
   receive(type: string, payload: unknown, isInFrame: boolean): void;
   /** Handles all that the other side has said, before the bridge is closed. */

@@ -6,7 +6,7 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
@@ -65,7 +65,7 @@ export interface Exposed<WorkerApi> extends Disposable {
     ): Promise<Answers<Calls>>;
   };
   /** The same with options for each call: `timeout` in milliseconds, and a `signal`. */
-  with(options: CallOptions): Asynchronous<WorkerApi>;
+  with(options: WaitOptions): Asynchronous<WorkerApi>;
   /** Ends the bridge: calls without an answer reject with a `BridgeClosedError`, on both sides. */
   close(): void;
 }
@@ -247,7 +247,7 @@ export function expose<WorkerApi = object>(
       return view as never;
     },
     with(more) {
-      checkCallOptions(more);
+      checkWaitOptions(more);
       const { endpoint } = connected();
       return asynchronous(endpoint, endpoint.names, more) as never;
     },

@@ -2,7 +2,6 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
-  type CallOptions,
   connect,
   type Exposed,
   type ExposeOptions,
@@ -11,6 +10,7 @@ import {
   type RemoteIterable,
   type Transferred,
   transfer,
+  type WaitOptions,
   type WorkerLike,
 } from './index.js';
 
@@ -59,7 +59,7 @@ describe('options', () => {
   });
 
   test('of a call', () => {
-    expectTypeOf<CallOptions>().toEqualTypeOf<{
+    expectTypeOf<WaitOptions>().toEqualTypeOf<{
       readonly signal?: AbortSignal | undefined;
       readonly timeout?: number | undefined;
     }>();

@@ -2,7 +2,7 @@
  * `pointsman/bridge`: a worker calls its host, blocking or not, and the host its worker.
  */
 
-export type { CallOptions } from '../transport/call-options.js';
+export type { WaitOptions } from '../sync/options.js';
 export { type Transferred, transfer } from '../transport/transfer.js';
 export {
   BridgeClosedError,

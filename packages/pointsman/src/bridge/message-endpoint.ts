@@ -4,7 +4,7 @@
  * Invariant: a call that would block throws, and posts nothing.
  */
 
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import { Endpoint } from '../transport/endpoint.js';
 import type { NamedFunction } from '../transport/functions.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
@@ -43,7 +43,7 @@ export class MessageEndpoint implements BridgeEndpoint {
     if (this.#options.functions.length > 0) this.#options.keepAlive(true);
   }
 
-  call(target: number, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
+  call(target: number, args: readonly unknown[], options: WaitOptions = {}): Promise<unknown> {
     return this.#endpoint.call(target, args, options, this.names[target] as string);
   }
 

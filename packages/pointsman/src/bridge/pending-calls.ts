@@ -10,7 +10,7 @@
  */
 
 import { giveUpOn } from '../sync/give-up.js';
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import { timedOut } from '../transport/outcome.js';
 
 interface Pending {
@@ -59,7 +59,7 @@ export class PendingCalls {
   add(
     id: number,
     name: string,
-    options: CallOptions | undefined,
+    options: WaitOptions | undefined,
     resolve: Pending['resolve'],
     reject: Pending['reject'],
   ): void {

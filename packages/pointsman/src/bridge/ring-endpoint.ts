@@ -8,7 +8,7 @@
  *   are about is blocking, awaited or neither.
  */
 
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
@@ -116,7 +116,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   // --- calls ---
 
-  call(target: number, args: readonly unknown[], options?: CallOptions): Promise<unknown> {
+  call(target: number, args: readonly unknown[], options?: WaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       options?.signal?.throwIfAborted();
       const name = this.nameOf(target);
@@ -135,7 +135,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#keepAlive();
   }
 
-  block(target: number, args: readonly unknown[], options?: CallOptions): unknown {
+  block(target: number, args: readonly unknown[], options?: WaitOptions): unknown {
     options?.signal?.throwIfAborted();
     this.#checkCanBlock(target);
     const blocking = this.#blocking;
@@ -153,7 +153,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     return value;
   }
 
-  blockForAll(calls: readonly TargetedCall[], options?: CallOptions): unknown[] {
+  blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[] {
     if (calls.length === 0) return [];
     options?.signal?.throwIfAborted();
     this.#checkCanBlock();

@@ -2,7 +2,7 @@
  * How the functions of one thread look from the other: types only.
  */
 
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import type { Received, RemoteIterable, Sent } from '../transport/types.js';
 
 export type { Received, RemoteIterable, Sent };
@@ -111,5 +111,5 @@ export interface HostView<Api> {
    * - `signal`: gives up when it aborts. A call that blocks looks at it before it begins only, since
    *   nothing can abort it meanwhile. To have the function itself stop, pass a signal as an argument.
    */
-  with(options: CallOptions): Blocking<Api> & HostView<Api>;
+  with(options: WaitOptions): Blocking<Api> & HostView<Api>;
 }

@@ -1,13 +1,10 @@
 /** The errors of the pool. What a task itself throws arrives as it was thrown. */
 
-/** The pool is closed: the task was not begun, or was ended with the pool. */
-export class PoolClosedError extends Error {
-  override readonly name = 'PoolClosedError';
-}
+import { ClosedError } from '../sync/errors.js';
 
-/** As many tasks wait as may, by `capacity`, and this one was refused or had to make room, by `whenFull`. */
-export class QueueFullError extends Error {
-  override readonly name = 'QueueFullError';
+/** The pool is closed: the task was not begun, or was ended with the pool. */
+export class PoolClosedError extends ClosedError {
+  override readonly name = 'PoolClosedError';
 }
 
 /**

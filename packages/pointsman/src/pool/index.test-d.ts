@@ -41,6 +41,8 @@ declare const any: Pool;
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'Pool'
+    | 'ClosedError'
+    | 'TimeoutError'
     | 'PoolClosedError'
     | 'QueueFullError'
     | 'ThreadEndedError'

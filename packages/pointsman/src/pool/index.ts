@@ -2,9 +2,11 @@
  * `pointsman/pool`: work that would keep an event loop busy, in threads of its own.
  */
 
+export { ClosedError, QueueFullError, TimeoutError } from '../sync/errors.js';
+export type { WaitOptions } from '../sync/options.js';
 export { type Transferred, transfer } from '../transport/transfer.js';
 export { type TaskContext, task } from './context.js';
-export { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
+export { PoolClosedError, ThreadEndedError } from './errors.js';
 export type { Summary } from './histogram.js';
 export type { MapOptions } from './map.js';
 export type { PoolMetrics } from './metrics.js';

@@ -5,12 +5,14 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { checkRunOptions, type RunOptions } from './options.js';
+import { checkRunOptions, type RunOptions, runNames } from './options.js';
 
 export interface MapOptions extends RunOptions {
   /** Tasks that are under way, or whose results were not read. Default: twice as many as threads. */
   readonly concurrency?: number | undefined;
 }
+
+const names: ReadonlySet<string> = new Set([...runNames, 'concurrency']);
 
 export function mapOver(
   run: (input: unknown, signal: AbortSignal) => Promise<unknown>,
@@ -18,7 +20,7 @@ export function mapOver(
   defaultConcurrency: number,
   options: MapOptions,
 ): AsyncIterableIterator<unknown> {
-  checkRunOptions(options);
+  checkRunOptions(options, names);
   const { concurrency = defaultConcurrency, signal } = options;
   checkInteger('concurrency', concurrency, 1, 2 ** 31 - 1);
   const source = inputs as Partial<Iterable<unknown> & AsyncIterable<unknown>>;

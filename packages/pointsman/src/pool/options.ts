@@ -1,7 +1,7 @@
 /** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { checkCallOptions } from '../transport/call-options.js';
+import { checkWaitOptions } from '../sync/options.js';
 import type { WorkerLike } from '../transport/types.js';
 
 export interface PoolOptions {
@@ -166,16 +166,24 @@ export function checkPoolOptions(options: PoolOptions): void {
 }
 
 export function checkCloseOptions(options: CloseOptions): void {
-  if (Object(options) !== options) throw invalid('options', options, 'an object');
-  const { timeout, dropQueue } = options;
-  checkCallOptions({ timeout });
+  checkWaitOptions(options, new Set(['timeout', 'dropQueue']));
+  const { dropQueue } = options;
   if (dropQueue !== undefined && typeof dropQueue !== 'boolean') {
     throw invalid('dropQueue', dropQueue, 'true or false');
   }
 }
 
-export function checkRunOptions(options: RunOptions): void {
-  checkCallOptions(options);
+export const runNames: ReadonlySet<string> = new Set([
+  'signal',
+  'timeout',
+  'priority',
+  'key',
+  'transfer',
+  'onProgress',
+]);
+
+export function checkRunOptions(options: RunOptions, names = runNames): void {
+  checkWaitOptions(options, names);
   const { priority, transfer, onProgress } = options;
   if (priority !== undefined && !Number.isFinite(priority)) {
     throw invalid('priority', priority, 'a finite number', 'number');

@@ -9,12 +9,12 @@
  * result comes back by the handle, which settles it and tells the pool, so that the scheduler goes on.
  */
 
-import { invalid, TimeoutError } from '../sync/errors.js';
+import { invalid, QueueFullError, TimeoutError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
-import { type CallOptions, checkCallOptions } from '../transport/call-options.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now } from '../transport/clock.js';
 import { SLOTS } from './claims.js';
-import { PoolClosedError, QueueFullError, ThreadEndedError } from './errors.js';
+import { PoolClosedError, ThreadEndedError } from './errors.js';
 import { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
@@ -218,8 +218,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     inputs: Iterable<unknown> | AsyncIterable<unknown>,
     options: MapOptions = {},
   ): AsyncIterableIterator<never> {
-    const run = (input: unknown, signal: AbortSignal) =>
-      this.run(fn as never, [input] as never, { ...options, signal });
+    const run = (input: unknown, signal: AbortSignal) => {
+      const { concurrency: _, ...runOptions } = options;
+      return this.run(fn as never, [input] as never, { ...runOptions, signal });
+    };
     return mapOver(run, inputs, 2 * this.#workers.most, options) as AsyncIterableIterator<never>;
   }
 
@@ -228,8 +230,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * use it right away. Who has waited longest is told first, and no more than there is room for. Rejects with
    * the signal's reason, a `TimeoutError` after `timeout` milliseconds, or a {@link PoolClosedError}.
    */
-  async room(options: CallOptions = {}): Promise<void> {
-    checkCallOptions(options);
+  async room(options: WaitOptions = {}): Promise<void> {
+    checkWaitOptions(options);
     options.signal?.throwIfAborted();
     if (this.#closed) throw this.#closed;
     await this.#room.wait(options);

@@ -7,7 +7,7 @@
 
 import { TimeoutError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
-import type { CallOptions } from '../transport/call-options.js';
+import type { WaitOptions } from '../sync/options.js';
 import { soon } from '../transport/event-loop.js';
 
 interface Waiter {
@@ -26,7 +26,7 @@ export class Room {
     this.#left = left;
   }
 
-  async wait(options: CallOptions): Promise<void> {
+  async wait(options: WaitOptions): Promise<void> {
     if (this.#left() > this.#invited && this.#waiters.size === 0) return;
     await new Promise<void>((resolve, reject) => {
       const stop = giveUpOn(

@@ -8,7 +8,7 @@
 
 import { timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
-import type { WaitOptions } from '../sync/queue.js';
+import type { WaitOptions } from '../sync/options.js';
 import type { LockLostError } from './errors.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';

@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, invalid, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
-import { readRequest, type WaitOptions } from '../sync/queue.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { Acquisition } from './acquisition.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
@@ -69,13 +69,15 @@ export class RedisCondition {
    * client.disconnect();
    * ```
    */
-  async wait(guard: RedisGuard, options?: WaitOptions): Promise<boolean> {
+  async wait(guard: RedisGuard, options: WaitOptions = {}): Promise<boolean> {
     const before = guard instanceof RedisGuard ? guard._hold : undefined;
     const strict = before && this.#strictOf(before.session);
     if (before === undefined || strict === undefined) {
       throw invalid('guard', guard, 'a guard of this mutex');
     }
-    const { signal, timeout } = readRequest(options, 1);
+    checkWaitOptions(options);
+    const { signal, timeout } = options;
+    if (signal?.aborted) throw signal.reason;
     guard.assertValid();
     const { session } = strict;
     let acquisition!: Acquisition;

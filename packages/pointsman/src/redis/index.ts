@@ -5,7 +5,7 @@
  */
 
 export { ClosedError, ReentrancyError, TimeoutError } from '../sync/errors.js';
-export type { WaitOptions } from '../sync/queue.js';
+export type { WaitOptions } from '../sync/options.js';
 export type { RedisCondition } from './condition.js';
 export { LockLostError, RedisLockError } from './errors.js';
 export { fencedSet } from './fenced-set.js';

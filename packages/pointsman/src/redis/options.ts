@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import type { WaitOptions } from '../sync/queue.js';
+import type { WaitOptions } from '../sync/options.js';
 
 /** What a {@link RedisMutex} may be told when it is made. */
 export interface RedisMutexOptions {
@@ -51,6 +51,14 @@ export interface TryLockKeysOptions {
 
 /** What {@link RedisMutex.lock} may be told. */
 export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
+
+export const lockNames: ReadonlySet<string> = new Set([
+  'ttl',
+  'mode',
+  'owner',
+  'signal',
+  'timeout',
+]);
 
 const MOST_KEYS = 1_000;
 

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ClosedError, describe, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
-import { readRequest } from '../sync/queue.js';
+import { checkWaitOptions } from '../sync/options.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
 import { connectionsOf } from './connection/clients.js';
@@ -20,6 +20,7 @@ import { LocalQueue } from './local/local-queue.js';
 import { Metrics, type RedisMutexMetrics } from './metrics.js';
 import {
   type LockKeysOptions,
+  lockNames,
   type RedisMutexOptions,
   readConditionName,
   readHandler,
@@ -266,8 +267,9 @@ export class RedisMutex {
         queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
-      const { signal, timeout, owner } = readRequest(options, 1);
-      const { ttl = this.ttl, mode = this.#mode } = options;
+      checkWaitOptions(options, lockNames);
+      const { signal, timeout, owner, ttl = this.ttl, mode = this.#mode } = options;
+      if (signal?.aborted) throw signal.reason;
       const kind = readMode(mode);
       const length = readTtl(ttl);
       if (owner !== undefined) this.#refuseHolder(owner, wanted);

@@ -17,9 +17,17 @@ export class TimeoutError extends Error {
 export const timedOut = (timeout: number): TimeoutError =>
   new TimeoutError(`timed out after ${timeout} ms`);
 
-/** The primitive was closed, before or while the operation waited, and no other reason was given. */
+/**
+ * What was asked was closed, before or while the operation waited, and no other reason was given. The
+ * base of the errors that pools and bridges reject with when they are closed.
+ */
 export class ClosedError extends Error {
-  override readonly name = 'ClosedError';
+  override readonly name: string = 'ClosedError';
+}
+
+/** As many wait as may, and this one was refused or had to make room. */
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
 }
 
 /**
@@ -51,7 +59,14 @@ export function invalid(name: string, value: unknown, expected: string, type?: '
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
-  return Object(value) === value ? typeof value : String(value);
+  if (Object(value) !== value) return String(value);
+  if (typeof value === 'function') return 'function';
+  try {
+    const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+    return tag === 'Object' ? 'object' : tag;
+  } catch {
+    return 'object';
+  }
 }
 
 /** Throws unless the value is an integer in the range. */

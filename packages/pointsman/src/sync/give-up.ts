@@ -6,6 +6,11 @@
  * make a crowd on one signal cost the square of its size.
  */
 
+import type { WaitOptions } from './options.js';
+
+/** As many milliseconds as a timer can take: 24.8 days. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 type GiveUp = (reason: unknown) => void;
 
 /** Those who wait on a signal, in the order in which they came. */
@@ -47,7 +52,7 @@ function listen(signal: AbortSignal): Waiters {
 
 /**
  * Calls `giveUp` once, with the signal's reason when it aborts or with `timeoutError(timeout)` after
- * `timeout` milliseconds, unless the function that is returned has been called before. That one stops
+ * `timeout` milliseconds, however many, unless the function that is returned has been called before. That one stops
  * watching, in one step; it never throws, and calling it again does nothing.
  *
  * A signal that has aborted before is told of in a microtask: who looks at it first refuses at once. Waiters
@@ -55,7 +60,7 @@ function listen(signal: AbortSignal): Waiters {
  * Throws what `addEventListener` throws, and then watches nothing.
  */
 export function giveUpOn(
-  options: { readonly signal?: AbortSignal | undefined; readonly timeout?: number | undefined },
+  options: WaitOptions,
   giveUp: (reason: unknown) => void,
   timeoutError: (timeout: number) => Error,
 ): () => void {
@@ -77,6 +82,13 @@ export function giveUpOn(
   };
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));
-  if (timeout !== undefined) timer = setTimeout(() => end(timeoutError(timeout)), timeout);
+  if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) {
+    const wait = (left: number): void => {
+      const rest = left - LONGEST_TIMER;
+      const next = () => (rest > 0 ? wait(rest) : end(timeoutError(timeout)));
+      timer = setTimeout(next, Math.min(left, LONGEST_TIMER));
+    };
+    wait(timeout);
+  }
   return stop;
 }

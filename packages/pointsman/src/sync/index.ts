@@ -3,11 +3,11 @@
  * and workerd.
  */
 
-export { ClosedError, ReentrancyError, TimeoutError } from './errors.js';
+export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
 export { type LockOptions, Mutex, type TryLockOptions } from './mutex.js';
-export type { WaitOptions } from './queue.js';
+export type { WaitOptions } from './options.js';
 export {
   type AcquireOptions,
   type Permit,

@@ -7,7 +7,8 @@
  */
 
 import { ClosedError } from './errors.js';
-import { readRequest, type WaitOptions, WaitQueue } from './queue.js';
+import type { WaitOptions } from './options.js';
+import { readRequest, WaitQueue } from './queue.js';
 import type { Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */

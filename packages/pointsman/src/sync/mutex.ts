@@ -6,7 +6,8 @@
  */
 
 import { describe, ReentrancyError } from './errors.js';
-import type { WaitOptions, WaitRequest } from './queue.js';
+import type { WaitOptions } from './options.js';
+import type { WaitRequest } from './queue.js';
 import { type Permit, Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /** What {@link Mutex.tryLock} may be told. */

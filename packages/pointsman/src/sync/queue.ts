@@ -14,22 +14,7 @@
 
 import { checkInteger, invalid, timedOut } from './errors.js';
 import { giveUpOn } from './give-up.js';
-
-/** What every operation that waits may be told. */
-export interface WaitOptions {
-  /**
-   * Gives the wait up when it aborts: the operation rejects with the signal's reason. A signal that
-   * has aborted already refuses the operation at once, also where it would not have to wait. It has
-   * no effect on what has been granted.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Gives the wait up after this many milliseconds, an integer from 0 to 2147483647 (24.8 days): the
-   * operation rejects with a {@link TimeoutError}. 0 means: only if it can be granted at once.
-   * Default: as long as it takes.
-   */
-  readonly timeout?: number | undefined;
-}
+import { checkWaitOptions, type WaitOptions } from './options.js';
 
 /** What a waiter wants and what it needs to leave early. */
 export interface WaitRequest extends WaitOptions {
@@ -50,25 +35,18 @@ export interface Waiter {
   readonly request: WaitRequest | undefined;
 }
 
+const names: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout', 'owner']);
+
 /** Reads options once and refuses those that cannot be used. */
-export function readRequest(options: unknown = {}, limit: number): WaitRequest {
-  if (typeof options !== 'object' || options === null)
-    throw invalid('options', options, 'an object');
-  const { permits = 1, priority = 0, signal, timeout, owner } = options as Partial<WaitRequest>;
+export function readRequest(
+  options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
+  limit: number,
+): WaitRequest {
+  checkWaitOptions(options, names);
+  const { permits = 1, priority = 0, signal, timeout, owner } = options;
   checkInteger('permits', permits, 1, limit);
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
-  if (timeout !== undefined) checkInteger('timeout', timeout, 0, 2 ** 31 - 1);
-  if (signal !== undefined) {
-    const { aborted, addEventListener, removeEventListener } = Object(signal) as AbortSignal;
-    if (
-      typeof aborted !== 'boolean' ||
-      typeof addEventListener !== 'function' ||
-      typeof removeEventListener !== 'function'
-    ) {
-      throw invalid('signal', signal, 'an AbortSignal');
-    }
-    if (signal.aborted) throw signal.reason;
-  }
+  if (signal?.aborted) throw signal.reason;
   return { permits, priority, signal, timeout, owner, previous: undefined, end: undefined };
 }
 

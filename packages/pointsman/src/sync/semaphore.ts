@@ -18,14 +18,8 @@
  */
 
 import { ClosedError, checkInteger, invalid } from './errors.js';
-import {
-  priorityOf,
-  readRequest,
-  rejection,
-  type WaitOptions,
-  WaitQueue,
-  type WaitRequest,
-} from './queue.js';
+import type { WaitOptions } from './options.js';
+import { priorityOf, readRequest, rejection, WaitQueue, type WaitRequest } from './queue.js';
 
 /** What {@link Semaphore.acquire} may be told. */
 export interface AcquireOptions extends WaitOptions {

@@ -11,8 +11,8 @@
  */
 
 import { giveUpOn } from '../sync/give-up.js';
+import type { WaitOptions } from '../sync/options.js';
 import { type Attachment, Batches, type Post, STRIDE } from './batches.js';
-import type { CallOptions } from './call-options.js';
 import { platformRefusal } from './clone-errors.js';
 import type { NamedFunction } from './functions.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
@@ -112,7 +112,7 @@ export class Endpoint {
   call(
     target: number,
     args: readonly unknown[],
-    options: CallOptions,
+    options: WaitOptions,
     name: string,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {

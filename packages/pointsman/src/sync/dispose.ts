@@ -1,0 +1,9 @@
+/**
+ * The symbols behind `using` and `await using`. Where a runtime has none yet, they are those that compilers
+ * fall back to.
+ */
+
+export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for('Symbol.dispose');
+
+export const asyncDispose: typeof Symbol.asyncDispose =
+  Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose');

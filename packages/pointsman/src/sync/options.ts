@@ -1,0 +1,73 @@
+/**
+ * The contract that the options of all entries keep: what a wait may be told, and one check for each kind of
+ * option.
+ *
+ * Invariant: whatever is refused is refused at once, before any effect, with an error that names it.
+ */
+
+import { describe, invalid } from './errors.js';
+
+/** What every operation that waits may be told. */
+export interface WaitOptions {
+  /**
+   * Gives the wait up when it aborts: the operation rejects with the signal's reason. A signal that
+   * has aborted already refuses the operation at once, also where it would not have to wait. It has
+   * no effect on what has been granted.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Gives the wait up after this many milliseconds, any number from 0 on: the operation rejects with a
+   * {@link TimeoutError}. 0 means: only if it can be granted at once. `Infinity`, the default, means as
+   * long as it takes.
+   */
+  readonly timeout?: number | undefined;
+}
+
+/** Throws unless it is an object whose options all have one of these names. */
+export function checkOptions(
+  options: unknown,
+  names: ReadonlySet<string>,
+  argument = 'options',
+): asserts options is object {
+  if (typeof options !== 'object' || options === null || !isRecord(options)) {
+    throw invalid(argument, options, 'an object');
+  }
+  for (const name of Object.keys(options)) {
+    if (names.has(name)) continue;
+    const known = [...names].join(', ');
+    throw new TypeError(`${argument} has ${describe(name)}, expected only ${known}`);
+  }
+}
+
+/** What is neither an array nor a Map, a Date, a signal or any other object of a platform. */
+const isRecord = (value: object): boolean =>
+  Object.getPrototypeOf(value) === Object.prototype ||
+  Object.prototype.toString.call(value) === '[object Object]';
+
+/** Throws unless it can be waited for that long. */
+export function checkTimeout(timeout: unknown): void {
+  if (timeout === undefined || (typeof timeout === 'number' && timeout >= 0)) return;
+  throw invalid('timeout', timeout, 'a number of milliseconds from 0 on', 'number');
+}
+
+/** Throws unless it is an AbortSignal, of whatever realm or library. */
+export function checkSignal(signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  const { aborted, addEventListener, removeEventListener } = Object(signal) as AbortSignal;
+  if (
+    typeof aborted !== 'boolean' ||
+    typeof addEventListener !== 'function' ||
+    typeof removeEventListener !== 'function'
+  ) {
+    throw invalid('signal', signal, 'an AbortSignal');
+  }
+}
+
+const waitNames: ReadonlySet<string> = new Set(['signal', 'timeout']);
+
+/** Throws unless they are options of a wait, and of whatever else has one of these names. */
+export function checkWaitOptions(options: WaitOptions, names = waitNames): void {
+  checkOptions(options, names);
+  checkTimeout(options.timeout);
+  checkSignal(options.signal);
+}
