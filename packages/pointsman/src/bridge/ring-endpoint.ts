@@ -13,7 +13,7 @@ import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
 import type { Transferable } from '../transport/transfer.js';
-import { type BlockedEndpoint, BlockingCalls } from './blocking-calls.js';
+import { type BlockedEndpoint, BlockingCalls, type Waiting } from './blocking-calls.js';
 import { type Ending, unanswered } from './ending.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 import { BridgeStateError } from './errors.js';
@@ -126,8 +126,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   call(target: number, args: readonly unknown[], options?: WaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      this.#checkCall(target, options);
       const name = this.nameOf(target);
-      this.#checkCall(name, options);
       const id = this.#pending.nextId();
       this.#writeCall(CALL, id, target, args);
       this.#pending.add(id, name, options, resolve, reject);
@@ -138,16 +138,15 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   send(target: number, args: readonly unknown[]): void {
-    this.#checkCall(this.nameOf(target));
+    this.#checkCall(target);
     this.#writeCall(SEND, 0, target, args);
     this.#writer.deliverSoon();
     this.#keepAlive();
   }
 
   block(target: number, args: readonly unknown[], options?: WaitOptions): unknown {
-    const name = this.nameOf(target);
-    this.#checkCanBlock(name);
-    this.#checkCall(name, options);
+    this.#checkCanBlock(target);
+    this.#checkCall(target, options);
     const blocking = this.#blocking;
     const id = this.#pending.nextIds(1);
     const waiting = blocking.begin(id, 1, target);
@@ -166,8 +165,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[] {
     if (calls.length === 0) return [];
     const blocking = this.#blocking;
-    this.#checkCanBlock('batch');
-    this.#checkCall(blocking.nameOf(calls), options);
+    this.#checkCanBlock();
+    this.#checkCall(calls, options);
     const waiting = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {
@@ -188,28 +187,29 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     return waiting.values;
   }
 
-  #checkCanBlock(name: string): void {
+  #checkCanBlock(target?: number): void {
     const { cannotBlock } = this.#options;
     if (cannotBlock === undefined) return;
+    const name = target === undefined ? 'batch' : this.nameOf(target);
     throw new BridgeStateError(`${name}() cannot block: ${cannotBlock}`, name);
   }
 
   /** Throws whatever refuses a call before it is made. No other thread answers within 0 ms. */
-  #checkCall(name: string, options?: WaitOptions): void {
+  #checkCall(targets: Waiting['targets'], options?: WaitOptions): void {
     if (options?.signal?.aborted) throw options.signal.reason;
-    this.#checkOpen(name);
-    if (options?.timeout === 0) throw timedOut(name, 0);
+    this.#checkOpen(targets);
+    if (options?.timeout === 0) throw timedOut(this.#blocking.nameOf(targets), 0);
   }
 
-  #checkOpen(name: string): void {
-    if (this.#ending !== undefined) throw unanswered(this.#ending, name);
+  #checkOpen(targets: Waiting['targets']): void {
+    if (this.#ending) throw unanswered(this.#ending, this.#blocking.nameOf(targets));
   }
 
   #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
     const name = this.nameOf(target);
     this.#writer.call(kind, id, target, args, name);
     // A getter of an argument may have closed the bridge: whoever begins to wait now would wait for ever.
-    this.#checkOpen(name);
+    this.#checkOpen(target);
   }
 
   nameOf(target: number): string {

@@ -89,12 +89,9 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       end({ text: hostHasEnded });
     }
   }
-  const stopListening = listen(host, heard, () => {
-    // Once connected the bridge has a port of its own.
-    if (connection === undefined) lose();
-  });
+  const stopListening = listen(host, heard, lose);
   // A worker of Node has no `close` event.
-  host.on?.('exit', lose);
+  if (host.terminate) host.on?.('exit', lose);
 
   function heard(data: unknown): void {
     const received = messageOf(data);
