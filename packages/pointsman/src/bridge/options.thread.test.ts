@@ -22,6 +22,8 @@ function makeApi() {
     },
     echo: (id: number, bytes?: Uint8Array) => ({ id, bytes }),
     called: () => called.splice(0),
+    /** Answers in a later turn of the event loop: whoever blocks for it sleeps. */
+    later: () => new Promise((resolve) => setTimeout(resolve, 1, 'later')),
   };
 }
 
@@ -106,9 +108,9 @@ describe.each([
         const call = view.async.hold(1);
         for (let turns = 0; turns < 20; turns++)
           await new Promise((resolve) => setTimeout(resolve));
-        return [host.release(), (await call) as { id: number }, view.add(1, 2)];
+        return [host.release(), (await call) as { id: number }, view.add(1, 2), view.later()];
       }, timeout);
-      expect(answers).toMatchObject([1, { id: 1 }, 3]);
+      expect(answers).toMatchObject([1, { id: 1 }, 3, 'later']);
       const call = all.bridge.with({ timeout }).hold(7);
       await all.bridge.worker.double(1);
       await all.bridge.worker.release();
