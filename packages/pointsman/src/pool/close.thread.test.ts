@@ -31,7 +31,7 @@ describe('close', () => {
     const held = pool.run('hold', [gate.number, 'held']);
     await until(() => gate.begun === 1);
     const others = range(5).map((n) => reasonOf(pool.run('write', [n])));
-    const closed = pool.close({ dropQueue: true });
+    const closed = pool.close(undefined, { dropQueue: true });
     for (const reason of await Promise.all(others)) expect(reason).toBeInstanceOf(PoolClosedError);
     gate.open();
     expect(await held).toBe('held');
@@ -46,7 +46,7 @@ describe('close', () => {
     const held = reasonOf(pool.run('hold', [gate.number]));
     const other = reasonOf(pool.run('echo', [1]));
     await until(() => gate.begun === 1);
-    await pool.close({ timeout: 10 });
+    await pool.close(undefined, { timeout: 10 });
     expect(await held).toBeInstanceOf(PoolClosedError);
     expect(await other).toBeInstanceOf(PoolClosedError);
     expect(pool.threads).toBe(0);
@@ -54,11 +54,15 @@ describe('close', () => {
 
   test('refuses options that make no sense, and stays open', async () => {
     const { pool } = await open();
-    await expect(pool.close({ timeout: -1 })).rejects.toThrow(/timeout must be .* got -1/);
-    await expect(pool.close({ dropQueue: 1 as never })).rejects.toThrow(
+    await expect(pool.close(undefined, { timeout: -1 })).rejects.toThrow(
+      /timeout must be .* got -1/,
+    );
+    await expect(pool.close(undefined, { dropQueue: 1 as never })).rejects.toThrow(
       /dropQueue must be .* got 1/,
     );
-    await expect(pool.close(5 as never)).rejects.toThrow('options must be an object, got 5');
+    await expect(pool.close(undefined, 5 as never)).rejects.toThrow(
+      'options must be an object, got 5',
+    );
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
@@ -215,7 +219,7 @@ describe('terminate', () => {
   });
 
   test('while somebody waits for room', async () => {
-    const { pool, board } = await openWarm({ capacity: 0 });
+    const { pool, board } = await openWarm({ maxWaiting: 0 });
     const gate = board.gate();
     const tasks = range(3).map(() => reasonOf(pool.run('loop', [gate.number])));
     await until(() => gate.begun === 1);

@@ -21,7 +21,7 @@ test('each task is counted once', async () => {
   const { pool, board } = await openWarm({
     threads: 2,
     grace: 0,
-    capacity: 50,
+    maxWaiting: 50,
     whenFull: 'reject',
   });
   const before = pool.metrics.completed;

@@ -195,17 +195,17 @@ test('keys take turns, however many tasks each has', async () => {
   expect(board.log).toEqual([0, 4, 6, 1, 5, 2, 3]);
 });
 
-describe('capacity', () => {
+describe('maxWaiting', () => {
   /** One thread that is held up, and as many tasks waiting as may. */
-  async function full(whenFull: 'wait' | 'reject' | 'shed', capacity = 2) {
-    const opened = await openWarm({ capacity, whenFull });
+  async function full(whenFull: 'wait' | 'reject' | 'shed', maxWaiting = 2) {
+    const opened = await openWarm({ maxWaiting, whenFull });
     const { pool, board } = opened;
     await makeSlow(opened);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
-    const waiting = range(capacity).map((n) => pool.run('writeSlowly', [n]));
-    expect(pool.size).toBe(capacity);
+    const waiting = range(maxWaiting).map((n) => pool.run('writeSlowly', [n]));
+    expect(pool.size).toBe(maxWaiting);
     return { ...opened, gate, all: [held, ...waiting] };
   }
 
@@ -252,7 +252,7 @@ describe('capacity', () => {
   });
 
   test('tasks that wait for the first thread count as many as threads can take', async () => {
-    const { pool } = await open({ capacity: 1, whenFull: 'reject', threads: 2 });
+    const { pool } = await open({ maxWaiting: 1, whenFull: 'reject', threads: 2 });
     const tasks = range(4).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
     const outcomes = await Promise.all(tasks);
     expect(outcomes.slice(0, 3)).toEqual([0, 1, 2]);
@@ -260,13 +260,13 @@ describe('capacity', () => {
   });
 
   describe('room', () => {
-    test('is there at once without a capacity', async () => {
+    test('is there at once without a maxWaiting', async () => {
       const { pool } = await open();
       await pool.room();
     });
 
     test('is there at once if a thread has nothing to do', async () => {
-      const { pool } = await openWarm({ capacity: 0 });
+      const { pool } = await openWarm({ maxWaiting: 0 });
       await pool.room();
     });
 
@@ -290,7 +290,7 @@ describe('capacity', () => {
     test('comes when the last that waits begins', async () => {
       const { pool, board, gate, all } = await full('wait', 1);
       const second = board.gate();
-      // One waits already: this one is above the capacity.
+      // One waits already: this one is above the maxWaiting.
       const held = pool.run('hold', [second.number]);
       let told = false;
       const room = pool.room().then(() => {
@@ -307,7 +307,7 @@ describe('capacity', () => {
     test('comes when a task that waits is given up', async () => {
       const { pool, board, gate, all } = await full('wait', 1);
       const controller = new AbortController();
-      // Above the capacity, so that one must be given up before there is room, and another.
+      // Above the maxWaiting, so that one must be given up before there is room, and another.
       const given = pool.run('echo', [1], { signal: controller.signal });
       const room = pool.room();
       controller.abort('given up');

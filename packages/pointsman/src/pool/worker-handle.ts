@@ -16,7 +16,7 @@ import { watchLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
-import { PoolClosedError, ThreadEndedError } from './errors.js';
+import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
@@ -55,7 +55,7 @@ export interface WorkerOwner {
   /** An error that no task is to blame for. */
   failedOutsideTask(error: unknown): void;
   /** It has ended. */
-  lost(worker: WorkerHandle, error: unknown): void;
+  lost(worker: WorkerHandle, why: string, cause: unknown): void;
   /** It should be replaced. */
   retire(worker: WorkerHandle): void;
 }
@@ -66,6 +66,8 @@ export interface WorkerHandleOptions extends Setup {
   /** How many tasks it may run in all. */
   readonly mostTasks: number;
   readonly spins: boolean;
+  /** What errors begin with. */
+  readonly label: string;
   /** Looks for results; absent where that is not possible. */
   readonly poller: Poller | undefined;
 }
@@ -140,7 +142,8 @@ export class WorkerHandle implements TaskHolder {
         this.#isCalled = pending > 0;
         this.hold(this.#isHeld);
       },
-      unanswered: (name, why) => new PoolClosedError(`${name} has no answer: ${why}`),
+      unanswered: (name, why) =>
+        new PoolClosedError(`${options.label}${name} has no answer: ${why}`),
     });
     this.#watch(worker);
     const { module, nice, heap, spins } = options;
@@ -193,7 +196,7 @@ export class WorkerHandle implements TaskHolder {
       // In a browser nothing else tells.
       if (worker.on || this.isReady) return;
       const said = (error as { message?: string }).message;
-      this.#lose('could not be loaded', new Error(said ?? 'the script was not found'));
+      this.#lose('could not load its script', new Error(said ?? 'it was not found'));
     };
     const onExit = (code: number) => {
       this.#lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
@@ -268,7 +271,7 @@ export class WorkerHandle implements TaskHolder {
         this.#ready(b as readonly string[]);
         break;
       case protocol.REFUSED:
-        this.#lose('could not be loaded', b);
+        this.#lose(`could not load ${this.#options.module}`, b);
         break;
       case protocol.UNREADABLE:
         this.#unreadable(id);
@@ -315,10 +318,11 @@ export class WorkerHandle implements TaskHolder {
     const options = cause === undefined ? undefined : { cause };
     const ran = this.tasks();
     for (const [index, task] of ran.entries()) {
-      const message =
+      const which =
         index === 0
-          ? `the thread that ran ${task.name}() ${why}`
-          : `the thread to which ${task.name}() had moved its arguments ${why}`;
+          ? `the thread that ran ${task.name}()`
+          : `the thread to which ${task.name}() had moved its arguments`;
+      const message = `${this.#options.label}${which} ${why}`;
       const error = new ThreadEndedError(message, exitCode, options);
       this.#slots.remove(task);
       task.settle(error, true);
@@ -331,7 +335,9 @@ export class WorkerHandle implements TaskHolder {
     this.#endpoint.close('the thread has ended');
     this.#port.close();
     this.#worker.terminate();
-    this.#owner.lost(this, cause ?? new ThreadEndedError(`a thread ${why}`, exitCode));
+    const said = cause === undefined ? '' : `: ${messageOf(cause)}`;
+    const end = cause ?? new ThreadEndedError(`a thread ${why}`, exitCode);
+    this.#owner.lost(this, `a thread ${why}${said}`, end);
     this.#owner.returned(unbegun);
   }
 
