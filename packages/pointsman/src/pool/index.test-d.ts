@@ -24,6 +24,7 @@ class Service {
 }
 
 class Images {
+  readonly count = 0;
   static resize(width: number): number {
     return width;
   }

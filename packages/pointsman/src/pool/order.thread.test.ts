@@ -251,13 +251,43 @@ describe('maxWaiting', () => {
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
-  test('tasks that wait for the first thread count as many as threads can take', async () => {
-    const { pool } = await open({ maxWaiting: 1, whenFull: 'reject', threads: 2 });
-    const tasks = range(4).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+  test.each([0, 1, 3])(
+    'reject: %i wait while the threads start, and no more',
+    async (maxWaiting) => {
+      const { pool } = await open({ maxWaiting, whenFull: 'reject', threads: 2 });
+      const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+      expect(pool.size).toBe(2 + maxWaiting);
+      const outcomes = await Promise.all(tasks);
+      const kept = range(2 + maxWaiting);
+      expect(outcomes.slice(0, kept.length)).toEqual(kept);
+      for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
+    },
+  );
+
+  test.each([0, 1, 3])('shed: %i wait while the threads start, and no more', async (maxWaiting) => {
+    const { pool } = await open({ maxWaiting, whenFull: 'shed', threads: 2 });
+    const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+    expect(pool.size).toBe(2 + maxWaiting);
     const outcomes = await Promise.all(tasks);
-    expect(outcomes.slice(0, 3)).toEqual([0, 1, 2]);
-    expect(outcomes[3]).toBeInstanceOf(QueueFullError);
+    const kept = range(2 + maxWaiting);
+    expect(outcomes.slice(0, kept.length)).toEqual(kept);
+    for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
   });
+
+  test.each([0, 1, 3])(
+    'wait: %i wait while the threads start until there is no room',
+    async (maxWaiting) => {
+      const { pool } = await open({ maxWaiting, threads: 2 });
+      const tasks: Promise<unknown>[] = [];
+      for (const n of range(2 + maxWaiting)) {
+        await pool.room({ timeout: 0 });
+        tasks.push(pool.run('echo', [n]));
+      }
+      expect(await reasonOf(pool.room({ timeout: 0 }))).toMatchObject({ name: 'TimeoutError' });
+      await pool.room();
+      await Promise.all(tasks);
+    },
+  );
 
   describe('room', () => {
     test('is there at once without a maxWaiting', async () => {
