@@ -10,13 +10,13 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { invalid, QueueFullError, TimeoutError, timedOut } from '../sync/errors.js';
+import { QueueFullError, TimeoutError, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now } from '../transport/clock.js';
 import { SLOTS } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
-import { Inline } from './inline-rebuild.js';
+import type { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
@@ -24,17 +24,14 @@ import {
   type CloseOptions,
   checkCloseOptions,
   checkPoolOptions,
-  checkRunOptions,
   type PoolOptions,
   poolDefaults,
   type RunOptions,
 } from './options.js';
-import { poolPlatform } from './platform.js';
-import { Poller } from './poller.js';
 import { proxyOf } from './proxy.js';
 import { Room } from './room.js';
 import { Scheduler } from './scheduler.js';
-import { Task, type TaskOptions } from './task.js';
+import { type Task, taskOf } from './task.js';
 import type {
   AnyApi,
   AnyFunction,
@@ -104,15 +101,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#label = options.name === undefined ? '' : `${options.name}: `;
     this.#room = new Room(() => this.#roomLeft, this.#label);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
-    const poller = poolPlatform.canPoll
-      ? new Poller(
-          () => this.#poll(),
-          () => this.#scheduler.meanRunTime < WORTH_SPINNING && this.running > 0,
-        )
-      : undefined;
     this.#workers = new WorkerSet(
       options,
       {
+        areTasksShort: () => this.#scheduler.meanRunTime < WORTH_SPINNING,
         ready: (worker) => {
           this.#scheduler.addWorker(worker);
           this.#grow();
@@ -134,7 +126,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         cannotStart: (why, cause) => this.#failAll(why, cause),
         failedOutsideTask: (error) => this.#report(error),
       },
-      poller,
       this.#label,
     );
   }
@@ -146,9 +137,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** Tasks that run, as far as this thread knows. */
   get running(): number {
-    let running = 0;
-    for (const { outstanding } of this.#workers) if (outstanding > 0) running++;
-    return running;
+    return this.#workers.running;
   }
 
   /** Threads that live. */
@@ -187,7 +176,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     options?: RunOptions,
   ): Promise<never> {
     try {
-      const task = this.#make(fn, args, options);
+      const task = taskOf(fn, args, options);
       this.#admit(task, options);
       return task.promise as Promise<never>;
     } catch (error) {
@@ -294,29 +283,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   // --- tasks ---
-
-  #make(
-    fn: string | Inline<AnyFunction>,
-    args: readonly unknown[],
-    options: RunOptions | undefined,
-  ): Task {
-    if (!Array.isArray(args)) throw invalid('args', args, 'an array of arguments');
-    const inline = fn instanceof Inline ? fn : undefined;
-    if (typeof fn !== 'string' && inline === undefined) {
-      throw invalid('fn', fn, 'the name of a function, or inline(function)');
-    }
-    const name = inline === undefined ? (fn as string) : 'inline';
-    if (options === undefined && inline === undefined) {
-      return new Task(name, args, undefined, 0, undefined);
-    }
-    if (options !== undefined) checkRunOptions(options);
-    const { onProgress, transfer = [], priority = 0, key } = options ?? {};
-    const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
-    // What a listener throws is nobody else's.
-    const progress = onProgress && ((value: unknown) => void (async () => onProgress(value))());
-    const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
-    return new Task(name, args, own, priority, key);
-  }
 
   /** Lets the task wait for a thread, or gives it to one. */
   #admit(task: Task, options: RunOptions | undefined): void {
@@ -454,13 +420,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   #grow(): void {
     this.#workers.grow(this.#scheduler);
-  }
-
-  /** Receives what has come without a return to the event loop; whether there was anything. */
-  #poll(): boolean {
-    let found = false;
-    for (const worker of this.#workers) if (worker.poll()) found = true;
-    return found;
   }
 
   /** No thread can be had. */

@@ -10,7 +10,7 @@ import { invalid } from '../sync/errors.js';
 import { messageOf } from './errors.js';
 import { type PoolOptions, poolDefaults } from './options.js';
 import { type PoolWorker, poolPlatform } from './platform.js';
-import type { Poller } from './poller.js';
+import { Poller } from './poller.js';
 import { WorkerHandle, type WorkerOwner } from './worker-handle.js';
 
 /** Milliseconds after a worker that could not be started until the next is, if there are others. */
@@ -19,6 +19,8 @@ const RESTART_PAUSE = 1_000;
 const MAX_STARTUP_FAILURES = 3;
 
 export interface WorkerSetOwner extends Omit<WorkerOwner, 'rested' | 'retire' | 'lost'> {
+  /** Whether tasks have lately been so short that looking for their results pays. */
+  areTasksShort(): boolean;
   /** No worker can be had: what waits for one fails. */
   cannotStart(why: string, cause: unknown): void;
   started(): void;
@@ -48,12 +50,7 @@ export class WorkerSet {
   #ends: Promise<unknown> | undefined;
 
   /** `label`: what errors begin with. */
-  constructor(
-    options: PoolOptions,
-    owner: WorkerSetOwner,
-    poller: Poller | undefined,
-    label: string,
-  ) {
+  constructor(options: PoolOptions, owner: WorkerSetOwner, label: string) {
     const { threads, minThreads = 0 } = options;
     this.most = threads ?? Math.max(1, poolPlatform.cores, minThreads);
     this.#options = options;
@@ -64,7 +61,12 @@ export class WorkerSet {
       retire: (worker) => this.#retire(worker),
       lost: (worker, why, cause) => this.#lost(worker, why, cause),
     };
-    this.#poller = poller;
+    if (poolPlatform.canPoll) {
+      this.#poller = new Poller(
+        () => this.#poll(),
+        () => owner.areTasksShort() && this.running > 0,
+      );
+    }
     this.#label = label;
     this.#least = minThreads;
     this.#startLeast();
@@ -76,6 +78,20 @@ export class WorkerSet {
 
   get size(): number {
     return this.#living.size;
+  }
+
+  /** Those that run a task, as far as this thread knows. */
+  get running(): number {
+    let running = 0;
+    for (const { outstanding } of this.#living) if (outstanding > 0) running++;
+    return running;
+  }
+
+  /** Receives what has come without a return to the event loop; whether there was anything. */
+  #poll(): boolean {
+    let found = false;
+    for (const worker of this.#living) if (worker.poll()) found = true;
+    return found;
   }
 
   /** Those that can run tasks, now or soon, and those of them that are still to come. */
