@@ -314,7 +314,7 @@ describe('while it runs', () => {
   });
 
   test('one that has ended before its grace is over is left alone', async () => {
-    const { pool, board } = await openWarm({ grace: 30 });
+    const { pool, board } = await openWarm({ grace: 400 });
     const controller = new AbortController();
     const [gate, next] = [board.gate(), board.gate()];
     const given = pool.run('loopUntilAborted', [gate.number], { signal: controller.signal });
@@ -323,7 +323,7 @@ describe('while it runs', () => {
     const aborted = performance.now();
     controller.abort('stop');
     expect(await reasonOf(given)).toBe('stop');
-    await until(() => next.begun === 1 && performance.now() > aborted + 60);
+    await until(() => next.begun === 1 && performance.now() > aborted + 450);
     next.open();
     expect(await held).toBe('held');
     expect(pool.metrics.threadsStarted).toBe(1);
