@@ -2,6 +2,7 @@
 
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkWaitOptions } from '../sync/options.js';
+import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 
 export interface PoolOptions {

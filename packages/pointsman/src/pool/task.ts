@@ -7,7 +7,7 @@
 
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
-import { isTransferred } from '../transport/transfer.js';
+import { isTransferred, type Transferable } from '../transport/transfer.js';
 import type { Stop } from './claims.js';
 import type { Inline } from './inline-rebuild.js';
 import type { Lane, QueuedTask } from './queue.js';

@@ -1,5 +1,7 @@
 /**
- * The functions of an API that another thread may call, by name; those of objects in it with dots.
+ * The functions of an API that another thread may call, by name; those of objects in it with dots. Such objects are
+ * plain ones, modules, and instances of classes with their methods. Of what an instance has in its own fields only
+ * plain objects count: the rest is its state.
  *
  * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
  * the members and not with the paths to them. No getter runs.
@@ -25,11 +27,12 @@ export function functionsOf(
   // Breadth first, for the shortest name.
   const open: [prefix: string, object: object][] = [['', api]];
   for (const [prefix, object] of open) {
+    const isFollowed = isPlain(object) ? isOrdinary : isPlain;
     for (const [key, value] of membersOf(object)) {
       const name = `${prefix}${key}`;
       if (typeof value === 'function') {
         if (!found.has(name)) found.set(name, value.bind(object));
-      } else if (isPlain(value) && !visited.has(value)) {
+      } else if (isFollowed(value) && !visited.has(value)) {
         visited.add(value);
         open.push([`${name}.`, value]);
       }
@@ -57,8 +60,18 @@ function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
   }
 }
 
+/** An object without a class: one that was written down, or a module. */
 function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** The same, or an instance of a class of the program: none of the language or of the platform. */
+function isOrdinary(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (isPlain(value)) return true;
   return (
-    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+    !(Symbol.toStringTag in value) && Object.prototype.toString.call(value) === '[object Object]'
   );
 }
