@@ -45,10 +45,11 @@ export interface BlockedEndpoint {
   /** Answers a call of the other side that is still open. */
   refuse(id: number, error: Error): void;
   nameOf(target: number): string;
-  /** Why the bridge has ended, if it has. What the other side has said before has been handled then. */
-  checkEnded(): Ending | undefined;
-  /** Ends the bridge if the thread of the other side is known to be gone. */
-  checkOther(): void;
+  /**
+   * Why the bridge has ended, if it has; what the other side has said before has been handled then. `isSilent`:
+   * nothing was heard of the other side for a while.
+   */
+  checkEnded(isSilent: boolean): Ending | undefined;
 }
 
 /** A call of the other side whose promise cannot settle while this thread is blocked. */
@@ -244,8 +245,7 @@ export class BlockingCalls {
     waiting.heard ||= now;
     const name = () => this.nameOf(waiting.targets);
     const isSilent = now - waiting.heard >= this.#interval;
-    if (isSilent) this.#endpoint.checkOther();
-    this.#checkOpen(waiting);
+    this.#checkOpen(waiting, isSilent);
     if (now - waiting.began >= timeout) {
       const { from, count } = waiting;
       for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
@@ -276,8 +276,8 @@ export class BlockingCalls {
   }
 
   /** Throws if the bridge has ended; not if the last that was said before was the answer. */
-  #checkOpen(waiting: Waiting): void {
-    const ending = this.#endpoint.checkEnded();
+  #checkOpen(waiting: Waiting, isSilent = false): void {
+    const ending = this.#endpoint.checkEnded(isSilent);
     if (ending && waiting.left > 0) throw unanswered(ending, this.nameOf(waiting.targets));
   }
 

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { isPattern, pattern } from '../../tests/bridge/pattern.js';
 import { type BridgeOptions, bridged, useBridge, ways } from '../../tests/bridge/threads.js';
 
-type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'capacity'>;
+type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'bufferSize'>;
 
 const configs: [string, Config][] = [
   ['shared memory', {}],
-  ['shared memory, parts of 4096 bytes', { capacity: 4096 }],
+  ['shared memory, parts of 4096 bytes', { bufferSize: 4096 }],
   ['shared memory, never spinning', { spin: false }],
   ['messages', { way: 'messages' }],
 ];

@@ -90,11 +90,11 @@ export class Connection {
       spins,
       receive: platform.receive && (() => this.#receiveNow()),
       broken: (text) => this.close({ text }, true),
-      otherHasClosed: () => this.otherHasEnded(closedThere(undefined)),
-      // Node alone says whether a message has anybody to reach: no event tells a thread that is blocked.
-      checkOther: () => {
-        if (this.#port.postMessage(message(offer.id, 'check')) === false) this.otherHasGone();
-      },
+      // No event tells a thread that is blocked. Node, though it does not say so in its documentation, returns
+      // false when a message has nobody to reach; where nothing is returned, the silence has to last.
+      isOtherGone: () => this.#port.postMessage(message(offer.id, 'check')) === false,
+      otherHasEnded: (hasClosed) =>
+        hasClosed ? this.otherHasEnded(closedThere(undefined)) : this.otherHasGone(),
     });
   }
 

@@ -18,7 +18,7 @@ import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, refusal, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
 import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
-import { type AsynchronousView, type exposedApi, reserved, type Servable } from './types.js';
+import { type AsynchronousView, type exposedApi, reserved, type Unreserved } from './types.js';
 
 export interface ExposeOptions {
   /**
@@ -115,9 +115,9 @@ const optionNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatT
  *
  * `WorkerApi` is what the worker serves. TypeScript infers all type arguments or none: `expose<WorkerApi, typeof api>`.
  */
-export function expose<WorkerApi = object, Api extends Servable = Servable>(
+export function expose<WorkerApi = object, Api extends object = object>(
   worker: WorkerLike,
-  api: Api,
+  api: Api & Unreserved<Api>,
   options: ExposeOptions = {},
 ): Exposed<WorkerApi, Api> {
   if (typeof worker?.postMessage !== 'function') {

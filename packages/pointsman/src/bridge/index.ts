@@ -28,6 +28,5 @@ export type {
   RemoteIterable,
   Sending,
   Sent,
-  Servable,
 } from './types.js';
 export { type ConnectOptions, connect } from './worker.js';

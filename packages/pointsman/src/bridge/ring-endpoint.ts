@@ -60,10 +60,10 @@ export interface RingEndpointOptions {
   readonly receive?: (() => boolean) | undefined;
   /** The bridge cannot go on. */
   broken(why: string): void;
-  /** Asks whether the thread of the other side is there still, as far as a blocked one can know, and ends the bridge if not. */
-  checkOther(): void;
-  /** A blocked thread has found that the other side has closed the bridge. */
-  otherHasClosed(): void;
+  /** Whether the thread of the other side is gone, as far as a blocked one can know. */
+  isOtherGone(): boolean;
+  /** A blocked thread has found that the other side has closed the bridge, or is gone. */
+  otherHasEnded(hasClosed: boolean): void;
   /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;
 }
@@ -367,13 +367,14 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   // --- the end ---
 
-  checkOther(): void {
-    this.#options.checkOther();
-  }
-
   /** A thread that is blocked learns of the end by itself. */
-  checkEnded(): Ending | undefined {
-    if (this.#ending === undefined && this.#options.state.isClosed) this.#options.otherHasClosed();
+  checkEnded(isSilent: boolean): Ending | undefined {
+    const { state, isOtherGone, otherHasEnded } = this.#options;
+    if (this.#ending === undefined) {
+      // Asked first: whoever closes says so before its port is gone.
+      const isGone = isSilent && isOtherGone();
+      if (state.isClosed || isGone) otherHasEnded(state.isClosed);
+    }
     return this.#ending;
   }
 

@@ -53,11 +53,8 @@ export type Answers<Calls extends readonly Noted<unknown>[]> = {
   -readonly [Index in keyof Calls]: Calls[Index] extends Noted<infer Value> ? Value : never;
 };
 
-/**
- * What can be served: functions, and objects of functions, under names that the bridge does not use itself.
- * Whatever else is in it cannot be called, and is not there for the other side.
- */
-export type Servable = object & { readonly [Name in (typeof reserved)[number]]?: never };
+/** Makes an API impossible that has names which the bridge uses itself. */
+export type Unreserved<Api> = { readonly [Name in keyof Api & (typeof reserved)[number]]?: never };
 
 export const reserved = [
   'async',

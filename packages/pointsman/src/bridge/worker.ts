@@ -18,11 +18,11 @@ import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, hostHasEnded, unanswered } from './ending.js';
 import { BridgeStateError } from './errors.js';
 import { message, messageOf, type Offer } from './offer.js';
-import { type Host, reserved, type Servable } from './types.js';
+import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
   /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
-  readonly serve?: Servable | undefined;
+  readonly serve?: object | undefined;
   /** Where the host is: a port, or a worker that exposes something to this thread. Default: whoever has made this worker. */
   readonly port?: WorkerLike | undefined;
 }
