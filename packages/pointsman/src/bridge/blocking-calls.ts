@@ -10,6 +10,7 @@ import type { WaitOptions } from '../sync/options.js';
 import { timedOut } from '../transport/outcome.js';
 import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
+import { type Ending, unanswered } from './ending.js';
 import { DeadlockError, UnresponsiveError } from './errors.js';
 import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
@@ -44,8 +45,11 @@ export interface BlockedEndpoint {
   /** Answers a call of the other side that is still open. */
   refuse(id: number, error: Error): void;
   nameOf(target: number): string;
-  /** Throws if the bridge is closed. */
-  checkOpen(name: () => string): void;
+  /**
+   * Why the bridge has ended, if it has; what the other side has said before has been handled then. `isSilent`:
+   * nothing was heard of the other side for a while.
+   */
+  checkEnded(isSilent: boolean): Ending | undefined;
 }
 
 /** A call of the other side whose promise cannot settle while this thread is blocked. */
@@ -70,7 +74,7 @@ export class BlockingCalls {
   readonly #poller: Poller;
   readonly #policy: WaitPolicy;
   /** Milliseconds for which the other thread may be silent. */
-  readonly #patience: number;
+  readonly #heartbeatTimeout: number;
   #waiting: Waiting | undefined;
   #postponed: Postponed[] = [];
   /** Milliseconds between two liveness checks at most: a `PING` must be left time for its answer. */
@@ -84,7 +88,7 @@ export class BlockingCalls {
     writer: FrameWriter,
     state: SharedState,
     poller: Poller,
-    { patience, spins }: { readonly patience: number; readonly spins: boolean },
+    { heartbeatTimeout, spins }: { readonly heartbeatTimeout: number; readonly spins: boolean },
   ) {
     this.#endpoint = endpoint;
     this.#reader = reader;
@@ -92,8 +96,8 @@ export class BlockingCalls {
     this.#state = state;
     this.#poller = poller;
     this.#policy = new WaitPolicy(spins);
-    this.#patience = patience;
-    this.#interval = Math.min(LIVENESS_INTERVAL, patience / 2);
+    this.#heartbeatTimeout = heartbeatTimeout;
+    this.#interval = Math.min(LIVENESS_INTERVAL, heartbeatTimeout / 2);
   }
 
   get isBlocked(): boolean {
@@ -176,7 +180,7 @@ export class BlockingCalls {
         // What a nested call has to say goes at once.
         if (endpoint.handleNext() && waiting.left > 0) writer.deliver();
         if (reader.isPaused) {
-          endpoint.checkOpen(() => this.#nameOf(waiting));
+          this.#checkOpen(waiting);
           throw this.#unreachable(waiting);
         }
         // Others may keep this thread so busy that it never sleeps.
@@ -212,9 +216,11 @@ export class BlockingCalls {
       // Most sleeps end soon: the clock is read only when one has not, or has to end in time.
       if (timeout === undefined && waiting.began === 0 && writer.ring.queued === 0) {
         ring.wait(this.#interval);
+        if (!ring.ready) waiting.heard = performance.now() - this.#interval;
       }
       while (!ring.ready) {
         const left = this.#checkLiveness(waiting, timeout);
+        if (waiting.left === 0) break;
         if (writer.ring.queued === 0) {
           ring.wait(Math.min(left, this.#interval));
           continue;
@@ -233,12 +239,13 @@ export class BlockingCalls {
   /** Throws if there is no point in waiting on; how many milliseconds there are left. */
   #checkLiveness(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
     const writer = this.#writer;
-    const patience = this.#patience;
+    const heartbeatTimeout = this.#heartbeatTimeout;
     const now = performance.now();
     waiting.began ||= now;
     waiting.heard ||= now;
-    const name = () => this.#nameOf(waiting);
-    this.#endpoint.checkOpen(name);
+    const name = () => this.nameOf(waiting.targets);
+    const isSilent = now - waiting.heard >= this.#interval;
+    this.#checkOpen(waiting, isSilent);
     if (now - waiting.began >= timeout) {
       const { from, count } = waiting;
       for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
@@ -254,18 +261,24 @@ export class BlockingCalls {
         name(),
       );
     }
-    if (now - waiting.heard > patience) {
+    if (now - waiting.heard > heartbeatTimeout) {
       throw new UnresponsiveError(
-        `${name()}() heard nothing from the other thread for ${patience} ms: it is gone, or does not return to its event loop`,
+        `${name()}() heard nothing from the other thread for ${heartbeatTimeout} ms: it is gone, or does not return to its event loop`,
         name(),
       );
     }
-    if (now - waiting.heard >= this.#interval && this.#pinged === this.#ponged) {
+    if (isSilent && this.#pinged === this.#ponged) {
       writer.note(PING, ++this.#pinged, 0);
       writer.deliver();
     }
-    this.#refusePostponed(waiting, now - patience);
-    return Math.min(timeout - (now - waiting.began), patience);
+    this.#refusePostponed(waiting, now - heartbeatTimeout);
+    return Math.min(timeout - (now - waiting.began), heartbeatTimeout);
+  }
+
+  /** Throws if the bridge has ended; not if the last that was said before was the answer. */
+  #checkOpen(waiting: Waiting, isSilent = false): void {
+    const ending = this.#endpoint.checkEnded(isSilent);
+    if (ending && waiting.left > 0) throw unanswered(ending, this.nameOf(waiting.targets));
   }
 
   /** The other side may be waiting for what cannot go on before it has answered. */
@@ -275,7 +288,7 @@ export class BlockingCalls {
       this.#endpoint.refuse(
         id,
         new DeadlockError(
-          `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.#nameOf(waiting)}()`,
+          `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.nameOf(waiting.targets)}()`,
           name,
         ),
       );
@@ -284,14 +297,15 @@ export class BlockingCalls {
   }
 
   #unreachable(waiting: Waiting): DeadlockError {
-    const name = this.#nameOf(waiting);
+    const name = this.nameOf(waiting.targets);
     return new DeadlockError(
       `${name}() cannot go on: the other side hands over a value by message, and no message reaches a thread that is blocked`,
       name,
     );
   }
 
-  #nameOf({ targets }: Waiting): string {
+  /** The name of what is called, for errors. */
+  nameOf(targets: Waiting['targets']): string {
     if (typeof targets === 'number') return this.#endpoint.nameOf(targets);
     const names = new Set(targets.map(({ target }) => this.#endpoint.nameOf(target)));
     return `batch of ${[...names].join(', ')}`;

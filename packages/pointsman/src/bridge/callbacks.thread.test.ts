@@ -33,7 +33,7 @@ const own = () => 'own';
 
 describe.each([
   ['ring', {}],
-  ['parts', { capacity: 4096 }],
+  ['parts', { bufferSize: 4096 }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,
@@ -178,7 +178,7 @@ test('the answer of a callback is not kept behind what has no room while its thr
         return [answer, (await large).length];
       },
     },
-    { capacity: 4096, serve: () => ({ back: (bytes: Uint8Array) => bytes }) },
+    { bufferSize: 4096, serve: () => ({ back: (bytes: Uint8Array) => bytes }) },
   );
   const answers = await run(({ host }) =>
     (host as unknown as { ask(f: (n: number) => number): unknown }).ask((n) => n + 1),

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { isPattern, pattern } from '../../tests/bridge/pattern.js';
 import { type BridgeOptions, bridged, useBridge, ways } from '../../tests/bridge/threads.js';
 
-type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'capacity'>;
+type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'bufferSize'>;
 
 const configs: [string, Config][] = [
   ['shared memory', {}],
-  ['shared memory, parts of 4096 bytes', { capacity: 4096 }],
+  ['shared memory, parts of 4096 bytes', { bufferSize: 4096 }],
   ['shared memory, never spinning', { spin: false }],
   ['messages', { way: 'messages' }],
 ];
@@ -269,6 +269,48 @@ test('inherited methods are functions of an API too, and its constructor is not'
   const { run } = await bridged(new Twice());
   expect(await run(({ host }) => [host.count(2), host.reset()])).toEqual([4, 'reset']);
   expect(await run(({ host }) => Object.hasOwn(host, 'constructor'))).toBe(false);
+});
+
+test('instances and modules in an API have their functions; what is of the platform has none', async () => {
+  // As a module is seen by `import *`.
+  const module: { readonly who: () => string } = Object.freeze(
+    Object.create(null, {
+      who: { value: () => 'a module', enumerable: true },
+      [Symbol.toStringTag]: { value: 'Module' },
+    }),
+  );
+  class Owner {
+    readonly state = new Counter();
+    readonly plain = { who: () => 'plain' };
+    readonly name = 'a field';
+    static make() {}
+    own = () => this.name;
+  }
+  const api = {
+    counter: new Counter(),
+    owner: new Owner(),
+    module,
+    list: [() => 1],
+    map: new Map([['f', () => 1]]),
+    bytes: new Uint8Array(4),
+    when: new Date(),
+    later: Promise.resolve(),
+    signal: new AbortController().signal,
+  };
+  const { run } = await bridged(api);
+  const answers = await run(({ host }) => [
+    host.counter.count(2),
+    host.counter.count(3),
+    host.owner.own(),
+    host.owner.plain.who(),
+    host.module.who(),
+  ]);
+  expect(answers).toEqual([2, 5, 'a field', 'plain', 'a module']);
+  const there = await run(({ host }) => [
+    Object.keys(host.owner),
+    ['list', 'map', 'bytes', 'when', 'later', 'signal'].filter((name) => Object.hasOwn(host, name)),
+  ]);
+  expect(there).toEqual([['own', 'plain'], []]);
 });
 
 test('what is no function cannot be called', async () => {

@@ -1,18 +1,20 @@
 /**
- * The two promises that either end of a bridge gives its user: that it is connected, and that it is over.
+ * What either end of a bridge tells its user of how it stands: that it is connected, and that it is over.
  *
  * Invariant: whoever waits for `ready` learns of the end too, and need not handle it if nobody waits.
  */
 
-import { BridgeClosedError } from './errors.js';
+import { type Ending, refusal } from './ending.js';
 
 export class ConnectionState {
   readonly ready: Promise<void>;
-  readonly closed: Promise<string>;
+  readonly ended: Promise<string>;
+  /** Why it is over, if it is. */
+  ending: Ending | undefined;
   /** The bridge is connected. */
   resolveReady!: () => void;
-  #rejectReady!: (error: BridgeClosedError) => void;
-  #resolveClosed!: (reason: string) => void;
+  #rejectReady!: (error: unknown) => void;
+  #resolveEnded!: (text: string) => void;
 
   constructor() {
     this.ready = new Promise((resolve, reject) => {
@@ -20,14 +22,15 @@ export class ConnectionState {
       this.#rejectReady = reject;
     });
     this.ready.catch(() => {});
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
     });
   }
 
   /** The bridge is over; `call` is what began it here. */
-  end(reason: string, call: 'expose' | 'connect'): void {
-    this.#rejectReady(new BridgeClosedError(`the bridge is closed: ${reason}`, call));
-    this.#resolveClosed(reason);
+  end(ending: Ending, call: 'expose' | 'connect'): void {
+    this.ending = ending;
+    this.#rejectReady(refusal(ending, call, 'the bridge is closed'));
+    this.#resolveEnded(ending.text);
   }
 }

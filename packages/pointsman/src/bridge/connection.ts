@@ -8,16 +8,11 @@
 
 import type { NamedFunction } from '../transport/functions.js';
 import { listen, type Port, platform } from '../transport/platform.js';
+import type { Transferable } from '../transport/transfer.js';
+import { closedThere, type Ending, hostHasEnded, workerHasEnded } from './ending.js';
 import type { BridgeEndpoint } from './endpoint.js';
 import { MessageEndpoint } from './message-endpoint.js';
-import {
-  hostHasEnded,
-  message,
-  messageOf,
-  type Offer,
-  otherHasClosed,
-  workerHasEnded,
-} from './offer.js';
+import { message, messageOf, type Offer } from './offer.js';
 import { RingEndpoint } from './ring-endpoint.js';
 import { ringsOf } from './rings.js';
 import { type Role, SharedState } from './shared-state.js';
@@ -40,7 +35,7 @@ export interface ConnectionOptions {
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
   /** The bridge has ended. */
-  ended(reason: string): void;
+  ended(ending: Ending): void;
 }
 
 export class Connection {
@@ -61,9 +56,9 @@ export class Connection {
       this.#port,
       (data) => this.receive(data),
       () => {
-        // A worker of Node tells itself that it has ended, and why.
-        if (base.on === undefined || base.terminate === undefined) {
-          this.otherHasEnded(role === 'host' ? workerHasEnded : hostHasEnded);
+        // A worker of Node tells its host itself that it has ended, and why.
+        if (role === 'worker' || base.on === undefined || base.terminate === undefined) {
+          this.otherHasGone();
         }
       },
     );
@@ -74,7 +69,7 @@ export class Connection {
 
   #makeEndpoint(): BridgeEndpoint {
     const { role, offer, functions } = this.#options;
-    const { memory, limit, patience, spins } = offer;
+    const { memory, maxMessageSize, heartbeatTimeout, spins } = offer;
     const common = {
       functions,
       post: this.post.bind(this),
@@ -90,11 +85,16 @@ export class Connection {
       state: new SharedState(memory, role),
       cannotBlock: role === 'host' ? 'a host calls its worker asynchronously' : undefined,
       otherReceives: role === 'worker' || platform.receive !== undefined,
-      limit,
-      patience,
+      maxMessageSize,
+      heartbeatTimeout,
       spins,
       receive: platform.receive && (() => this.#receiveNow()),
-      broken: (reason) => this.close(reason, true),
+      broken: (text) => this.close({ text }, true),
+      // No event tells a thread that is blocked. Node, though it does not say so in its documentation, returns
+      // false when a message has nobody to reach; where nothing is returned, the silence has to last.
+      isOtherGone: () => this.#port.postMessage(message(offer.id, 'check')) === false,
+      otherHasEnded: (hasClosed) =>
+        hasClosed ? this.otherHasEnded(closedThere(undefined)) : this.otherHasGone(),
     });
   }
 
@@ -126,32 +126,39 @@ export class Connection {
     if (received?.[1] !== this.#options.offer.id) return;
     const [, , type, payload] = received;
     if (type !== 'close') this.endpoint.receive(type, payload, isInFrame);
-    else if (isInFrame) this.close(String(payload));
-    else this.otherHasEnded(String(payload));
+    else if (isInFrame) this.close({ text: String(payload) });
+    else this.otherHasEnded({ text: String(payload) });
+  }
+
+  /** The thread of the other side is not there any more. */
+  otherHasGone(): void {
+    const { role } = this.#options;
+    this.otherHasEnded({ text: role === 'host' ? workerHasEnded : hostHasEnded });
   }
 
   /** What the other side has said before it ended is heard still. */
-  otherHasEnded(reason: string): void {
+  otherHasEnded(ending: Ending): void {
     if (this.#ended) return;
     this.endpoint.drain();
-    this.close(reason);
+    const { otherReason } = this.endpoint;
+    this.close(otherReason === undefined ? ending : closedThere(otherReason));
   }
 
   /** Ends the bridge on this side, and tells the other if it is there to be told. */
-  close(reason: string, tell = false): void {
+  close(ending: Ending, tell = false): void {
     // The endpoint may be closed already: one that is blocked learns of the end by itself.
     if (this.#ended) return;
     this.#ended = true;
     if (tell) {
-      this.endpoint.flush();
-      this.post('close', otherHasClosed);
+      this.endpoint.takeLeave(ending.reason);
+      this.post('close', closedThere(ending.reason).text);
     }
-    this.endpoint.close(reason);
+    this.endpoint.close(ending);
     this.#stopListening();
     // By another way the message could come later than the news that the port is closed: the other side
     // closes it then.
     if (!tell || this.#way === this.#port) this.#port.close?.();
     this.#values?.close?.();
-    this.#options.ended(reason);
+    this.#options.ended(ending);
   }
 }

@@ -7,6 +7,7 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
+import type { Ending } from './ending.js';
 
 /** A call of the function with this number. */
 export interface TargetedCall {
@@ -30,8 +31,10 @@ export interface BridgeEndpoint {
   receive(type: string, payload: unknown, isInFrame: boolean): void;
   /** Handles all that the other side has said, before the bridge is closed. */
   drain(): void;
-  /** Sends what was written. */
-  flush(): void;
-  /** Ends all calls. `reason` says what has happened. */
-  close(reason: string): void;
+  /** Why the other side is about to close the bridge, if it has given a reason. */
+  readonly otherReason: unknown;
+  /** Sends what was written, and the reason for which this side is about to close the bridge, if there is one. */
+  takeLeave(reason: unknown): void;
+  /** Ends all calls. */
+  close(ending: Ending): void;
 }

@@ -9,7 +9,15 @@ import {
   type Tools,
   ways,
 } from '../../tests/bridge/threads.js';
-import { BridgeClosedError, BridgeStateError, connect, expose } from './index.js';
+import { asyncDispose, dispose } from '../sync/dispose.js';
+import {
+  BridgeClosedError,
+  BridgeStateError,
+  ClosedError,
+  connect,
+  expose,
+  TimeoutError,
+} from './index.js';
 
 const never = () => new Promise<never>(() => {});
 
@@ -46,8 +54,8 @@ describe.each(ways)('%s', (way) => {
     expect(first).toMatchObject(expected);
     expect(others.slice(0, 3)).toMatchObject([expected, expected, expected]);
     expect(others[3]).toMatchObject({ name: 'BridgeClosedError' });
-    expect(await bridge.closed).toBe('closed here');
-    expect(await run(({ host }) => host.closed)).toBe('the other side has closed the bridge');
+    expect(await bridge.ended).toBe('closed here');
+    expect(await run(({ host }) => host.ended)).toBe('the other side has closed the bridge');
   });
 
   test('the host closes while calls are under way on both sides', async () => {
@@ -75,11 +83,11 @@ describe.each(ways)('%s', (way) => {
       const call = caught(() => host.async.never());
       host.close();
       host.close();
-      return [await call, await host.closed];
+      return [await call, await host.ended];
     });
     expect(caught).toMatchObject([{ name: 'BridgeClosedError', call: 'never' }, 'closed here']);
     expect(await own).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
-    expect(await bridge.closed).toBe('the other side has closed the bridge');
+    expect(await bridge.ended).toBe('the other side has closed the bridge');
   });
 
   test('what was said before the end is heard', async () => {
@@ -95,7 +103,7 @@ describe.each(ways)('%s', (way) => {
       for (let n = 0; n < 50; n++) host.send.note(n);
       host.close();
     });
-    await bridge.closed;
+    await bridge.ended;
     expect(noted).toEqual(Array.from({ length: 50 }, (_, n) => n));
 
     const back = await bridged(
@@ -112,7 +120,7 @@ describe.each(ways)('%s', (way) => {
     for (let n = 0; n < 50; n++) back.bridge.worker.note(n).catch(() => {});
     back.bridge.close();
     const there = await back.run(async ({ host, kept }) => {
-      await host.closed;
+      await host.ended;
       return kept.noted;
     });
     expect(there).toEqual(noted);
@@ -124,7 +132,7 @@ describe.each(ways)('%s', (way) => {
     await bridge.worker.double(1);
     thread.terminate();
     expect(await call).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
-    expect(await bridge.closed).toBe('the worker has ended');
+    expect(await bridge.ended).toBe('the worker has ended');
   });
 
   // Chromium takes two seconds to terminate such a thread.
@@ -136,8 +144,149 @@ describe.each(ways)('%s', (way) => {
       host.never();
     }, about);
     await onceSet(about, () => thread.terminate());
-    expect(await bridge.closed).toBe('the worker has ended');
+    expect(await bridge.ended).toBe('the worker has ended');
   });
+});
+
+describe.each(ways)('a reason for closing: %s', (way) => {
+  const blocks = way !== 'messages';
+
+  test('the host gives one', async () => {
+    const { run, bridge } = await bridged({ never }, { way, serve });
+    const own = bridge.worker.never().catch((error: unknown) => error);
+    const about = word();
+    const caught = run(async ({ host, caught }, about) => {
+      const call = caught(() => host.async.never());
+      await host
+        .with({ timeout: 1 })
+        .async.never()
+        .catch(() => {});
+      Atomics.store(about, 0, 1);
+      const answers = [
+        await call,
+        await caught(() => host.async.never()),
+        await caught(() => host.send.never()),
+      ];
+      return { answers, closed: host.closed, ended: await host.ended };
+    }, about);
+    const reason = Object.assign(new RangeError('going home'), { code: 'HOME' });
+    expect(bridge.closed).toBe(false);
+    await onceSet(about, () => bridge.close(reason));
+    bridge.close(new Error('a second one'));
+    expect(bridge.closed).toBe(true);
+    expect(await own).toBe(reason);
+    await expect(bridge.worker.double(1)).rejects.toBe(reason);
+    await expect(bridge.with({ timeout: 5 }).double(1)).rejects.toBe(reason);
+    expect(await bridge.ended).toBe('closed here: going home');
+    const { answers, closed, ended } = await caught;
+    const cause = {
+      name: 'RangeError',
+      message: 'going home',
+      type: 'RangeError',
+      own: { code: 'HOME' },
+    };
+    const message = 'never() has no answer: the other side has closed the bridge: going home';
+    const refused = { name: 'BridgeClosedError', call: 'never', message, cause };
+    expect(answers).toMatchObject([refused, refused, refused]);
+    expect([closed, ended]).toEqual([true, 'the other side has closed the bridge: going home']);
+  });
+
+  test('the worker gives one that is no error', async () => {
+    const { run, bridge } = await bridged({ never }, { way, serve });
+    const own = bridge.worker.never().catch((error: unknown) => error);
+    const caught = await run(async ({ host, caught }) => {
+      const call = caught(() => host.async.never());
+      host.close('enough');
+      return [
+        (await call).message,
+        (await caught(() => host.async.never())).message,
+        await host.ended,
+      ];
+    });
+    expect(caught).toEqual(['string "enough"', 'string "enough"', 'closed here: enough']);
+    expect(await own).toMatchObject({
+      name: 'BridgeClosedError',
+      message: 'never() has no answer: the other side has closed the bridge: enough',
+      cause: 'enough',
+    });
+    expect(await bridge.ended).toBe('the other side has closed the bridge: enough');
+  });
+
+  test('one that cannot be passed on arrives as far as it can', async () => {
+    const { run, bridge } = await bridged({ never }, { way });
+    const caught = run(async ({ host, caught }) => {
+      const { cause } = await caught(() => host.async.never());
+      return cause as { message: string };
+    });
+    await run(({ host }) =>
+      host
+        .with({ timeout: 1 })
+        .async.never()
+        .catch(() => {}),
+    );
+    bridge.close(Object.assign(new Error('half'), { weak: new WeakMap() }));
+    expect((await caught).message).toBe('half');
+  });
+
+  test.skipIf(!blocks)('a thread that is blocked learns it', async () => {
+    const { run, bridge } = await bridged({ never }, { way });
+    const about = word();
+    const caught = run(async ({ host, caught }, about) => {
+      Atomics.store(about, 0, 1);
+      const refused = await caught(() => host.never());
+      const isClosed = host.closed;
+      return [refused, await caught(() => host.never()), isClosed];
+    }, about);
+    await onceSet(about, () => bridge.close(new TypeError('over')));
+    const refused = {
+      name: 'BridgeClosedError',
+      message: 'never() has no answer: the other side has closed the bridge: over',
+      cause: { name: 'TypeError', message: 'over' },
+    };
+    expect(await caught).toMatchObject([refused, refused, true]);
+  });
+});
+
+test('a reason for closing before the bridge is connected', async () => {
+  const thread = await startThread();
+  const reason = new RangeError('not today');
+  const { port1, port2 } = new MessageChannel();
+  const bridge = expose<{ double(n: number): number }>(port1, { never });
+  const host = connect<{ never(): void }>({ port: port2 });
+  bridge.close(reason);
+  await expect(bridge.ready).rejects.toBe(reason);
+  expect(() => bridge.worker.double(1)).toThrow(reason);
+  expect(() => bridge.with({})).toThrow(reason);
+  expect(await host.ended).toBe('the other side has closed the bridge: not today');
+  expect(() => host.never()).toThrow(
+    'never() has no answer: the other side has closed the bridge: not today',
+  );
+
+  const caught = await thread.run(async ({ bridge, caught }) => {
+    const host = bridge.connect<{ add(): void }>();
+    host.close('never mind');
+    return [
+      (await caught(() => host.ready)).message,
+      (await caught(() => host.add())).message,
+      (await caught(() => host.async.add())).message,
+      host.closed,
+      await host.ended,
+    ];
+  });
+  const text = 'string "never mind"';
+  expect(caught).toEqual([text, text, text, true, 'closed here: never mind']);
+});
+
+test('an answer that came before the end is an answer', async () => {
+  let close = () => {};
+  const { run, bridge } = await bridged({
+    add: (a: number, b: number) => {
+      queueMicrotask(() => close());
+      return a + b;
+    },
+  });
+  close = () => bridge.close('after the answer');
+  expect(await run(({ host }) => host.add(1, 2))).toBe(3);
 });
 
 test('the script of the worker is not there', async () => {
@@ -145,7 +294,7 @@ test('the script of the worker is not there', async () => {
   const error = await bridge.ready.catch((error: unknown) => error);
   expect(error).toBeInstanceOf(BridgeClosedError);
   expect((error as Error).message).toMatch(/the worker has failed: /);
-  expect(await bridge.closed).toMatch(/the worker has failed/);
+  expect(await bridge.ended).toMatch(/the worker has failed/);
 });
 
 test('the worker ends before it connects', async () => {
@@ -180,7 +329,7 @@ test('a worker that nobody exposes anything to waits until it closes', async () 
       await caught(() => host.send.add(1, 2)),
     ];
     host.close();
-    return [...early, await caught(() => host.ready), await host.closed];
+    return [...early, await caught(() => host.ready), await host.ended];
   });
   const early = {
     name: 'BridgeStateError',
@@ -217,7 +366,7 @@ test('a host that does not return to its event loop is unresponsive, and forgive
       },
       add: (a: number, b: number) => a + b,
     },
-    { patience: 300 },
+    { heartbeatTimeout: 300 },
   );
   const caught = await run(async ({ host, caught }, flag) => {
     const call = await caught(() => host.busy());
@@ -235,10 +384,10 @@ test('a host that does not return to its event loop is unresponsive, and forgive
   ]);
 });
 
-test('a host that is only slow is waited for longer than its patience', async () => {
+test('a host that is only slow is waited for longer than the heartbeatTimeout', async () => {
   const { run } = await bridged(
     { slow: () => new Promise((resolve) => setTimeout(resolve, 900, 'done')) },
-    { patience: 300 },
+    { heartbeatTimeout: 300 },
   );
   expect(await run(({ host }) => host.slow())).toBe('done');
 });
@@ -297,7 +446,7 @@ test('a callback that waits for its own blocked thread', async () => {
       },
       add: (a: number, b: number) => a + b,
     },
-    { patience: 300 },
+    { heartbeatTimeout: 300 },
   );
   const answers = await run(({ host }) => [
     host.ask(() => new Promise((resolve) => setTimeout(resolve, 1))),
@@ -323,11 +472,31 @@ test('where memory cannot be shared no call can block: the error names the heade
   expect(caught).toMatchObject([{ ...refused, call: 'add' }, refused, 3]);
 });
 
-test('a bridge can be disposed of', async () => {
-  const { bridge } = await bridged({});
-  const dispose: symbol = Symbol.dispose ?? Symbol.for('Symbol.dispose');
-  (bridge as unknown as Record<symbol, () => void>)[dispose]?.();
-  expect(await bridge.closed).toBe('closed here');
+test('either end can be disposed of', async () => {
+  for (const symbol of [dispose, asyncDispose] as const) {
+    const { bridge, run } = await bridged({});
+    await bridge[symbol]();
+    expect([bridge.closed, await bridge.ended]).toEqual([true, 'closed here']);
+    await run(({ host }) => host.ended);
+  }
+  const ends = await (await bridged({})).run(async ({ host }) => {
+    await host[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
+    return [host.closed, await host.ended];
+  });
+  expect(ends).toEqual([true, 'closed here']);
+  const { run, bridge } = await bridged({});
+  await run(({ host }) => host[Symbol.dispose ?? Symbol.for('Symbol.dispose')]());
+  expect(await bridge.ended).toBe('the other side has closed the bridge');
+});
+
+test('errors are of the classes that all entries share', async () => {
+  const { bridge } = await bridged({}, { serve });
+  const late = bridge.with({ timeout: 0 }).never();
+  await expect(late).rejects.toBeInstanceOf(TimeoutError);
+  bridge.close();
+  const refused = bridge.worker.never();
+  await expect(refused).rejects.toBeInstanceOf(BridgeClosedError);
+  await expect(refused).rejects.toBeInstanceOf(ClosedError);
 });
 
 test('a getter of an argument that closes the bridge fails its own call', async () => {

@@ -226,13 +226,13 @@ function matched(value: unknown): unknown {
   return { ...(value as object), message: expect.stringMatching(message) };
 }
 
-describe('the limit', () => {
+describe('maxMessageSize', () => {
   const all = useBridge(
     {
       length: (given: Uint8Array) => given.length,
       make: (length: number) => new Uint8Array(length),
     },
-    { limit: 10_000, serve: () => ({ take: (given: Uint8Array) => given.length }) },
+    { maxMessageSize: 10_000, serve: () => ({ take: (given: Uint8Array) => given.length }) },
   );
   const tooMuch = (name: string) =>
     matched({ name: 'RangeError', call: name, message: new RegExp(`${name}\\(\\).* 10000 bytes`) });

@@ -3,19 +3,31 @@
  * far from the call still says which one it was.
  */
 
-class CallError extends Error {
+import { ClosedError } from '../sync/errors.js';
+
+/**
+ * The bridge is closed, or the thread on the other side is gone: the call has no answer. Its `cause` is the reason
+ * that the other side has given, if any.
+ */
+export class BridgeClosedError extends ClosedError {
+  override readonly name = 'BridgeClosedError';
   /** The function that was called. */
   readonly call: string;
 
-  constructor(message: string, call: string, options?: ErrorOptions) {
+  constructor(message: string, call: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.call = call;
   }
 }
 
-/** The bridge is closed, or the thread on the other side is gone: the call has no answer. */
-export class BridgeClosedError extends CallError {
-  override readonly name = 'BridgeClosedError';
+class CallError extends Error {
+  /** The function that was called. */
+  readonly call: string;
+
+  constructor(message: string, call: string) {
+    super(message);
+    this.call = call;
+  }
 }
 
 /** The call cannot be made now, or not in this way: not connected yet, or no memory to share. */

@@ -10,7 +10,7 @@
 import { DataCloneError } from '../transport/clone-errors.js';
 import { toPlainError } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';
-import { isTransferred, transferCopy } from '../transport/transfer.js';
+import { isTransferred, type Transferable, transferCopy } from '../transport/transfer.js';
 import { Encoder } from './codec/encoder.js';
 import { BridgeStateError } from './errors.js';
 import type { FrameValues } from './frame-values.js';
@@ -24,7 +24,7 @@ export interface FrameWriterOptions {
   readonly state: SharedState;
   readonly values: FrameValues;
   /** The most bytes of one frame. */
-  readonly limit: number;
+  readonly maxMessageSize: number;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
   /** Posts values that travel beside a frame. */
@@ -50,8 +50,8 @@ export class FrameWriter {
   constructor(options: FrameWriterOptions) {
     this.#options = options;
     this.ring = options.ring;
-    this.#writer = new Writer(options.limit);
-    this.#errorWriter = new Writer(Math.max(options.limit, LEAST_FOR_ERRORS));
+    this.#writer = new Writer(options.maxMessageSize);
+    this.#errorWriter = new Writer(Math.max(options.maxMessageSize, LEAST_FOR_ERRORS));
     this.#encoder = new Encoder(options.values);
   }
 
@@ -139,7 +139,7 @@ export class FrameWriter {
   #moveCopy(value: unknown): unknown {
     if (!(value instanceof Uint8Array) || value.byteLength < HEAVY) return value;
     // Too many are refused where they are written.
-    if (!platform.movesBytes || value.byteLength > this.#options.limit) return value;
+    if (!platform.movesBytes || value.byteLength > this.#options.maxMessageSize) return value;
     const copy = new Uint8Array(value);
     return transferCopy(copy, [copy.buffer]);
   }
@@ -158,8 +158,8 @@ export class FrameWriter {
     this.#encoder.abandon();
     this.#options.values.undo();
     if (error instanceof MessageTooLargeError) {
-      const { limit } = this.#options;
-      const message = `${name}() has more than ${limit} bytes to pass on, the limit of this bridge`;
+      const { maxMessageSize } = this.#options;
+      const message = `${name}() has more than ${maxMessageSize} bytes to pass on, the maxMessageSize of this bridge`;
       return Object.assign(new RangeError(message, { cause: error }), { call: name });
     }
     const isOurs = error instanceof DataCloneError || error instanceof TypeError;

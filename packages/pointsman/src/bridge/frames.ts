@@ -19,6 +19,8 @@ export const ABORT = 8;
 /** A liveness check, and its answer. */
 export const PING = 9;
 export const PONG = 10;
+/** The other side closes the bridge, with the payload as its reason. */
+export const CLOSE = 11;
 
 /** The kind is in the lowest byte; above it how many values of the frame travel by message. */
 export const KIND = 0xff;

@@ -18,9 +18,9 @@ interface Adds {
 }
 const add = (a: number, b: number) => a + b;
 
-async function isRefused({ ready, closed }: Pick<Exposed<object>, 'ready' | 'closed'>) {
+async function isRefused({ ready, ended }: Pick<Exposed<object>, 'ready' | 'ended'>) {
   await expect(ready).rejects.toThrow(`the bridge is closed: ${otherHasClosed}`);
-  expect(await closed).toBe(otherHasClosed);
+  expect(await ended).toBe(otherHasClosed);
 }
 
 describe('two threads that have a port in common', () => {
@@ -45,7 +45,7 @@ describe('two threads that have a port in common', () => {
     const call = host.async.never().catch((error: unknown) => error);
     thread.terminate();
     expect(await call).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
-    expect(await host.closed).toBe('the host has ended');
+    expect(await host.ended).toBe('the host has ended');
   });
 
   test('the worker ends', async () => {
@@ -63,7 +63,7 @@ describe('two threads that have a port in common', () => {
     const call = bridge.worker.never().catch((error: unknown) => error);
     thread.terminate();
     expect(await call).toMatchObject({ name: 'BridgeClosedError', call: 'never' });
-    expect(await bridge.closed).toBe('the worker has ended');
+    expect(await bridge.ended).toBe('the worker has ended');
   });
 
   test.skipIf(!inNode)('the other thread ends before they are connected', async () => {
@@ -77,8 +77,8 @@ describe('two threads that have a port in common', () => {
     await other.thread.runWith([other.there], keep as never, other.there as never);
     one.thread.terminate();
     other.thread.terminate();
-    expect(await bridge.closed).toBe('the worker has ended');
-    expect(await host.closed).toBe('the host has ended');
+    expect(await bridge.ended).toBe('the worker has ended');
+    expect(await host.ended).toBe('the host has ended');
     await expect(host.ready).rejects.toThrow('the host has ended');
   });
 
@@ -90,7 +90,7 @@ describe('two threads that have a port in common', () => {
       await Promise.all([bridge.ready, host.ready]);
       if (side === 'host') bridge.close();
       else host.close();
-      const reasons = await Promise.all([bridge.closed, host.closed]);
+      const reasons = await Promise.all([bridge.ended, host.ended]);
       expect(reasons.sort()).toEqual(['closed here', otherHasClosed]);
     }
   });
@@ -107,7 +107,7 @@ describe('one that closes before they are connected tells the other', () => {
   test('the host, when the offer is on its way', async () => {
     const { port1, port2 } = new MessageChannel();
     expose(port1, {}).close();
-    expect(await connect({ port: port2 }).closed).toBe(otherHasClosed);
+    expect(await connect({ port: port2 }).ended).toBe(otherHasClosed);
   });
 
   // In Node to listen for a host would keep a thread alive that has nothing else to do.
@@ -157,7 +157,7 @@ test.skipIf(!inNode || typeof Worker === 'undefined')('a Web Worker', async () =
   expect(answers).toEqual([3, 2]);
   expect(await bridge.worker.add(3, 4)).toBe(7);
   thread.terminate();
-  expect(await bridge.closed).toBe('the worker has ended');
+  expect(await bridge.ended).toBe('the worker has ended');
 });
 
 test('an offer that was made in time is the only one', async () => {
@@ -229,7 +229,7 @@ test.skipIf(inNode)('the lock of a worker is given up when the bridge is closed'
     const [name] = now[0] as string[];
     if (side === 'host') bridge.close();
     else await run(({ host }) => host.close());
-    await bridge.closed;
+    await bridge.ended;
     while (((await locks())[0] as string[]).length > 0);
     const { held = [], pending = [] } = await globalThis.navigator.locks.query();
     expect([...held, ...pending].filter((lock) => lock.name === name)).toEqual([]);

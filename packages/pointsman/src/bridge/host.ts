@@ -5,8 +5,9 @@
  * listener, when the bridge ends.
  */
 
+import { asyncDispose, dispose } from '../sync/dispose.js';
 import { checkInteger, invalid } from '../sync/errors.js';
-import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
@@ -14,71 +15,91 @@ import type { WorkerLike } from '../transport/types.js';
 import { asynchronous } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
+import { closedHere, closedThere, type Ending, refusal, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
-import {
-  type MadeOffer,
-  makeOffer,
-  message,
-  messageOf,
-  otherHasClosed,
-  workerHasEnded,
-} from './offer.js';
-import { type Answers, type Asynchronous, type Noted, type Noting, reserved } from './types.js';
-
-export type { WorkerLike };
+import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
+import { type AsynchronousView, type exposedApi, reserved, type Unreserved } from './types.js';
 
 export interface ExposeOptions {
   /**
    * Whether both sides may spin for the next message before they sleep. `auto`, the default, does so for
    * no longer than a wake-up has lately cost, and not while it keeps failing; `false` never does.
    */
-  readonly spin?: 'auto' | false;
+  readonly spin?: 'auto' | false | undefined;
   /**
    * Bytes of shared memory for each direction; rounded up to a power of two. What is larger travels in
    * parts. Memory that is never needed is never touched. Default: 2 MiB.
    */
-  readonly capacity?: number;
+  readonly bufferSize?: number | undefined;
   /** The most bytes that one call or answer may have; more is a `RangeError`. Default: 256 MiB. */
-  readonly limit?: number;
+  readonly maxMessageSize?: number | undefined;
   /**
    * Milliseconds for which a call that blocks hears nothing from the host, not even the answer to a liveness
-   * check, before it fails. Default: 10,000.
+   * check, before it fails with an {@link UnresponsiveError}: any number from 1 on, `Infinity` for never.
+   * Default: 10,000.
    */
-  readonly patience?: number;
+  readonly heartbeatTimeout?: number | undefined;
 }
 
-/** The host's end of a bridge. */
-export interface Exposed<WorkerApi> extends Disposable {
+/** The host's end of a bridge. {@link ApiOf} is the type of what it lets the worker call. */
+export interface Exposed<WorkerApi, Api extends object = object>
+  extends Disposable,
+    AsyncDisposable {
+  /** For types only: it is never there. */
+  readonly [exposedApi]?: Api;
   /**
-   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, or it ended.
+   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or the bridge
+   * was closed.
    */
   readonly ready: Promise<void>;
-  /** Resolves when the bridge is closed, by whichever side or because the worker ended, with the reason. */
-  readonly closed: Promise<string>;
+  /** Whether the bridge is over. */
+  readonly closed: boolean;
+  /**
+   * Resolves when the bridge is over, because either side has closed it or because the worker has ended, with a
+   * text that says which, and for what reason.
+   */
+  readonly ended: Promise<string>;
   /**
    * The functions that the worker serves, returning promises. A worker that is blocked by a call of
    * its own carries them out meanwhile.
    */
-  readonly worker: Asynchronous<WorkerApi> & {
-    batch<const Calls extends readonly Noted<unknown>[]>(
-      note: (calls: Noting<WorkerApi>) => Calls,
-    ): Promise<Answers<Calls>>;
-  };
-  /** The same with options for each call: `timeout` in milliseconds, and a `signal`. */
-  with(options: WaitOptions): Asynchronous<WorkerApi>;
-  /** Ends the bridge: calls without an answer reject with a `BridgeClosedError`, on both sides. */
-  close(): void;
+  readonly worker: AsynchronousView<WorkerApi>;
+  /**
+   * The same with options for each call.
+   * - `timeout`: milliseconds from the call to its answer, any number from 0 on; a `TimeoutError` when they are
+   *   over. The call may still be carried out. With 0 it is not sent at all, since no other thread answers at
+   *   once; `Infinity`, the default, is as long as it takes.
+   * - `signal`: gives up when it aborts. To have the function itself stop, pass a signal as an argument.
+   */
+  with(options: WaitOptions): AsynchronousView<WorkerApi>;
+  /**
+   * Ends the bridge. Calls without an answer, and later ones, are refused with `reason` here, or with a
+   * {@link BridgeClosedError} if none is given. On the other side they are refused with a `BridgeClosedError`
+   * whose `cause` is a copy of the reason. A second call does nothing.
+   */
+  close(reason?: unknown): void;
 }
+
+/**
+ * The type of what a bridge lets its worker call.
+ *
+ * ```ts
+ * const bridge = expose(worker, { add: (a: number, b: number) => a + b });
+ * export type Api = ApiOf<typeof bridge>; // in the worker: connect<Api>()
+ * ```
+ */
+export type ApiOf<Bridge> = Bridge extends { readonly [exposedApi]?: infer Api } ? Api : never;
 
 /** An offer that nobody has accepted yet. */
 interface OpenOffer extends MadeOffer {
   stopListening(): void;
 }
 
-const defaultCapacity = 1 << 21;
-const mostCapacity = 1 << 29;
-const defaultLimit = 1 << 28;
-const defaultPatience = 10_000;
+const defaultBufferSize = 1 << 21;
+const maxBufferSize = 1 << 29;
+const defaultMessageSize = 1 << 28;
+const defaultHeartbeat = 10_000;
+const optionNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
 
 /**
  * Lets a worker call the functions of `api`. Call it when the worker has been made; the worker calls
@@ -91,38 +112,42 @@ const defaultPatience = 10_000;
  * const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
  * const bridge = expose(worker, { add: (a, b) => a + b });
  * ```
+ *
+ * `WorkerApi` is what the worker serves. TypeScript infers all type arguments or none: `expose<WorkerApi, typeof api>`.
  */
-export function expose<WorkerApi = object>(
+export function expose<WorkerApi = object, Api extends object = object>(
   worker: WorkerLike,
-  api: object,
+  api: Api & Unreserved<Api>,
   options: ExposeOptions = {},
-): Exposed<WorkerApi> {
+): Exposed<WorkerApi, Api> {
   if (typeof worker?.postMessage !== 'function') {
     throw invalid('worker', worker, 'a Worker or a port');
   }
-  const { spin = 'auto' } = options;
-  const { capacity = defaultCapacity, limit = defaultLimit, patience = defaultPatience } = options;
+  checkOptions(options, optionNames);
+  const { spin = 'auto', bufferSize = defaultBufferSize } = options;
+  const { maxMessageSize = defaultMessageSize, heartbeatTimeout = defaultHeartbeat } = options;
   if (spin !== 'auto' && spin !== false) throw invalid('spin', spin, '"auto" or false');
-  checkInteger('capacity', capacity, 1, mostCapacity);
-  checkInteger('limit', limit, 1, 2 ** 31 - 1);
-  checkInteger('patience', patience, 1, 2 ** 31 - 1);
+  checkInteger('bufferSize', bufferSize, 1, maxBufferSize);
+  checkInteger('maxMessageSize', maxMessageSize, 1, 2 ** 31 - 1);
+  if (!(typeof heartbeatTimeout === 'number' && heartbeatTimeout >= 1)) {
+    const expected = 'a number of milliseconds from 1 on';
+    throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
+  }
   const functions = functionsOf(api, 'api', reserved);
   const base = worker as unknown as Port;
 
   let connection: Connection | undefined;
   let view: object | undefined;
-  let reason: string | undefined;
   const offers = new Map<number, OpenOffer>();
-  const ending = new AbortController();
+  const ends = new AbortController();
   const state = new ConnectionState();
 
-  function end(why: string): void {
-    if (reason !== undefined) return;
-    reason = why;
-    ending.abort();
+  function end(ending: Ending): void {
+    if (state.ending) return;
+    state.end(ending, 'expose');
+    ends.abort();
     stopListening();
     withdrawOffers();
-    state.end(why, 'expose');
   }
 
   function withdrawOffers(): void {
@@ -136,10 +161,10 @@ export function expose<WorkerApi = object>(
 
   function makeNewOffer(): void {
     const made = makeOffer({
-      capacity: 2 ** Math.ceil(Math.log2(Math.max(capacity, 4096))),
+      bufferSize: 2 ** Math.ceil(Math.log2(Math.max(bufferSize, 4096))),
       names: functions.map(({ name }) => name),
-      limit,
-      patience,
+      maxMessageSize,
+      heartbeatTimeout,
       spins: spin === 'auto',
     });
     const { offer, moving } = made;
@@ -151,7 +176,7 @@ export function expose<WorkerApi = object>(
 
   function heard(data: unknown): void {
     const received = messageOf(data);
-    if (received === undefined || reason !== undefined) return;
+    if (received === undefined || state.ending) return;
     const [, id, type, payload] = received;
     if (type === 'hello') {
       if (connection === undefined) makeNewOffer();
@@ -159,15 +184,15 @@ export function expose<WorkerApi = object>(
     }
     // A worker that is closed before it has seen an offer refuses all.
     if (type === 'refuse' && id === 0 && connection === undefined) {
-      end(String(payload));
+      end({ text: String(payload) });
       return;
     }
     const made = offers.get(id);
     if (made === undefined) return;
     if (type === 'accept') accept(made, payload as readonly string[]);
-    else if (type === 'alive') watchLock(id, ending.signal, onExit);
+    else if (type === 'alive') watchLock(id, ends.signal, onExit);
     else if (connection) connection.receive(data);
-    else if (type === 'refuse' || type === 'close') end(String(payload));
+    else if (type === 'refuse' || type === 'close') end({ text: String(payload) });
   }
 
   function accept(made: OpenOffer, names: readonly string[]): void {
@@ -193,20 +218,20 @@ export function expose<WorkerApi = object>(
   }
 
   /** The worker is gone. */
-  function lose(why: string): void {
-    if (connection) connection.otherHasEnded(why);
-    else end(why);
+  function lose(text: string): void {
+    if (connection) connection.otherHasEnded({ text });
+    else end({ text });
   }
 
-  function close(): void {
+  function close(reason?: unknown): void {
     if (connection) {
-      connection.close('closed here', true);
+      connection.close(closedHere(reason), true);
       return;
     }
     for (const { offer, port } of offers.values()) {
-      port.postMessage(message(offer.id, 'close', otherHasClosed));
+      port.postMessage(message(offer.id, 'close', closedThere(reason).text));
     }
-    end('closed here');
+    end(closedHere(reason));
   }
 
   const onExit = () => lose(workerHasEnded);
@@ -218,7 +243,7 @@ export function expose<WorkerApi = object>(
   };
   const stopHearing = listen(base, heard, () => {
     // Once connected the bridge has a port of its own.
-    if (connection === undefined) end(workerHasEnded);
+    if (connection === undefined) end({ text: workerHasEnded });
   });
   base.on?.('exit', onExit);
   base.on?.('error', onError);
@@ -233,6 +258,7 @@ export function expose<WorkerApi = object>(
 
   function connected(): Connection {
     if (connection) return connection;
+    if (state.ending) throw refusal(state.ending, 'expose', 'the bridge is closed');
     throw new BridgeStateError(
       'the worker has not connected yet: await bridge.ready first',
       'expose',
@@ -241,7 +267,10 @@ export function expose<WorkerApi = object>(
 
   return {
     ready: state.ready,
-    closed: state.closed,
+    ended: state.ended,
+    get closed() {
+      return state.ending !== undefined;
+    },
     get worker() {
       connected();
       return view as never;
@@ -252,6 +281,7 @@ export function expose<WorkerApi = object>(
       return asynchronous(endpoint, endpoint.names, more) as never;
     },
     close,
-    [Symbol.dispose ?? Symbol.for('Symbol.dispose')]: close,
-  } as Exposed<WorkerApi>;
+    [dispose]: () => close(),
+    [asyncDispose]: async () => close(),
+  };
 }

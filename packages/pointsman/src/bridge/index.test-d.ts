@@ -2,12 +2,16 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
+  type ApiOf,
+  type Blocking,
+  type ConnectOptions,
   connect,
   type Exposed,
   type ExposeOptions,
   expose,
   type Host,
   type RemoteIterable,
+  type Transferable,
   type Transferred,
   transfer,
   type WaitOptions,
@@ -31,6 +35,15 @@ const api = {
 };
 type Api = typeof api;
 
+class Counter {
+  #count = 0;
+  name = 'a field';
+  inc() {
+    return ++this.#count;
+  }
+  [Symbol.dispose]() {}
+}
+
 interface WorkerApi {
   progress(done: number): void;
   name(): string;
@@ -44,7 +57,9 @@ test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'BridgeClosedError'
     | 'BridgeStateError'
+    | 'ClosedError'
     | 'DeadlockError'
+    | 'TimeoutError'
     | 'UnresponsiveError'
     | 'connect'
     | 'expose'
@@ -52,10 +67,25 @@ test('the entry has these values, and no others', () => {
   >();
 });
 
+class Reader {
+  close() {}
+}
+
 describe('options', () => {
   test('of expose', () => {
-    expectTypeOf<keyof ExposeOptions>().toEqualTypeOf<'spin' | 'capacity' | 'limit' | 'patience'>();
-    expectTypeOf<ExposeOptions['spin']>().toEqualTypeOf<'auto' | false | undefined>();
+    expectTypeOf<ExposeOptions>().toEqualTypeOf<{
+      readonly spin?: 'auto' | false | undefined;
+      readonly bufferSize?: number | undefined;
+      readonly maxMessageSize?: number | undefined;
+      readonly heartbeatTimeout?: number | undefined;
+    }>();
+  });
+
+  test('of connect', () => {
+    expectTypeOf<keyof ConnectOptions>().toEqualTypeOf<'serve' | 'port'>();
+    connect({ serve: undefined, port: undefined });
+    connect({ serve: new Counter() });
+    connect({ serve: { name: () => 'a worker' } });
   });
 
   test('of a call', () => {
@@ -70,8 +100,10 @@ describe('the host, seen by the worker', () => {
   test('is what connect returns', () => {
     expectTypeOf(connect<Api>).returns.toEqualTypeOf<Host<Api>>();
     expectTypeOf(host.ready).toEqualTypeOf<Promise<void>>();
-    expectTypeOf(host.closed).toEqualTypeOf<Promise<string>>();
-    expectTypeOf(host.close).returns.toBeVoid();
+    expectTypeOf(host.closed).toEqualTypeOf<boolean>();
+    expectTypeOf(host.ended).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(host.close).toEqualTypeOf<(reason?: unknown) => void>();
+    expectTypeOf(host).toExtend<Disposable & AsyncDisposable>();
   });
 
   test('its functions block', () => {
@@ -125,6 +157,32 @@ describe('the host, seen by the worker', () => {
   });
 });
 
+describe('what can be called', () => {
+  interface Services {
+    counter: Counter;
+    Counter: typeof Counter;
+    module: { readonly resize: (width: number) => number };
+    list: (() => void)[];
+    bytes: Uint8Array;
+    map: Map<string, () => void>;
+    when: Date;
+    later: Promise<() => void>;
+    signal: AbortSignal;
+    inner: { close(): string };
+    child: Services;
+  }
+  type Called = Blocking<Services>;
+
+  test('functions of plain objects and of modules, methods of instances', () => {
+    expectTypeOf<keyof Called>().toEqualTypeOf<'counter' | 'module' | 'inner' | 'child'>();
+    expectTypeOf<keyof Called['counter']>().toEqualTypeOf<'inc'>();
+    expectTypeOf<Called['counter']['inc']>().returns.toEqualTypeOf<number>();
+    expectTypeOf<Called['module']['resize']>().returns.toEqualTypeOf<number>();
+    expectTypeOf<Called['inner']['close']>().returns.toEqualTypeOf<string>();
+    expectTypeOf<Called['child']['child']['counter']['inc']>().returns.toEqualTypeOf<number>();
+  });
+});
+
 describe('what is passed on', () => {
   test('a callback need not be asynchronous', () => {
     expectTypeOf(host.callMany((n) => String(n))).toEqualTypeOf<string>();
@@ -152,6 +210,12 @@ describe('what is passed on', () => {
     expectTypeOf(host.take(buffer)).toEqualTypeOf<number>();
     // @ts-expect-error something else moves
     host.take(transfer('text', []));
+    const { port1 } = new MessageChannel();
+    expectTypeOf(port1).toExtend<Transferable>();
+    // @ts-expect-error a view of a buffer does not move
+    host.take(transfer(buffer, [new Uint8Array(buffer)]));
+    // @ts-expect-error nor does a primitive
+    host.take(transfer(buffer, ['text']));
   });
 });
 
@@ -159,12 +223,38 @@ describe('the worker, seen by the host', () => {
   test('is what expose returns', () => {
     expectTypeOf(expose<WorkerApi>(worker, api)).toEqualTypeOf<Exposed<WorkerApi>>();
     expectTypeOf(bridge.ready).toEqualTypeOf<Promise<void>>();
-    expectTypeOf(bridge.closed).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(bridge.closed).toEqualTypeOf<boolean>();
+    expectTypeOf(bridge.ended).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(bridge.close).toEqualTypeOf<(reason?: unknown) => void>();
+    expectTypeOf(bridge).toExtend<Disposable & AsyncDisposable>();
     expectTypeOf(bridge.worker.progress(1)).toEqualTypeOf<Promise<void>>();
     expectTypeOf(bridge.worker.name()).toEqualTypeOf<Promise<string>>();
     expectTypeOf(bridge.with({ timeout: 5 }).name()).toEqualTypeOf<Promise<string>>();
     expectTypeOf(bridge.worker.batch((calls) => [calls.name()])).toEqualTypeOf<Promise<[string]>>();
+    expectTypeOf(bridge.with({}).batch((calls) => [calls.name()])).toEqualTypeOf<
+      Promise<[string]>
+    >();
     // @ts-expect-error a wrong one
     bridge.worker.progress('all');
+  });
+
+  test('the type of what is exposed is that of the bridge', () => {
+    const inferred = expose(worker, api);
+    expectTypeOf<ApiOf<typeof inferred>>().toEqualTypeOf<Api>();
+    expectTypeOf(connect<ApiOf<typeof inferred>>()).toEqualTypeOf<Host<Api>>();
+    const given = expose<WorkerApi, Api>(worker, api);
+    expectTypeOf<ApiOf<typeof given>>().toEqualTypeOf<Api>();
+    expectTypeOf(given.worker.name()).toEqualTypeOf<Promise<string>>();
+    expose<WorkerApi>(worker, { anything: () => 1 });
+    const counting = expose(worker, new Counter());
+    expectTypeOf(connect<ApiOf<typeof counting>>().inc()).toEqualTypeOf<number>();
+    // @ts-expect-error not what is promised
+    expose<WorkerApi, Api>(worker, { add: api.add });
+    // @ts-expect-error a function cannot have a name that the bridge uses
+    expose(worker, { add: api.add, ended() {} });
+    // @ts-expect-error nor in a class
+    expose(worker, new Reader());
+    // @ts-expect-error nothing to call
+    expose(worker, 'text');
   });
 });

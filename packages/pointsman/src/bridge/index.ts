@@ -1,19 +1,24 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /**
  * `pointsman/bridge`: a worker calls its host, blocking or not, and the host its worker.
  */
 
+export { ClosedError, TimeoutError } from '../sync/errors.js';
 export type { WaitOptions } from '../sync/options.js';
-export { type Transferred, transfer } from '../transport/transfer.js';
+export { type Transferable, type Transferred, transfer } from '../transport/transfer.js';
+export type { WorkerLike } from '../transport/types.js';
 export {
   BridgeClosedError,
   BridgeStateError,
   DeadlockError,
   UnresponsiveError,
 } from './errors.js';
-export { type Exposed, type ExposeOptions, expose, type WorkerLike } from './host.js';
+export { type ApiOf, type Exposed, type ExposeOptions, expose } from './host.js';
 export type {
   Answers,
   Asynchronous,
+  AsynchronousView,
   Blocking,
   Host,
   HostView,

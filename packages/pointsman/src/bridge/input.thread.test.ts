@@ -1,7 +1,7 @@
 /** Bad input: the error says which argument, what it was and what was expected. */
 import { describe, expect, test } from 'vitest';
 import { bridged, startThread, useBridge } from '../../tests/bridge/threads.js';
-import { expose } from './index.js';
+import { connect, expose } from './index.js';
 
 const notNumbers = [null, '1', '', 1n, true, {}, [1], () => 1];
 const notIntegers = [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1, 0, 2 ** 53];
@@ -10,7 +10,10 @@ const notIntegers = [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1, 0, 2 ** 53];
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
-  return Object(value) === value ? typeof value : String(value);
+  if (typeof value === 'function') return 'function';
+  if (Object(value) !== value) return String(value);
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return tag === 'Object' ? 'object' : tag;
 }
 
 describe('expose', () => {
@@ -40,10 +43,47 @@ describe('expose', () => {
     }
   });
 
+  test('heartbeatTimeout', async () => {
+    const expected = 'heartbeatTimeout must be a number of milliseconds from 1 on';
+    for (const value of [...notNumbers, Number.NaN, 0, 0.5, -1]) {
+      const Class = typeof value === 'number' ? RangeError : TypeError;
+      const error = new Class(`${expected}, got ${shown(value)}`);
+      await expect(given({ heartbeatTimeout: value })()).rejects.toThrow(error);
+    }
+  });
+
+  test('options', async () => {
+    for (const options of notOptions) {
+      await expect(given(options as never)()).rejects.toThrow(
+        new TypeError(`options must be an object, got ${shown(options)}`),
+      );
+    }
+    await expect(given({ capacity: 4096 })()).rejects.toThrow(
+      new TypeError(
+        'options has "capacity", expected only spin, bufferSize, maxMessageSize, heartbeatTimeout',
+      ),
+    );
+  });
+
+  test('what is undefined is as if it were not there', async () => {
+    const { bridge, run } = await bridged(
+      { add: (a: number, b: number) => a + b },
+      {
+        spin: undefined,
+        bufferSize: undefined,
+        maxMessageSize: undefined,
+        heartbeatTimeout: undefined,
+      },
+    );
+    expect(
+      await run(({ host }) => host.with({ timeout: undefined, signal: undefined }).add(1, 2)),
+    ).toBe(3);
+    bridge.close();
+  });
+
   test.each([
-    ['capacity', 2 ** 29],
-    ['limit', 2 ** 31 - 1],
-    ['patience', 2 ** 31 - 1],
+    ['bufferSize', 2 ** 29],
+    ['maxMessageSize', 2 ** 31 - 1],
   ])('%s', async (name, most) => {
     const expected = `${name} must be an integer from 1 to ${most}`;
     for (const value of notNumbers) {
@@ -57,8 +97,10 @@ describe('expose', () => {
   });
 });
 
+const notOptions = [null, 5, [], new Map(), AbortSignal.abort()];
+
 describe('names that the bridge uses itself', () => {
-  test.each(['async', 'send', 'batch', 'with', 'ready', 'closed', 'close', 'then'])(
+  test.each(['async', 'send', 'batch', 'with', 'ready', 'closed', 'ended', 'close', 'then'])(
     '%s',
     async (name) => {
       const thread = await startThread();
@@ -84,6 +126,18 @@ describe('names that the bridge uses itself', () => {
 });
 
 describe('connect', () => {
+  test('options', () => {
+    const { port1: port } = new MessageChannel();
+    for (const options of notOptions) {
+      expect(() => connect(options as never)).toThrow(
+        new TypeError(`options must be an object, got ${shown(options)}`),
+      );
+    }
+    expect(() => connect({ port, timeout: 5 } as never)).toThrow(
+      new TypeError('options has "timeout", expected only serve, port'),
+    );
+  });
+
   test('serve and the port', async () => {
     const thread = await startThread();
     const caught = await thread.run(async ({ bridge, caught }) => [
@@ -107,7 +161,7 @@ describe('with', () => {
   const all = useBridge({ add: (a: number, b: number) => a + b });
   const values = {
     timeout: [...notNumbers.slice(0, 7).filter((value) => typeof value !== 'bigint')],
-    outOfRange: [Number.NaN, Number.POSITIVE_INFINITY, -1, 2 ** 31],
+    outOfRange: [Number.NaN, Number.NEGATIVE_INFINITY, -1],
     signal: [null, 'signal', 5, {}, { aborted: false }],
   };
 
@@ -127,7 +181,7 @@ describe('with', () => {
         return error as Error;
       }
     };
-    const milliseconds = 'timeout must be a number of milliseconds from 0 to 2147483647';
+    const milliseconds = 'timeout must be a number of milliseconds from 0 on';
     for (const value of values.timeout) {
       const { name, message } = await refused('timeout', value);
       expect([name, message]).toEqual(['TypeError', `${milliseconds}, got ${shown(value)}`]);
@@ -146,11 +200,20 @@ describe('with', () => {
   });
 
   test('no options at all', async () => {
-    for (const options of [undefined, null, 5]) {
+    for (const options of [undefined, ...notOptions]) {
       expect(() => all.bridge.with(options as never)).toThrow(
         new TypeError(`options must be an object, got ${shown(options)}`),
       );
     }
+  });
+
+  test('an option that there is not', async () => {
+    const message = 'options has "retries", expected only signal, timeout';
+    expect(() => all.bridge.with({ retries: 5 } as never)).toThrow(new TypeError(message));
+    const caught = await all.run(({ host, caught }) =>
+      caught(() => host.with({ retries: 5 } as never)),
+    );
+    expect(caught).toMatchObject({ name: 'TypeError', message });
   });
 
   test('a batch of something else', async () => {

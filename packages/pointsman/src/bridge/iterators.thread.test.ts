@@ -253,6 +253,6 @@ test('one that cannot be begun does not keep the rest from its end', async () =>
   });
   expect(caught).toMatchObject({ message: 'not today' });
   bridge.close();
-  expect(await bridge.closed).toBe('closed here');
+  expect(await bridge.ended).toBe('closed here');
   await until(() => ended);
 });

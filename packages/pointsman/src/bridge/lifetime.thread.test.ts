@@ -13,7 +13,7 @@ test.skipIf(!inNode)('a thread that serves nothing ends by itself', async () => 
   const all = await bridged({ add: (a: number, b: number) => a + b });
   expect(await all.run(({ host }) => host.add(1, 2))).toBe(3);
   expect(await letGo(all as never)).toBe(0);
-  expect(await all.bridge.closed).toBe('the worker has ended');
+  expect(await all.bridge.ended).toBe('the worker has ended');
 });
 
 test.skipIf(!inNode).each(ways)(

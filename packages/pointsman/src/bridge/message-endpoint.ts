@@ -5,10 +5,15 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
-import { Endpoint } from '../transport/endpoint.js';
+import { Endpoint, OWN_KINDS } from '../transport/endpoint.js';
 import type { NamedFunction } from '../transport/functions.js';
+import type { Transferable } from '../transport/transfer.js';
+import { type Ending, unanswered } from './ending.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
-import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { BridgeStateError } from './errors.js';
+
+/** The other side closes the bridge, with the value as its reason. */
+const CLOSE = OWN_KINDS;
 
 export interface MessageEndpointOptions {
   /** Why no call can block. */
@@ -23,6 +28,8 @@ export class MessageEndpoint implements BridgeEndpoint {
   names: readonly string[] = [];
   readonly #options: MessageEndpointOptions;
   readonly #endpoint: Endpoint;
+  #ending: Ending | undefined;
+  otherReason: unknown;
 
   constructor(options: MessageEndpointOptions) {
     const { functions, post, keepAlive } = options;
@@ -30,7 +37,10 @@ export class MessageEndpoint implements BridgeEndpoint {
     this.#endpoint = new Endpoint({
       functions,
       post: (records, transfer) => post('records', records, transfer),
-      unanswered: (name, why) => new BridgeClosedError(`${name}() has no answer: ${why}`, name),
+      unanswered: (name, text) => unanswered(this.#ending ?? { text }, name),
+      handle: (_kind, _id, _a, reason) => {
+        this.otherReason = reason;
+      },
       // Whoever serves something waits for calls until the bridge is closed.
       activityChanged: (isActive) => {
         if (functions.length === 0) keepAlive(isActive);
@@ -69,12 +79,14 @@ export class MessageEndpoint implements BridgeEndpoint {
 
   drain(): void {}
 
-  flush(): void {
+  takeLeave(reason: unknown): void {
+    if (reason !== undefined) this.#endpoint.sendError(CLOSE, 0, reason);
     this.#endpoint.flush();
   }
 
-  close(reason: string): void {
-    this.#endpoint.close(reason);
+  close(ending: Ending): void {
+    this.#ending = ending;
+    this.#endpoint.close(ending.text);
     this.#options.keepAlive(false);
   }
 }

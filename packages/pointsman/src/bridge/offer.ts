@@ -10,6 +10,7 @@
 
 import { platform } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
+import type { Transferable } from '../transport/transfer.js';
 import { MEMORY_HEAD } from './rings.js';
 
 const tag = 'pointsman.bridge';
@@ -23,8 +24,8 @@ export interface Offer {
   readonly values?: MessagePort | undefined;
   /** What the host serves. */
   readonly names: readonly string[];
-  readonly limit: number;
-  readonly patience: number;
+  readonly maxMessageSize: number;
+  readonly heartbeatTimeout: number;
   readonly spins: boolean;
 }
 
@@ -39,10 +40,6 @@ export function message(id: number, type: string, payload?: unknown): Message {
   return [tag, id, type, payload];
 }
 
-export const otherHasClosed = 'the other side has closed the bridge';
-export const workerHasEnded = 'the worker has ended';
-export const hostHasEnded = 'the host has ended';
-
 /** An offer, and what stays with whoever makes it: the ports of its side, and what goes along. */
 export interface MadeOffer {
   readonly offer: Offer;
@@ -52,12 +49,12 @@ export interface MadeOffer {
   readonly moving: Transferable[];
 }
 
-/** `capacity`: bytes of shared memory for each direction, a power of two. */
+/** `bufferSize`: bytes of shared memory for each direction, a power of two. */
 export function makeOffer({
-  capacity,
+  bufferSize,
   ...options
-}: Pick<Offer, 'names' | 'limit' | 'patience' | 'spins'> & {
-  readonly capacity: number;
+}: Pick<Offer, 'names' | 'maxMessageSize' | 'heartbeatTimeout' | 'spins'> & {
+  readonly bufferSize: number;
 }): MadeOffer {
   const { port1, port2 } = new MessageChannel();
   const values = platform.receive && new MessageChannel();
@@ -65,7 +62,7 @@ export function makeOffer({
   const offer: Offer = {
     ...options,
     id: randomId(),
-    memory: sharesMemory ? new SharedArrayBuffer(MEMORY_HEAD + 2 * capacity) : undefined,
+    memory: sharesMemory ? new SharedArrayBuffer(MEMORY_HEAD + 2 * bufferSize) : undefined,
     port: port2,
     values: values?.port2,
   };

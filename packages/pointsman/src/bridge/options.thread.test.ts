@@ -27,7 +27,7 @@ function makeApi() {
 
 describe.each([
   ['ring', {}],
-  ['parts', { capacity: 4096 }],
+  ['parts', { bufferSize: 4096 }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,
@@ -44,14 +44,14 @@ describe.each([
   test('a blocking call gives up, and says which it was', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.with({ timeout: 5 }).hold(1)),
-      await caught(() => host.with({ timeout: 0 }).hold(2)),
+      await caught(() => host.with({ timeout: 0.5 }).hold(2)),
       await caught(() => host.with({ timeout: 5 }).batch((h) => [h.add(1, 1), h.hold(3)])),
       host.with({ timeout: 10_000 }).add(1, 2),
       host.release(),
     ]);
     expect(caught).toMatchObject([
       { name: 'TimeoutError', message: 'hold() had no answer within 5 ms', call: 'hold' },
-      { name: 'TimeoutError', message: 'hold() had no answer within 0 ms' },
+      { name: 'TimeoutError', message: 'hold() had no answer within 0.5 ms' },
       { name: 'TimeoutError', message: expect.stringMatching(/add, hold.* within 5 ms/) },
       3,
       3,
@@ -61,13 +61,85 @@ describe.each([
   test('an asynchronous call gives up', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.with({ timeout: 5 }).async.hold(1)),
-      await caught(() => host.with({ timeout: 0 }).async.hold(2)),
+      await caught(() => host.with({ timeout: 0.5 }).async.hold(2)),
       await caught(() => host.with({ timeout: 5 }).async.batch((h) => [h.hold(3), h.add(1, 1)])),
       await host.with({ timeout: 10_000 }).async.add(1, 2),
       host.release(),
     ]);
     const hold = { name: 'TimeoutError', call: 'hold' };
     expect(caught).toMatchObject([hold, hold, hold, 3, 3]);
+  });
+
+  test('a call that has no time is not made', async () => {
+    await all.run(({ host }) => host.called());
+    const caught = await all.run(async ({ host, caught }) => {
+      const view = host.with({ timeout: 0 });
+      return [
+        await caught(() => view.hold(1)),
+        await caught(() => view.async.hold(2)),
+        await caught(() => view.batch((h) => [h.add(1, 1), h.hold(3)])),
+        await caught(() => view.async.batch((h) => [h.hold(4)])),
+      ];
+    });
+    const { bridge } = all;
+    const hold = {
+      name: 'TimeoutError',
+      message: 'hold() had no answer within 0 ms',
+      call: 'hold',
+    };
+    const batch = expect.stringMatching(/add, hold.* within 0 ms/);
+    expect(caught).toMatchObject([hold, hold, { message: batch }, hold]);
+    expect(await all.run(({ host }) => host.called())).toEqual([]);
+    await expect(bridge.with({ timeout: 0 }).double(1)).rejects.toMatchObject({
+      name: 'TimeoutError',
+      call: 'double',
+    });
+    expect(await bridge.worker.double(1)).toBe(2);
+  });
+
+  test.each([Number.POSITIVE_INFINITY, 2 ** 31, Number.MAX_VALUE])(
+    'a timeout of %d is no timeout for long',
+    async (timeout) => {
+      const answers = await all.run(async ({ host }, timeout) => {
+        const view = host.with({ timeout });
+        // Timers that are too long for the platform fire at once.
+        const call = view.async.hold(1);
+        for (let turns = 0; turns < 20; turns++)
+          await new Promise((resolve) => setTimeout(resolve));
+        return [host.release(), (await call) as { id: number }, view.add(1, 2)];
+      }, timeout);
+      expect(answers).toMatchObject([1, { id: 1 }, 3]);
+      const call = all.bridge.with({ timeout }).hold(7);
+      await all.bridge.worker.double(1);
+      await all.bridge.worker.release();
+      expect(await call).toBe(7);
+      await all.run(({ host }) => host.called());
+    },
+  );
+
+  test('a signal may be of another realm or library', async () => {
+    const caught = await all.run(async ({ host, caught }) => {
+      const listeners = new Set<() => void>();
+      const signal = {
+        aborted: false,
+        reason: undefined as unknown,
+        addEventListener: (_: string, listener: () => void) => listeners.add(listener),
+        removeEventListener: (_: string, listener: () => void) => listeners.delete(listener),
+      };
+      const view = host.with({ signal: signal as never });
+      const answers: unknown[] = [view.add(1, 2), await view.async.add(3, 4), listeners.size];
+      const call = caught(() => view.async.hold(1));
+      signal.aborted = true;
+      signal.reason = new RangeError('foreign');
+      for (const listener of listeners) listener();
+      answers.push((await call).message, listeners.size);
+      answers.push((await caught(() => view.add(1, 2))).message);
+      answers.push((await caught(() => view.batch((calls) => [calls.add(1, 2)]))).message);
+      answers.push((await caught(() => view.async.add(1, 2))).message);
+      answers.push(host.release(), host.called().length);
+      return answers;
+    });
+    expect(caught).toEqual([3, 7, 0, 'foreign', 0, 'foreign', 'foreign', 'foreign', 1, 1]);
   });
 
   test('late answers are dropped, and later calls get their own', async () => {
@@ -239,7 +311,7 @@ test('a timeout holds although there is no room for the call, and what waits goe
       },
       length: (bytes: Uint8Array) => bytes.length,
     },
-    { capacity: 4096 },
+    { bufferSize: 4096 },
   );
   const answers = await run(async ({ host, caught }, state) => {
     const turn = () => new Promise((resolve) => setTimeout(resolve, 1));

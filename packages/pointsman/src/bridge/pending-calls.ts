@@ -107,7 +107,7 @@ export class PendingCalls {
   }
 
   /** There will be no answers. */
-  rejectAll(error: (name: string) => Error): void {
+  rejectAll(error: (name: string) => unknown): void {
     const slots = this.#slots;
     this.#slots = new Array<Pending | undefined>(FIRST_SLOTS).fill(undefined);
     this.size = 0;

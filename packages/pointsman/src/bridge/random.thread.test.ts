@@ -50,7 +50,7 @@ function makeApi() {
 
 describe.each([
   ['ring', {}],
-  ['parts', { capacity: 4096 }],
+  ['parts', { bufferSize: 4096 }],
 ] as const)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,

@@ -10,11 +10,13 @@
 
 import type { WaitOptions } from '../sync/options.js';
 import type { NamedFunction } from '../transport/functions.js';
-import { isThenable, withCaller } from '../transport/outcome.js';
+import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
+import type { Transferable } from '../transport/transfer.js';
 import { type BlockedEndpoint, BlockingCalls } from './blocking-calls.js';
+import { type Ending, unanswered } from './ending.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
-import { BridgeClosedError, BridgeStateError } from './errors.js';
+import { BridgeStateError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { FrameValues } from './frame-values.js';
 import { FrameWriter } from './frame-writer.js';
@@ -23,6 +25,7 @@ import {
   BLOCKING_CALL,
   CALL,
   CANCEL,
+  CLOSE,
   FAILED,
   KIND,
   PING,
@@ -46,9 +49,9 @@ export interface RingEndpointOptions {
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
   /** The most bytes of one frame. */
-  readonly limit: number;
+  readonly maxMessageSize: number;
   /** Milliseconds that a call which blocks hears nothing before it fails. */
-  readonly patience: number;
+  readonly heartbeatTimeout: number;
   readonly spins: boolean;
   /** What the other side may call, by number. */
   readonly functions: readonly NamedFunction[];
@@ -56,7 +59,11 @@ export interface RingEndpointOptions {
   /** Receives one message without a return to the event loop; whether there was one. */
   readonly receive?: (() => boolean) | undefined;
   /** The bridge cannot go on. */
-  broken(reason: string): void;
+  broken(why: string): void;
+  /** Whether the thread of the other side is gone, as far as a blocked one can know. */
+  isOtherGone(): boolean;
+  /** A blocked thread has found that the other side has closed the bridge, or is gone. */
+  otherHasEnded(hasClosed: boolean): void;
   /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;
 }
@@ -85,7 +92,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
    */
   readonly #serving = new Map<number, readonly unknown[]>();
   #isKeptAlive = false;
-  #closed: string | undefined;
+  #ending: Ending | undefined;
+  otherReason: unknown;
 
   constructor(options: RingEndpointOptions) {
     this.#options = options;
@@ -118,8 +126,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   call(target: number, args: readonly unknown[], options?: WaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      options?.signal?.throwIfAborted();
       const name = this.nameOf(target);
+      this.#checkCall(name, options);
       const id = this.#pending.nextId();
       this.#writeCall(CALL, id, target, args);
       this.#pending.add(id, name, options, resolve, reject);
@@ -130,14 +138,16 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   send(target: number, args: readonly unknown[]): void {
+    this.#checkCall(this.nameOf(target));
     this.#writeCall(SEND, 0, target, args);
     this.#writer.deliverSoon();
     this.#keepAlive();
   }
 
   block(target: number, args: readonly unknown[], options?: WaitOptions): unknown {
-    options?.signal?.throwIfAborted();
-    this.#checkCanBlock(target);
+    const name = this.nameOf(target);
+    this.#checkCanBlock(name);
+    this.#checkCall(name, options);
     const blocking = this.#blocking;
     const id = this.#pending.nextIds(1);
     const waiting = blocking.begin(id, 1, target);
@@ -155,9 +165,9 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[] {
     if (calls.length === 0) return [];
-    options?.signal?.throwIfAborted();
-    this.#checkCanBlock();
     const blocking = this.#blocking;
+    this.#checkCanBlock('batch');
+    this.#checkCall(blocking.nameOf(calls), options);
     const waiting = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {
@@ -178,19 +188,28 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     return waiting.values;
   }
 
-  #checkCanBlock(target?: number): void {
+  #checkCanBlock(name: string): void {
     const { cannotBlock } = this.#options;
     if (cannotBlock === undefined) return;
-    const name = target === undefined ? 'batch' : this.nameOf(target);
     throw new BridgeStateError(`${name}() cannot block: ${cannotBlock}`, name);
+  }
+
+  /** Throws whatever refuses a call before it is made. No other thread answers within 0 ms. */
+  #checkCall(name: string, options?: WaitOptions): void {
+    if (options?.signal?.aborted) throw options.signal.reason;
+    this.#checkOpen(name);
+    if (options?.timeout === 0) throw timedOut(name, 0);
+  }
+
+  #checkOpen(name: string): void {
+    if (this.#ending !== undefined) throw unanswered(this.#ending, name);
   }
 
   #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
     const name = this.nameOf(target);
-    if (this.#closed !== undefined) throw this.#unanswered(name);
     this.#writer.call(kind, id, target, args, name);
     // A getter of an argument may have closed the bridge: whoever begins to wait now would wait for ever.
-    if (this.#closed !== undefined) throw this.#unanswered(name);
+    this.#checkOpen(name);
   }
 
   nameOf(target: number): string {
@@ -201,7 +220,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   #keepAlive(): void {
     const { functions, keepAlive } = this.#options;
     const isBusy = functions.length + this.#pending.size + this.#references.size > 0;
-    if ((isBusy && this.#closed === undefined) === this.#isKeptAlive) return;
+    if ((isBusy && this.#ending === undefined) === this.#isKeptAlive) return;
     this.#isKeptAlive = !this.#isKeptAlive;
     keepAlive(this.#isKeptAlive);
   }
@@ -227,6 +246,9 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
         break;
       case ABORT:
         this.#references.abort(first, reader.value());
+        break;
+      case CLOSE:
+        this.otherReason = reader.value();
         break;
       default:
         reader.release();
@@ -298,7 +320,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     if (this.#blocking.isBlocked) this.#blocking.postpone(id, name);
     this.#poller.promised();
     const settled = (answer: () => void) => {
-      if (!this.#serving.delete(id) || this.#closed !== undefined) return;
+      if (!this.#serving.delete(id) || this.#ending !== undefined) return;
       answer();
       this.#poller.answeredLater();
     };
@@ -310,7 +332,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   #respond(kind: number, id: number, result: unknown, name: string): void {
-    if (this.#closed !== undefined) return;
+    if (this.#ending !== undefined) return;
     try {
       this.#writer.result(id, result, name, kind === BLOCKING_CALL);
     } catch (error) {
@@ -345,29 +367,31 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   // --- the end ---
 
-  #unanswered(name: string): BridgeClosedError {
-    return new BridgeClosedError(`${name}() has no answer: ${this.#closed}`, name);
-  }
-
   /** A thread that is blocked learns of the end by itself. */
-  checkOpen(name: () => string): void {
-    if (this.#options.state.isClosed) this.close('the other side has closed the bridge');
-    if (this.#closed !== undefined) throw this.#unanswered(name());
+  checkEnded(isSilent: boolean): Ending | undefined {
+    const { state, isOtherGone, otherHasEnded } = this.#options;
+    if (this.#ending === undefined) {
+      // Asked first: whoever closes says so before its port is gone.
+      const isGone = isSilent && isOtherGone();
+      if (state.isClosed || isGone) otherHasEnded(state.isClosed);
+    }
+    return this.#ending;
   }
 
   drain(): void {
-    while (this.#closed === undefined && this.handleNext()) {}
+    while (this.#ending === undefined && this.handleNext()) {}
   }
 
-  flush(): void {
+  takeLeave(reason: unknown): void {
+    if (reason !== undefined) this.#writer.error(CLOSE, 0, reason);
     this.#writer.deliver();
   }
 
-  close(reason: string): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = reason;
+  close(ending: Ending): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
     this.#options.state.close();
-    this.#pending.rejectAll((name) => this.#unanswered(name));
+    this.#pending.rejectAll((name) => unanswered(ending, name));
     this.#serving.clear();
     this.#references.close();
     this.#values.close();

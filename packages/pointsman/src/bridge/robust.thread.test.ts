@@ -19,7 +19,7 @@ describe('an error always fits', () => {
       },
       add: (a: number, b: number) => a + b,
     },
-    { limit: 500 },
+    { maxMessageSize: 500 },
   );
 
   test.each(['long', 'hostile'] as const)('%s', async (name) => {
@@ -104,10 +104,10 @@ test('a timeout holds although the host keeps the thread busy', async () => {
   await busy;
 });
 
-test('little patience is no reason to give up a host that is alive', async () => {
+test('a short heartbeatTimeout is no reason to give up a host that is alive', async () => {
   const { run } = await bridged(
     { slow: () => new Promise((resolve) => setTimeout(() => resolve('done'), 400)) },
-    { patience: 100 },
+    { heartbeatTimeout: 100 },
   );
   expect(await run(({ host }) => host.slow())).toBe('done');
 });

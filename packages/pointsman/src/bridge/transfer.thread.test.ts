@@ -142,7 +142,7 @@ describe.each(ways)('%s', (way) => {
       }
       host.close();
     });
-    await up.bridge.closed;
+    await up.bridge.ended;
     expect(sizes).toEqual(expected);
 
     const down = await bridged({}, { way, serve });
@@ -152,7 +152,7 @@ describe.each(ways)('%s', (way) => {
     }
     down.bridge.close();
     const taken = await down.run(async ({ host, kept }) => {
-      await host.closed;
+      await host.ended;
       return kept.taken;
     });
     expect(taken).toEqual(expected);

@@ -3,7 +3,7 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
-import type { Received, RemoteIterable, Sent } from '../transport/types.js';
+import type { Callable, Received, RemoteIterable, Sent } from '../transport/types.js';
 
 export type { Received, RemoteIterable, Sent };
 
@@ -53,15 +53,9 @@ export type Answers<Calls extends readonly Noted<unknown>[]> = {
   -readonly [Index in keyof Calls]: Calls[Index] extends Noted<infer Value> ? Value : never;
 };
 
-/** Only functions, and objects of functions, can be called from another thread. */
-type Callable<Api, Name extends keyof Api> = Name extends Reserved
-  ? never
-  : Api[Name] extends object
-    ? Name
-    : never;
+/** Makes an API impossible that has names which the bridge uses itself. */
+export type Unreserved<Api> = { readonly [Name in keyof Api & (typeof reserved)[number]]?: never };
 
-/** Names that the bridge uses itself: a function of an API cannot have them. */
-type Reserved = (typeof reserved)[number];
 export const reserved = [
   'async',
   'send',
@@ -69,32 +63,50 @@ export const reserved = [
   'with',
   'ready',
   'closed',
+  'ended',
   'close',
   'then',
 ] as const;
 
+/** Carries the type of what was exposed in the type of the bridge. */
+export declare const exposedApi: unique symbol;
+
+/** Functions that return promises, and batches of them. */
+export type AsynchronousView<Api> = Asynchronous<Api> & {
+  batch<const Calls extends readonly Noted<unknown>[]>(
+    note: (calls: Noting<Api>) => Calls,
+  ): Promise<Answers<Calls>>;
+};
+
 /** What a worker makes of its host's functions. */
 export type Host<Api> = Blocking<Api> &
-  HostView<Api> & {
+  HostView<Api> &
+  Disposable &
+  AsyncDisposable & {
     /**
      * Resolves when the host has answered; until then no call can be made. Rejects when the bridge
      * is closed before.
      */
     readonly ready: Promise<void>;
-    /** Resolves when the bridge is closed, by whichever side, with the reason. */
-    readonly closed: Promise<string>;
-    /** Ends the bridge: calls without an answer reject with a `BridgeClosedError`, on both sides. */
-    close(): void;
+    /** Whether the bridge is over. */
+    readonly closed: boolean;
+    /**
+     * Resolves when the bridge is over, because either side has closed it or because the host has ended, with a
+     * text that says which, and for what reason.
+     */
+    readonly ended: Promise<string>;
+    /**
+     * Ends the bridge. Calls without an answer, and later ones, are refused with `reason` here, or with a
+     * `BridgeClosedError` if none is given. On the other side they are refused with a `BridgeClosedError`
+     * whose `cause` is a copy of the reason. A second call does nothing.
+     */
+    close(reason?: unknown): void;
   };
 
 /** The ways to call, with the options given by `with`. */
 export interface HostView<Api> {
   /** The same functions, returning promises. `batch` too. */
-  readonly async: Asynchronous<Api> & {
-    batch<const Calls extends readonly Noted<unknown>[]>(
-      note: (calls: Noting<Api>) => Calls,
-    ): Promise<Answers<Calls>>;
-  };
+  readonly async: AsynchronousView<Api>;
   /** The same functions, without an answer. An error is reported in the host, as one of a listener is. */
   readonly send: Sending<Api>;
   /**
@@ -107,7 +119,9 @@ export interface HostView<Api> {
   ): Answers<Calls>;
   /**
    * The same functions with options for each call.
-   * - `timeout`: milliseconds; a `TimeoutError` when they are over. The call may still be carried out.
+   * - `timeout`: milliseconds from the call to its answer, any number from 0 on; a `TimeoutError` when they are
+   *   over. The call may still be carried out. With 0 it is not sent at all, since no other thread answers at
+   *   once; `Infinity`, the default, is as long as it takes.
    * - `signal`: gives up when it aborts. A call that blocks looks at it before it begins only, since
    *   nothing can abort it meanwhile. To have the function itself stop, pass a signal as an argument.
    */

@@ -4,24 +4,30 @@
  * Invariant: one offer is accepted at most, and no call leaves this thread before that.
  */
 
+import { asyncDispose, dispose } from '../sync/dispose.js';
 import { invalid } from '../sync/errors.js';
+import { checkOptions } from '../sync/options.js';
 import { soon } from '../transport/event-loop.js';
 import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
+import type { WorkerLike } from '../transport/types.js';
 import { fill } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
+import { closedHere, closedThere, type Ending, hostHasEnded, unanswered } from './ending.js';
 import { BridgeStateError } from './errors.js';
-import { hostHasEnded, message, messageOf, type Offer, otherHasClosed } from './offer.js';
+import { message, messageOf, type Offer } from './offer.js';
 import { type Host, reserved } from './types.js';
 
 export interface ConnectOptions {
   /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
-  readonly serve?: object;
-  /** Where the host is. Default: whoever has made this worker. */
-  readonly port?: { postMessage(message: unknown, ...rest: never[]): void };
+  readonly serve?: object | undefined;
+  /** Where the host is: a port, or a worker that exposes something to this thread. Default: whoever has made this worker. */
+  readonly port?: WorkerLike | undefined;
 }
+
+const optionNames = new Set(['serve', 'port']);
 
 /**
  * Connects to the host, which calls {@link expose}. The functions can be called when `ready` has
@@ -35,6 +41,7 @@ export interface ConnectOptions {
  * ```
  */
 export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
+  checkOptions(options, optionNames);
   const { serve = {}, port: base = platform.host } = options;
   if (base === undefined) {
     throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
@@ -44,40 +51,59 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   const host = base as Port;
 
   let connection: Connection | undefined;
-  let over = false;
   const state = new ConnectionState();
 
-  function end(reason: string): void {
-    over = true;
-    state.end(reason, 'connect');
+  function end(ending: Ending): void {
+    state.end(ending, 'connect');
+    host.off?.('exit', lose);
   }
 
-  const view = Object.assign(Object.create(unconnected), {
-    ready: state.ready,
-    closed: state.closed,
-    close() {
-      if (connection) connection.close('closed here', true);
-      else if (!over) {
-        host.postMessage(message(0, 'refuse', otherHasClosed));
-        end('closed here');
-        // A host may come later still. Where listening would keep this thread alive, it learns of its end.
-        if (host.ref) stopListening();
-      }
-    },
-  });
+  function close(reason?: unknown): void {
+    if (connection) connection.close(closedHere(reason), true);
+    else if (!state.ending) {
+      host.postMessage(message(0, 'refuse', closedThere(reason).text));
+      end(closedHere(reason));
+      // A host may come later still. Where listening would keep this thread alive, it learns of its end.
+      if (host.ref) stopListening();
+    }
+  }
 
+  const view = Object.setPrototypeOf(
+    {
+      ready: state.ready,
+      ended: state.ended,
+      get closed() {
+        return state.ending !== undefined;
+      },
+      close,
+      [dispose]: () => close(),
+      [asyncDispose]: async () => close(),
+    },
+    unconnected(state),
+  );
+
+  function lose(): void {
+    if (connection) connection.otherHasGone();
+    else if (!state.ending) {
+      stopListening();
+      end({ text: hostHasEnded });
+    }
+  }
   const stopListening = listen(host, heard, () => {
-    stopListening();
-    if (!over) end(hostHasEnded);
+    // Once connected the bridge has a port of its own.
+    if (connection === undefined) lose();
   });
+  // A worker of Node has no `close` event.
+  host.on?.('exit', lose);
 
   function heard(data: unknown): void {
     const received = messageOf(data);
     if (received?.[2] !== 'offer') return;
     stopListening();
     const offer = received[3] as Offer;
-    if (over) {
-      host.postMessage(message(offer.id, 'refuse', otherHasClosed));
+    if (state.ending) {
+      const { text } = closedThere(state.ending.reason);
+      host.postMessage(message(offer.id, 'refuse', text));
     } else {
       accept(offer);
     }
@@ -96,13 +122,13 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     // A thread that blocks could not do it later.
     if (platform.receive !== undefined) begin(offer);
     else
-      void holdLock(offer.id, state.closed, () => connection?.post('alive')).then(() =>
+      void holdLock(offer.id, state.ended, () => connection?.post('alive')).then(() =>
         begin(offer),
       );
   }
 
   function begin({ names }: Offer): void {
-    if (connection === undefined || over) return;
+    if (connection === undefined || state.ending) return;
     const { endpoint } = connection;
     fill(view, endpoint, names);
     connection.post(
@@ -117,25 +143,29 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   // as Node looks for messages between them.
   soon(() =>
     soon(() => {
-      if (connection === undefined && !over) host.postMessage(message(0, 'hello'));
+      if (connection === undefined && !state.ending) host.postMessage(message(0, 'hello'));
     }),
   );
   return view as Host<Api>;
 }
 
-/** Says what to do about a call that comes too early. */
-const unconnected: object = new Proxy(
-  {},
-  {
-    get(_, name) {
-      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
-      if (name === 'async' || name === 'send') return unconnected;
-      return () => {
-        throw new BridgeStateError(
-          `${name}() is called before the bridge is connected, or the host has no such function: await host.ready first`,
-          name,
-        );
-      };
+/** Says what to do about a call that comes too early, or after a bridge was closed that was never connected. */
+function unconnected(state: ConnectionState): object {
+  const view: object = new Proxy(
+    {},
+    {
+      get(_, name) {
+        if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
+        if (name === 'async' || name === 'send') return view;
+        return () => {
+          if (state.ending) throw unanswered(state.ending, name);
+          throw new BridgeStateError(
+            `${name}() is called before the bridge is connected, or the host has no such function: await host.ready first`,
+            name,
+          );
+        };
+      },
     },
-  },
-);
+  );
+  return view;
+}

@@ -60,6 +60,7 @@ type Api = typeof api;
 declare const pool: Pool<Api>;
 declare const any: Pool;
 declare const modules: Pool<{ entry: typeof entry }>;
+declare const common: Pool<typeof api.withMore>;
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
@@ -171,6 +172,9 @@ describe('run', () => {
 
   test('knows the functions of a namespace', () => {
     expectTypeOf(modules.run('entry.serve', [{}])).toEqualTypeOf<Promise<void>>();
+    // What a module of CommonJS is, if it is a function.
+    expectTypeOf(common.run('default', [1])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(common.run('more', ['a'])).toEqualTypeOf<Promise<string>>();
     // @ts-expect-error no part of a module
     modules.run('entry.Pool.prototype.close');
   });

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /**
  * `pointsman/pool`: work that would keep an event loop busy, in threads of its own.
  */

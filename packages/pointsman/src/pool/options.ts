@@ -2,6 +2,7 @@
 
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions } from '../sync/options.js';
+import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 
 /** A `Worker` of the web or of Node, as a pool needs it: what the pool has started it also ends. */

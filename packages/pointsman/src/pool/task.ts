@@ -8,7 +8,7 @@
 import { invalid } from '../sync/errors.js';
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
-import { isTransferred } from '../transport/transfer.js';
+import { isTransferred, type Transferable } from '../transport/transfer.js';
 import type { Stop } from './claims.js';
 import { Inline } from './inline-rebuild.js';
 import { checkRunOptions, type RunOptions } from './options.js';

@@ -1,6 +1,6 @@
 /** How the functions of a pool's threads look from outside: types only. */
 
-import type { Received, Sent } from '../transport/types.js';
+import type { PlatformObject, Received, Sent } from '../transport/types.js';
 import type { RunOptions } from './options.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: only so does it match functions of all parameters.
@@ -9,29 +9,19 @@ export type AnyFunction = (...args: any[]) => unknown;
 /** A pool of whose functions nothing is known. */
 export type AnyApi = { readonly [name: string]: (...args: unknown[]) => unknown };
 
-/** Objects of the platform: their methods are no functions of a module. */
-type Data =
-  | readonly unknown[]
-  | ReadonlyMap<unknown, unknown>
-  | ReadonlySet<unknown>
-  | Promise<unknown>
-  | ArrayBufferView
-  | ArrayBufferLike
-  | Date
-  | RegExp;
-
 /**
  * The functions of a module, or of an object, by name; those of objects in it with dots, and so the methods of
  * an object of a class, and functions that a function or a class has. Down to four names: types may be circular.
+ * A module of CommonJS that is a function is its own `default`.
  */
-export type NameOf<Api> = NameWithin<Api, 4>;
+export type NameOf<Api> = NameWithin<Api, 4> | (Api extends AnyFunction ? 'default' : never);
 
 type NameWithin<Api, Depth extends 1 | 2 | 3 | 4> = {
   [Name in Exclude<keyof Api & string, 'prototype'>]:
     | (Api[Name] extends AnyFunction ? Name : never)
     | (Depth extends 1
         ? never
-        : Api[Name] extends Data
+        : Api[Name] extends PlatformObject
           ? never
           : Api[Name] extends object
             ? `${Name}.${NameWithin<Api[Name], Less[Depth]>}`
@@ -43,11 +33,13 @@ type Less = [1, 1, 1, 2, 3];
 
 export type FunctionOf<Api, Name> = Name extends keyof Api
   ? Extract<Api[Name], AnyFunction>
-  : Name extends `${infer Head}.${infer Rest}`
-    ? Head extends keyof Api
-      ? FunctionOf<Api[Head], Rest>
-      : never
-    : never;
+  : [Api, Name] extends [AnyFunction, 'default']
+    ? Extract<Api, AnyFunction>
+    : Name extends `${infer Head}.${infer Rest}`
+      ? Head extends keyof Api
+        ? FunctionOf<Api[Head], Rest>
+        : never
+      : never;
 
 /** The arguments, as whoever runs the task may give them. */
 export type ArgumentsOf<Fn extends AnyFunction> = Sent<Parameters<Fn>>;

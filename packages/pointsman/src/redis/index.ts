@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /**
  * Locks between processes and hosts, on Redis or Valkey. Needs
  * Node 20 or later (or a runtime with its modules) and ioredis or node-redis, whichever the program

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /**
  * Coordination inside one event loop. No dependencies; runs in Node 20 and later, Deno, Bun, browsers
  * and workerd.

@@ -9,6 +9,8 @@
  * for an object around each of them as for what is in it.
  */
 
+import type { Transferable } from './transfer.js';
+
 /** Entries of a record: its kind, its number, and three values. */
 export const STRIDE = 5;
 

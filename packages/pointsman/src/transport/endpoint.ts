@@ -18,6 +18,7 @@ import type { NamedFunction } from './functions.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
 import { type Baggage, errorIn, isPlainData, type Packed, pack, unpack } from './pack.js';
 import { References, StaleReferenceError } from './references.js';
+import type { Transferable } from './transfer.js';
 
 /** Call `id` of function `a` with the arguments `b`. */
 const CALL = 1;
@@ -54,8 +55,8 @@ export interface EndpointOptions {
   unreadable?(kind: number, id: number, error: unknown): void;
   /** A record of the owner's own kind could not be sent. */
   refused?(kind: number, id: number, error: Error): void;
-  /** Why a call of this name has no answer. */
-  unanswered(name: string, why: string): Error;
+  /** What a call of this name that has no answer is refused with. */
+  unanswered(name: string, why: string): unknown;
   /** So many calls of this end wait for an answer. */
   pendingChanged?(pending: number): void;
   /** Something has begun or ended that must not end with the event loop. */
@@ -116,8 +117,10 @@ export class Endpoint {
     name: string,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      options.signal?.throwIfAborted();
+      if (options.signal?.aborted) throw options.signal.reason;
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
+      // No other thread answers at once.
+      if (options.timeout === 0) throw timedOut(name, 0);
       const id = ++this.#lastId;
       this.send(CALL, id, target, args);
       // A getter of the arguments may have closed it.

@@ -1,5 +1,7 @@
 /**
- * The functions of an API that another thread may call, by name; those of objects in it with dots.
+ * The functions of an API that another thread may call, by name; those of objects in it with dots. Such objects are
+ * plain ones, modules, and instances of classes with their methods. Of what an instance has in its own fields only
+ * plain objects count: the rest is its state. Functions and classes may have functions themselves.
  *
  * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
  * the members and not with the paths to them. No getter runs but those that compilers make of exports.
@@ -23,18 +25,15 @@ export function functionsOf(
   const found = new Map<string, AnyFunction>();
   const visited = new Set<object>([api]);
   // Breadth first, for the shortest name.
-  const open: [prefix: string, object: object, isWhole: boolean][] = [['', api, true]];
-  for (const [prefix, object, isWhole] of open) {
+  const open: [prefix: string, object: object][] = [['', api]];
+  for (const [prefix, object] of open) {
     for (const [key, value] of membersOf(object)) {
       const name = `${prefix}${key}`;
-      const isFunction = typeof value === 'function';
-      if (isFunction && !found.has(name)) found.set(name, value.bind(object));
-      // What else an object of a class has, or a function, may be the whole program.
-      if (!isWhole || visited.has(value as object)) continue;
-      const isPart = isNamespace(value);
-      if (!isPart && !isFunction && !isInstance(value)) continue;
-      visited.add(value as object);
-      open.push([`${name}.`, value as object, isPart]);
+      if (typeof value === 'function' && !found.has(name)) found.set(name, value.bind(object));
+      if (isPart(value, object) && !visited.has(value)) {
+        visited.add(value);
+        open.push([`${name}.`, value]);
+      }
     }
   }
   for (const name of found.keys()) {
@@ -69,14 +68,22 @@ function isExport({ get, set, enumerable, configurable }: PropertyDescriptor): b
   return get !== undefined && set === undefined && enumerable === true && configurable === false;
 }
 
-/** A plain object, or a module as `export * as name` makes it. */
-function isNamespace(value: unknown): boolean {
+/** Whether functions are looked for in a member of an object. */
+function isPart(value: unknown, of: object): value is object {
+  if (typeof of === 'function') return false;
+  if (isPlain(value)) return true;
+  return isPlain(of) && (typeof value === 'function' || isInstance(value));
+}
+
+/** An object without a class: one that was written down, or a module. */
+function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** An object of a class that is none of the platform's. */
+/** An object of a class of the program: none of the language or of the platform. */
 function isInstance(value: unknown): boolean {
-  return typeof value === 'object' && Object.prototype.toString.call(value) === '[object Object]';
+  if (typeof value !== 'object' || value === null || Symbol.toStringTag in value) return false;
+  return Object.prototype.toString.call(value) === '[object Object]';
 }

@@ -12,7 +12,7 @@
 import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
 import { platform } from './platform.js';
 import { isSignal, type References } from './references.js';
-import { isTransferred } from './transfer.js';
+import { isTransferred, type Transferable } from './transfer.js';
 
 /** Stands for a reference, or for an error. */
 type Placeholder = { readonly reference: number } | { readonly error: ErrorParts };

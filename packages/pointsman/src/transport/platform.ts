@@ -8,7 +8,7 @@
 
 /** A port, a worker or a worker's own global scope, whichever way it tells of messages. */
 export interface Port {
-  postMessage(message: unknown, transfer?: never): void;
+  postMessage(message: unknown, transfer?: never): unknown;
   addEventListener?(type: string, listener: (event: never) => void): void;
   removeEventListener?(type: string, listener: (event: never) => void): void;
   on?(type: string, listener: (value: never) => void): unknown;

@@ -4,6 +4,9 @@
 
 const moved = Symbol('pointsman.transfer');
 
+/** What structured clone can move: a buffer, but no view of one, a port, a stream, a bitmap. */
+export type Transferable = object & { readonly buffer?: never };
+
 /** What {@link transfer} returns: stands for a value that will be moved. */
 export interface Transferred<T> {
   readonly [moved]: true;

@@ -4,6 +4,36 @@
 
 import type { Transferred } from './transfer.js';
 
+/**
+ * `Name`, if what it stands for can be called from another thread: a function, or an object in which there may be
+ * some; see `functions.ts`.
+ */
+export type Callable<Api, Name extends keyof Api> = Name extends symbol
+  ? never
+  : Api[Name] extends (...args: never) => unknown
+    ? Name
+    : Api[Name] extends NotServed
+      ? never
+      : Api[Name] extends object
+        ? Name
+        : never;
+
+/** Classes, and objects that have methods of the language or the platform. */
+type NotServed = (abstract new (...args: never) => unknown) | PlatformObject;
+
+/** Objects whose methods are those of the language or the platform. */
+export type PlatformObject =
+  | Iterable<unknown>
+  | AsyncIterable<unknown>
+  | PromiseLike<unknown>
+  | Date
+  | RegExp
+  | ArrayBuffer
+  | DataView
+  | WeakMap<WeakKey, unknown>
+  | WeakSet<WeakKey>
+  | { addEventListener(...args: never): unknown };
+
 export type AnyFunction = (...args: unknown[]) => unknown;
 
 /** Asynchronous iterators arrive as this: `for await` anywhere, a plain `for` in a thread that blocks. */

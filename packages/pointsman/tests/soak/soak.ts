@@ -93,7 +93,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
       throw new Error(`worker ${workers} (seed ${seed})`, { cause: failed });
     // In the middle of whatever it does.
     await worker.terminate();
-    await bridge.closed;
+    await bridge.ended;
     over = true;
     await Promise.all(asking);
     calls += Atomics.load(counter, 0);
