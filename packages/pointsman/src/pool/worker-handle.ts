@@ -13,7 +13,7 @@ import { invalid } from '../sync/errors.js';
 import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
-import { listen, type Port, platform } from '../transport/platform.js';
+import { type Port, platform } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
 import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
@@ -27,6 +27,7 @@ import { isStream, Stream } from './stream.js';
 import type { Task, TaskHolder } from './task.js';
 import { TaskSlots } from './task-slots.js';
 import type { AnyFunction } from './types.js';
+import { hear } from './worker-events.js';
 
 /** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
 const MOST_DEFINED = 256;
@@ -97,7 +98,7 @@ export class WorkerHandle implements TaskHolder {
   /** Absent where memory cannot be shared. */
   readonly #claims: Claims | undefined;
   readonly #mailbox: Mailbox | undefined;
-  readonly #stopListening: (() => void)[] = [];
+  readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   readonly #targets = new Map<string, number>();
   readonly #defined = new Set<number>();
@@ -145,7 +146,21 @@ export class WorkerHandle implements TaskHolder {
       unanswered: (name, why) =>
         new PoolClosedError(`${options.label}${name} has no answer: ${why}`),
     });
-    this.#watch(worker);
+    this.#stopListening = hear(worker, this.#id, port1 as unknown as Port, {
+      received: (records) => {
+        this.#mailbox?.received();
+        if (this.#mailbox) options.poller?.woke(this.#mailbox.age);
+        this.#receive(records);
+      },
+      unreadable: () => this.#lose('has given a result that cannot be read'),
+      failed: (error) => {
+        if (!this.isReady) this.#lose('could not load its script', error);
+      },
+      ended: (exitCode, cause) => {
+        const code = cause === undefined ? ` with code ${exitCode}` : '';
+        this.#lose(`has ended${code}`, cause, exitCode);
+      },
+    });
     const { module, nice, heap, spins } = options;
     this.spins = spins;
     const polls = options.poller !== undefined;
@@ -171,43 +186,6 @@ export class WorkerHandle implements TaskHolder {
   }
 
   // --- the beginning and the end ---
-
-  #watch(worker: PoolWorker): void {
-    const port = this.#port as unknown as Port;
-    const received = (records: unknown) => {
-      this.#mailbox?.received();
-      if (this.#mailbox) this.#options.poller?.woke(this.#mailbox.age);
-      this.#receive(records as unknown[]);
-    };
-    const unreadable = () => this.#lose('has given a result that cannot be read');
-    this.#stopListening.push(listen(port, received, undefined, unreadable));
-    port.unref?.();
-    // A browser's worker that computes for long is heard by a port of its own only.
-    if (!worker.on) {
-      const unwrap = (data: unknown) => {
-        if (!Array.isArray(data) || data[0] !== protocol.BATCH || data[1] !== this.#id) return;
-        received(data[2]);
-      };
-      this.#stopListening.push(listen(worker, unwrap, undefined, unreadable));
-    }
-    let cause: unknown;
-    const onError = (error: unknown) => {
-      cause = error;
-      // In a browser nothing else tells.
-      if (worker.on || this.isReady) return;
-      const said = (error as { message?: string }).message;
-      this.#lose('could not load its script', new Error(said ?? 'it was not found'));
-    };
-    const onExit = (code: number) => {
-      this.#lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
-    };
-    if (worker.on) {
-      worker.on('error', onError as never);
-      worker.on('exit', onExit as never);
-    } else {
-      worker.addEventListener?.('error', onError as never);
-    }
-  }
 
   /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
   #receive(records: readonly unknown[]): void {
@@ -331,7 +309,7 @@ export class WorkerHandle implements TaskHolder {
       this.#owner.finished(this, task, true, undefined, undefined);
     }
     this.#ended.abort();
-    for (const stop of this.#stopListening) stop();
+    this.#stopListening();
     this.#endpoint.close('the thread has ended');
     this.#port.close();
     this.#worker.terminate();
