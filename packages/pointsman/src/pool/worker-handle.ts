@@ -89,6 +89,8 @@ export class WorkerHandle implements TaskHolder {
   runsOnly: string | undefined;
   /** Whether it had tasks since somebody last asked. */
   wasUsed = true;
+  /** What a task of it has returned is being called, or read. */
+  isCalled = false;
   readonly #owner: WorkerOwner;
   readonly #worker: PoolWorker;
   readonly #options: WorkerHandleOptions;
@@ -104,7 +106,6 @@ export class WorkerHandle implements TaskHolder {
   readonly #defined = new Set<number>();
   readonly #slots: TaskSlots;
   #isHeld = false;
-  #isCalled = false;
   /** As workers do at first. */
   #keepsAlive = true;
   #isBeingKilled = false;
@@ -140,7 +141,7 @@ export class WorkerHandle implements TaskHolder {
         if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
       },
       pendingChanged: (pending) => {
-        this.#isCalled = pending > 0;
+        this.isCalled = pending > 0;
         this.hold(this.#isHeld);
       },
       unanswered: (name, why) =>
@@ -274,7 +275,7 @@ export class WorkerHandle implements TaskHolder {
   /** Keeps the program alive, or not; while a result of a task is being called it does in any case. */
   hold(held: boolean): void {
     this.#isHeld = held;
-    const keeps = held || this.#isCalled;
+    const keeps = held || this.isCalled;
     if (keeps === this.#keepsAlive) return;
     this.#keepsAlive = keeps;
     this.#worker[keeps ? 'ref' : 'unref']?.();

@@ -239,14 +239,14 @@ export class WorkerSet {
     let most = this.#living.size - this.#least;
     let isAnyIdle = false;
     for (const worker of [...this.#living]) {
-      const isIdle = worker.outstanding === 0 && worker.isReady;
+      const isIdle = worker.outstanding === 0 && worker.isReady && !worker.isCalled;
       if (most > 0 && isIdle && !worker.wasUsed) {
         most--;
         void worker.end('had nothing to do');
         continue;
       }
-      worker.wasUsed = worker.outstanding > 0;
-      isAnyIdle ||= isIdle;
+      worker.wasUsed = worker.outstanding > 0 || worker.isCalled;
+      isAnyIdle ||= isIdle || worker.isCalled;
     }
     if (isAnyIdle) this.#watchIdle();
   }

@@ -114,6 +114,9 @@ export async function holdLoosely<T>(gate: number, result?: T): Promise<T> {
   return result as T;
 }
 
+/** A function that does the same when it is called. */
+export const holder = (gate: number) => () => holdLoosely(gate, 'held');
+
 export function spin(milliseconds: number, begun: number, ended: number): number {
   board.add(begun);
   const end = performance.now() + milliseconds;
