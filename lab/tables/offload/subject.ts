@@ -17,7 +17,7 @@ export interface PoolSettings {
   /** How many megabytes of objects a thread may have. */
   readonly megabytes?: number;
   /** How many tasks may wait. */
-  readonly capacity?: number;
+  readonly maxWaiting?: number;
 }
 
 export interface TaskOptions {

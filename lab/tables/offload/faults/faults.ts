@@ -56,7 +56,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     },
   },
   'queue full': {
-    settings: { capacity: 2 },
+    settings: { maxWaiting: 2 },
     async provoke(pool) {
       const tasks = Array.from({ length: manyTasks }, () => endingOf(() => pool.run('wait', 20)));
       const refused = (await Promise.all(tasks)).find(({ kind }) => kind !== 'resolved');

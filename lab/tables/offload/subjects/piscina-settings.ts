@@ -5,7 +5,7 @@ import type { OpenPool, PoolSettings } from '../subject.js';
 const filename = fileURLToPath(new URL('../workers/piscina.js', import.meta.url));
 
 export async function openPiscina(
-  { threads, megabytes, capacity }: PoolSettings,
+  { threads, megabytes, maxWaiting }: PoolSettings,
   {
     fixedQueue = false,
     ...setting
@@ -23,7 +23,7 @@ export async function openPiscina(
     minThreads: threads,
     maxThreads: threads,
     ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
-    ...(capacity === undefined ? {} : { maxQueue: capacity }),
+    ...(maxWaiting === undefined ? {} : { maxQueue: maxWaiting }),
     ...(fixedQueue ? { taskQueue: new FixedQueue() } : {}),
     ...setting,
   });

@@ -2,7 +2,7 @@
 import type { OpenPool, PoolSettings } from '../subject.js';
 
 export async function openPointsman(
-  { threads, megabytes, capacity }: PoolSettings,
+  { threads, megabytes, maxWaiting }: PoolSettings,
   setting: { readonly nice?: number },
 ): Promise<OpenPool> {
   const { Pool } = await import('pointsman/pool');
@@ -10,7 +10,7 @@ export async function openPointsman(
     module: new URL('../workers/pointsman.js', import.meta.url),
     threads,
     ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
-    ...(capacity === undefined ? {} : { capacity, whenFull: 'reject' }),
+    ...(maxWaiting === undefined ? {} : { maxWaiting, whenFull: 'reject' }),
     ...setting,
   });
   return {

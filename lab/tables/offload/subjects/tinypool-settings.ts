@@ -5,7 +5,7 @@ import type { OpenPool, PoolSettings } from '../subject.js';
 const filename = fileURLToPath(new URL('../workers/tinypool.js', import.meta.url));
 
 export async function openTinypool(
-  { threads, megabytes, capacity }: PoolSettings,
+  { threads, megabytes, maxWaiting }: PoolSettings,
   setting: { readonly concurrentTasksPerWorker?: number },
 ): Promise<OpenPool> {
   const { Tinypool } = await import('tinypool');
@@ -14,7 +14,7 @@ export async function openTinypool(
     minThreads: threads,
     maxThreads: threads,
     ...(megabytes === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: megabytes } }),
-    ...(capacity === undefined ? {} : { maxQueue: capacity }),
+    ...(maxWaiting === undefined ? {} : { maxQueue: maxWaiting }),
     ...setting,
   });
   return {

@@ -8,7 +8,7 @@ const subject: PoolSubject = {
   role: 'peer',
   package: 'workerpool',
   note: 'Has no signals: an abort calls cancel().',
-  async open({ threads, megabytes, capacity }) {
+  async open({ threads, megabytes, maxWaiting }) {
     const { pool: createPool } = await import('workerpool');
     const pool = createPool(script, {
       workerType: 'thread',
@@ -17,7 +17,7 @@ const subject: PoolSubject = {
       ...(megabytes === undefined
         ? {}
         : { workerThreadOpts: { resourceLimits: { maxOldGenerationSizeMb: megabytes } } }),
-      ...(capacity === undefined ? {} : { maxQueueSize: capacity }),
+      ...(maxWaiting === undefined ? {} : { maxQueueSize: maxWaiting }),
     });
     return {
       run(task, given, options) {

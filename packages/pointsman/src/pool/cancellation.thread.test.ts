@@ -1,8 +1,10 @@
 /** A task that is given up: when it has not begun it never begins, else it is stopped, and no other is touched. */
 import { describe, expect, test } from 'vitest';
+import { ForeignController } from '../../tests/pool/foreign-signal.js';
 import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
 import { TimeoutError } from '../sync/errors.js';
 import { ThreadEndedError } from './index.js';
+import { inline } from './inline.js';
 
 /** One thread that is held up, with many tasks ahead in its ring, and others in the queue. */
 async function busy(options: Parameters<typeof open>[0] = {}) {
@@ -106,12 +108,105 @@ describe('before it has begun', () => {
     expect(pool.metrics.threadsStarted).toBe(1);
   });
 
-  test('by a timeout of 0 before there is a thread', async () => {
-    const { pool, board } = await open();
-    const given = reasonOf(pool.run('write', [0], { timeout: 0 }));
-    expect(await given).toBeInstanceOf(TimeoutError);
-    await pool.run('write', [1]);
+  test('a timeout of 0 refuses it at once, without any effect', async () => {
+    const { pool, board } = await open({ maxWaiting: 0, whenFull: 'shed' });
+    const buffer = new ArrayBuffer(8);
+    const given = reasonOf(pool.run('size', [buffer], { timeout: 0, transfer: [buffer] }));
+    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect(await given).toMatchObject({
+      name: 'TimeoutError',
+      message: 'size() has not ended within 0 ms',
+    });
+    expect(buffer.byteLength).toBe(8);
+    const written = pool.run('write', [1]);
+    expect(await reasonOf(pool.run('write', [2], { timeout: 0 }))).toBeInstanceOf(TimeoutError);
+    // Nothing had to make room for it.
+    expect(await written).toBe(1);
     expect(board.log).toEqual([1]);
+    expect(pool.metrics).toMatchObject({ cancelled: 0, completed: 1 });
+  });
+
+  test.each([0.5, 2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
+    'with a timeout of %d it has that long',
+    async (timeout) => {
+      const { pool, board, gate, held } = await busy();
+      const task = pool.run('about', [], { timeout }).catch((error: unknown) => error);
+      if (timeout < 1) {
+        expect(await task).toBeInstanceOf(TimeoutError);
+      } else {
+        // A timer that cannot take it would be over by now.
+        await warm(await open(), 1);
+      }
+      gate.open();
+      await held;
+      if (timeout === Number.POSITIVE_INFINITY)
+        expect(await task).toMatchObject({ left: undefined });
+      else if (timeout > 1)
+        expect(((await task) as { left: number }).left).toBeGreaterThan(2 ** 30);
+      expect(board.log).toEqual([]);
+    },
+  );
+});
+
+describe('by a signal of another realm', () => {
+  test('aborted before', async () => {
+    const { pool } = await open();
+    const controller = new ForeignController();
+    controller.abort('before');
+    const { signal } = controller;
+    expect(await reasonOf(pool.run('echo', [1], { signal }))).toBe('before');
+    expect(await reasonOf(pool.room({ signal }))).toBe('before');
+    expect(await reasonOf(collect(pool.map('echo', [1], { signal })))).toBe('before');
+    expect([pool.threads, controller.listeners]).toEqual([0, 0]);
+  });
+
+  test('while it waits', async () => {
+    const { pool, board, gate, held } = await busy({ maxWaiting: 1 });
+    const controller = new ForeignController();
+    const { signal } = controller;
+    const given = [
+      pool.run('write', [1], { signal }),
+      pool.room({ signal }),
+      collect(pool.map('write', [2], { signal })),
+    ].map(reasonOf);
+    await until(() => pool.size === 2);
+    controller.abort('given up');
+    expect(await Promise.all(given)).toEqual(['given up', 'given up', 'given up']);
+    expect(controller.listeners).toBe(0);
+    gate.open();
+    await held;
+    await pool.run('echo', [1]);
+    expect(board.log).toEqual([]);
+  });
+
+  test.each(['loopUntilAborted', 'loopUntilThrown', 'waitForAbort'] as const)(
+    '%s sees it',
+    async (name) => {
+      const { pool, board } = await openWarm({ grace: 60_000 });
+      const gate = board.gate();
+      const controller = new ForeignController();
+      const given = reasonOf(pool.run(name, [gate.number], { signal: controller.signal }));
+      await until(() => gate.begun === 1);
+      controller.abort({ why: 'enough' });
+      expect(await given).toEqual({ why: 'enough' });
+      if (name === 'waitForAbort') expect(await pool.run('reasonHeard')).toEqual({ why: 'enough' });
+      else await pool.run('echo', [1]);
+      expect([gate.ended, controller.listeners]).toEqual([1, 0]);
+      expect(pool.metrics.threadsStarted).toBe(1);
+    },
+  );
+
+  test('that is an argument', async () => {
+    const { pool } = await openWarm();
+    const heard = inline(
+      (signal: AbortSignal, begun: () => void) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(signal.reason));
+          begun();
+        }),
+    );
+    const controller = new ForeignController();
+    expect(await pool.run(heard, [controller.signal, () => controller.abort('now')])).toBe('now');
   });
 });
 
@@ -219,7 +314,7 @@ describe('while it runs', () => {
   });
 
   test('one that has ended before its grace is over is left alone', async () => {
-    const { pool, board } = await openWarm({ grace: 30 });
+    const { pool, board } = await openWarm({ grace: 400 });
     const controller = new AbortController();
     const [gate, next] = [board.gate(), board.gate()];
     const given = pool.run('loopUntilAborted', [gate.number], { signal: controller.signal });
@@ -228,7 +323,7 @@ describe('while it runs', () => {
     const aborted = performance.now();
     controller.abort('stop');
     expect(await reasonOf(given)).toBe('stop');
-    await until(() => next.begun === 1 && performance.now() > aborted + 60);
+    await until(() => next.begun === 1 && performance.now() > aborted + 450);
     next.open();
     expect(await held).toBe('held');
     expect(pool.metrics.threadsStarted).toBe(1);

@@ -31,7 +31,7 @@ describe('close', () => {
     const held = pool.run('hold', [gate.number, 'held']);
     await until(() => gate.begun === 1);
     const others = range(5).map((n) => reasonOf(pool.run('write', [n])));
-    const closed = pool.close({ dropQueue: true });
+    const closed = pool.close(undefined, { dropQueue: true });
     for (const reason of await Promise.all(others)) expect(reason).toBeInstanceOf(PoolClosedError);
     gate.open();
     expect(await held).toBe('held');
@@ -46,19 +46,119 @@ describe('close', () => {
     const held = reasonOf(pool.run('hold', [gate.number]));
     const other = reasonOf(pool.run('echo', [1]));
     await until(() => gate.begun === 1);
-    await pool.close({ timeout: 10 });
+    await pool.close(undefined, { timeout: 10 });
     expect(await held).toBeInstanceOf(PoolClosedError);
     expect(await other).toBeInstanceOf(PoolClosedError);
     expect(pool.threads).toBe(0);
   });
 
+  test('with a timeout of 0 ends at once what is not over', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const held = reasonOf(pool.run('loop', [gate.number]));
+    const other = reasonOf(pool.run('write', [1]));
+    await until(() => gate.begun === 1);
+    await pool.close('enough', { timeout: 0 });
+    expect(await Promise.all([held, other])).toEqual(['enough', 'enough']);
+    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect(board.log).toEqual([]);
+    await (await open()).pool.close(undefined, { timeout: 0 });
+  });
+
+  test.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
+    'with a timeout of %d waits that long',
+    async (timeout) => {
+      const { pool, board } = await openWarm();
+      const gate = board.gate();
+      const held = pool.run('hold', [gate.number, 'held']);
+      const closed = pool.close(undefined, { timeout });
+      // A timer that cannot take it would be over by now.
+      await warm(await open(), 1);
+      gate.open();
+      expect(await held).toBe('held');
+      await closed;
+    },
+  );
+
+  test('its reason is for who waits, for what is dropped and for what comes later', async () => {
+    const { pool, board } = await openWarm({ maxWaiting: 1 });
+    expect(pool.closed).toBe(false);
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    await until(() => gate.begun === 1);
+    const dropped = range(2).map((n) => reasonOf(pool.run('write', [n])));
+    const room = reasonOf(pool.room());
+    const reason = new RangeError('going home');
+    const closed = pool.close(reason, { dropQueue: true });
+    expect(pool.closed).toBe(true);
+    const refused = [
+      ...dropped,
+      room,
+      reasonOf(pool.run('write', [3])),
+      reasonOf(pool.room()),
+      reasonOf(collect(pool.map('write', [4]))),
+    ];
+    for (const each of await Promise.all(refused)) expect(each).toBe(reason);
+    gate.open();
+    expect(await held).toBe('held');
+    await closed;
+    expect(board.log).toEqual([]);
+  });
+
+  test.each([null, 0, 'a text'])('its reason may be %j', async (reason) => {
+    const { pool } = await open();
+    await pool.close(reason);
+    expect(await reasonOf(pool.run('echo', [1]))).toBe(reason);
+  });
+
+  test('a second call does nothing', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    const waiting = pool.run('echo', [1]);
+    const closed = pool.close('first');
+    expect(pool.close('second', { timeout: 0, dropQueue: true })).toBe(closed);
+    expect(await reasonOf(pool.run('echo', [1]))).toBe('first');
+    gate.open();
+    expect(await Promise.all([held, waiting])).toEqual(['held', 1]);
+    await closed;
+    expect(pool.close()).toBe(closed);
+  });
+
+  test('a reason that comes from a listener of what it drops', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const { signal } = new AbortController();
+    let again: Promise<void> | undefined;
+    signal.removeEventListener = () => {
+      again ??= pool.close('again');
+    };
+    const dropped = reasonOf(pool.run('echo', [1], { signal }));
+    const closed = pool.close('first', { dropQueue: true });
+    expect(again).toBe(closed);
+    expect(await dropped).toBe('first');
+    gate.open();
+    await held;
+    await closed;
+  });
+
   test('refuses options that make no sense, and stays open', async () => {
     const { pool } = await open();
-    await expect(pool.close({ timeout: -1 })).rejects.toThrow(/timeout must be .* got -1/);
-    await expect(pool.close({ dropQueue: 1 as never })).rejects.toThrow(
+    await expect(pool.close(undefined, { timeout: -1 })).rejects.toThrow(
+      /timeout must be .* got -1/,
+    );
+    await expect(pool.close(undefined, { dropQueue: 1 as never })).rejects.toThrow(
       /dropQueue must be .* got 1/,
     );
-    await expect(pool.close(5 as never)).rejects.toThrow('options must be an object, got 5');
+    await expect(pool.close(undefined, { drop: true } as never)).rejects.toThrow(
+      'options has "drop", expected only timeout, dropQueue',
+    );
+    expect(pool.closed).toBe(false);
+    await expect(pool.close(undefined, 5 as never)).rejects.toThrow(
+      'options must be an object, got 5',
+    );
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
@@ -183,6 +283,33 @@ describe('terminate', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 1, completed: 1, failed: 0 });
   });
 
+  test('its reason is for what is not over, and for what comes later', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = reasonOf(pool.run('loop', [gate.number]));
+    const waiting = reasonOf(pool.run('write', [1]));
+    await until(() => gate.begun === 1);
+    const terminated = pool.terminate('enough');
+    expect(pool.closed).toBe(true);
+    expect(pool.terminate('again')).toBe(terminated);
+    const later = reasonOf(pool.run('write', [1]));
+    expect(await Promise.all([held, waiting, later])).toEqual(['enough', 'enough', 'enough']);
+    await terminated;
+    expect(board.log).toEqual([]);
+  });
+
+  test('while close waits, with a reason of its own', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = reasonOf(pool.run('loop', [gate.number]));
+    await until(() => gate.begun === 1);
+    const closed = pool.close('closed');
+    const terminated = pool.terminate('terminated');
+    expect(await held).toBe('terminated');
+    expect(await reasonOf(pool.run('echo', [1]))).toBe('closed');
+    await Promise.all([closed, terminated]);
+  });
+
   test('again, after close, and when it has never begun', async () => {
     const { pool } = await open();
     await Promise.all([pool.terminate(), pool.terminate()]);
@@ -215,7 +342,7 @@ describe('terminate', () => {
   });
 
   test('while somebody waits for room', async () => {
-    const { pool, board } = await openWarm({ capacity: 0 });
+    const { pool, board } = await openWarm({ maxWaiting: 0 });
     const gate = board.gate();
     const tasks = range(3).map(() => reasonOf(pool.run('loop', [gate.number])));
     await until(() => gate.begun === 1);

@@ -1,6 +1,6 @@
 /** What a task throws arrives as it was thrown, and what cannot be carried out says why. */
 import { expect, test } from 'vitest';
-import { inNode, open, openWarm, reasonOf } from '../../tests/pool/pools.js';
+import { inNode, open, openWarm, reasonOf, until } from '../../tests/pool/pools.js';
 import { inline } from './inline.js';
 
 test('an error arrives with all that it has', async () => {
@@ -28,6 +28,35 @@ test.each([
   const error = await reasonOf(pool.run(`throws.${name}`));
   expect(error).toBeInstanceOf(Error);
   expect(error).toMatchObject(expected);
+});
+
+test('the errors of a pool begin with its name', async () => {
+  const { pool, board } = await openWarm({ name: 'images', maxWaiting: 0, whenFull: 'reject' });
+  const gate = board.gate();
+  const looping = reasonOf(pool.run('loop', [gate.number]));
+  await until(() => gate.begun === 1);
+  const errors = [
+    reasonOf(pool.run('echo', [1])),
+    reasonOf(pool.room({ timeout: 0 })),
+    reasonOf(pool.run('echo', [1], { timeout: 0 })),
+  ];
+  const terminated = pool.terminate();
+  errors.push(looping, reasonOf(pool.room()));
+  expect((await Promise.all(errors)).map((error) => (error as Error).message)).toEqual([
+    'images: the queue is full: 0 tasks may wait',
+    'images: there was no room within 0 ms',
+    'images: echo() has not ended within 0 ms',
+    'images: the pool was terminated',
+    'images: the pool was terminated',
+  ]);
+  await terminated;
+  const other = await openWarm({ name: 'texts' });
+  const exit = other.board.gate();
+  exit.open();
+  const ended = (await reasonOf(other.pool.run('holdAndExit', [exit.number, 1]))) as Error;
+  expect(ended.message).toMatch(/^texts: the thread that ran holdAndExit\(\) has ended/);
+  await other.pool.close();
+  expect(await reasonOf(other.pool.room())).toMatchObject({ message: 'texts: the pool is closed' });
 });
 
 test('what is no error arrives too', async () => {

@@ -1,8 +1,8 @@
 /** The errors of the pool. What a task itself throws arrives as it was thrown. */
 
-import { ClosedError } from '../sync/errors.js';
+import { ClosedError, describe } from '../sync/errors.js';
 
-/** The pool is closed: the task was not begun, or was ended with the pool. */
+/** The pool is closed, and no other reason was given: the task was not begun, or was ended with the pool. */
 export class PoolClosedError extends ClosedError {
   override readonly name = 'PoolClosedError';
 }
@@ -21,3 +21,7 @@ export class ThreadEndedError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** What an error says, or whatever else was thrown. Never throws. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : describe(error);

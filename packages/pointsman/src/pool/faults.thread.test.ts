@@ -200,11 +200,12 @@ describe('a thread that cannot be started', () => {
   });
 
   test('whoever makes it makes something else', async () => {
-    const pool = new Pool({ worker: () => ({ postMessage() {} }) });
+    const pool = new Pool({ worker: (() => ({ postMessage() {} })) as never });
     const error = (await reasonOf(pool.run('echo'))) as Error;
     expect(error.message).toBe(
-      'no thread can be started: worker must be to return a Worker, got object',
+      'no thread can be started: what worker() returns must be a Worker with postMessage and terminate, got object',
     );
+    expect(error.cause).toBeInstanceOf(TypeError);
     await pool.close();
   });
 });

@@ -1,4 +1,5 @@
 /** The types of the entry, as those who import it see them. */
+import { Worker as NodeWorker } from 'node:worker_threads';
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
@@ -9,10 +10,25 @@ import {
   type RunOptions,
   type Summary,
   type TaskContext,
+  type TerminableWorker,
   task,
   transfer,
 } from './index.js';
 import { inline } from './inline.js';
+
+class Service {
+  readonly parent: Service = this;
+  get(key: string): number {
+    return key.length;
+  }
+}
+
+class Images {
+  readonly count = 0;
+  static resize(width: number): number {
+    return width;
+  }
+}
 
 const api = {
   hash: (text: string, cost: number) => text.length * cost,
@@ -32,11 +48,19 @@ const api = {
   call: async (ask: (n: number) => Promise<string>) => ask(1),
   inner: { deeper: { who: () => 'me' }, flag: true },
   constant: 5,
+  service: new Service(),
+  Images,
+  withMore: Object.assign((n: number) => n, { more: (text: string) => text }),
+  list: ['a'],
+  table: new Map<string, string>(),
+  rest: (...numbers: number[]) => numbers.length,
 };
 type Api = typeof api;
 
 declare const pool: Pool<Api>;
 declare const any: Pool;
+declare const modules: Pool<{ entry: typeof entry }>;
+declare const common: Pool<typeof api.withMore>;
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
@@ -60,7 +84,7 @@ describe('options', () => {
       | 'threads'
       | 'minThreads'
       | 'idleTimeout'
-      | 'capacity'
+      | 'maxWaiting'
       | 'whenFull'
       | 'ageing'
       | 'grace'
@@ -76,6 +100,10 @@ describe('options', () => {
     >();
     new Pool<Api>({ module: new URL('file:///a.js') });
     new Pool<Api>({ worker: () => new Worker('a.js') });
+    new Pool<Api>({ worker: () => new NodeWorker('a.js') });
+    expectTypeOf<TerminableWorker>().toHaveProperty('terminate');
+    // @ts-expect-error a port cannot be ended
+    new Pool<Api>({ worker: () => new MessageChannel().port1 });
     // @ts-expect-error not a way
     new Pool({ module: 'file:///a.js', whenFull: 'drop' });
     // @ts-expect-error not an option
@@ -88,6 +116,12 @@ describe('options', () => {
     >();
     expectTypeOf<keyof MapOptions>().toEqualTypeOf<keyof RunOptions | 'concurrency'>();
     void pool.run('nothing', [], { onProgress: (value: number) => value });
+    void pool.run('nothing', [], {
+      onProgress: (value) => expectTypeOf(value).toEqualTypeOf<unknown>(),
+    });
+    const absent = { signal: undefined, timeout: undefined, priority: undefined };
+    void pool.run('nothing', [], { ...absent, transfer: undefined, onProgress: undefined });
+    void pool.close(undefined, { timeout: undefined, dropQueue: undefined });
   });
 });
 
@@ -103,6 +137,14 @@ describe('run', () => {
     pool.run('hash', ['a']);
     // @ts-expect-error a wrong one
     pool.run('hash', ['a', 'b']);
+    // @ts-expect-error it needs arguments
+    pool.run('hash');
+    // @ts-expect-error it needs arguments, whatever the options
+    pool.run('hash', undefined, { timeout: 1 });
+    // @ts-expect-error it needs one
+    pool.run('hash', []);
+    expectTypeOf(pool.run('rest')).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('nothing', undefined, { timeout: 1 })).toEqualTypeOf<Promise<void>>();
     // @ts-expect-error not there
     pool.run('missing');
     // @ts-expect-error no function
@@ -111,6 +153,30 @@ describe('run', () => {
     pool.run('inner.flag');
     // @ts-expect-error an object of functions
     pool.run('inner.deeper');
+    // @ts-expect-error an array has no functions of a module
+    pool.run('list.indexOf', ['a']);
+    // @ts-expect-error nor has a Map
+    pool.run('table.get', ['a']);
+  });
+
+  test('knows methods, and what functions have', () => {
+    expectTypeOf(pool.run('service.get', ['a'])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('Images.resize', [1])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('withMore', [1])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(pool.run('withMore.more', ['a'])).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(pool.proxy.withMore.more('a')).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(pool.proxy.withMore(1)).toEqualTypeOf<Promise<number>>();
+    // @ts-expect-error a class cannot be called
+    pool.run('Images', []);
+  });
+
+  test('knows the functions of a namespace', () => {
+    expectTypeOf(modules.run('entry.serve', [{}])).toEqualTypeOf<Promise<void>>();
+    // What a module of CommonJS is, if it is a function.
+    expectTypeOf(common.run('default', [1])).toEqualTypeOf<Promise<number>>();
+    expectTypeOf(common.run('more', ['a'])).toEqualTypeOf<Promise<string>>();
+    // @ts-expect-error no part of a module
+    modules.run('entry.Pool.prototype.close');
   });
 
   test('generators give asynchronous iterators', () => {
@@ -167,12 +233,17 @@ test('map takes the first argument of each task', () => {
   ).toEqualTypeOf<AsyncIterableIterator<string>>();
   // @ts-expect-error a wrong one
   pool.map('later', [1]);
+  // @ts-expect-error it needs another argument
+  pool.map('hash', ['a']);
+  expectTypeOf(pool.map('optional', [1])).toEqualTypeOf<AsyncIterableIterator<string | number>>();
 });
 
 test('the rest', () => {
   expectTypeOf(pool.room({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
   expectTypeOf(pool.close()).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(pool.terminate()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.close('any reason', { timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.terminate('any reason')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.closed).toEqualTypeOf<boolean>();
   expectTypeOf(pool).toExtend<AsyncDisposable>();
   expectTypeOf(pool.size).toEqualTypeOf<number>();
   expectTypeOf(pool.metrics).toEqualTypeOf<PoolMetrics>();

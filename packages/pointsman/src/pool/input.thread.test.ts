@@ -36,8 +36,8 @@ describe('options of a pool', () => {
       `RangeError: idleTimeout must be an integer from 0 to ${longest}, got -1`,
     ],
     [
-      { worker, capacity: 1.5 },
-      `RangeError: capacity must be an integer from 0 to ${longest}, got 1.5`,
+      { worker, maxWaiting: 1.5 },
+      `RangeError: maxWaiting must be an integer from 0 to ${longest}, got 1.5`,
     ],
     [
       { worker, whenFull: 'drop' },
@@ -51,6 +51,16 @@ describe('options of a pool', () => {
     [{ worker, onError: 'log' }, 'TypeError: onError must be a function, got "log"'],
     [{ worker, nice: 20 }, 'RangeError: nice must be an integer from 0 to 19, got 20'],
     [{ worker, recycle: 5 }, 'TypeError: recycle must be an object, got 5'],
+    [{ worker, recycle: [] }, 'TypeError: recycle must be an object, got Array'],
+    [
+      { worker, recycle: { bytes: 1 } },
+      'TypeError: recycle has "bytes", expected only tasks, heap, age',
+    ],
+    [
+      { worker, maxThreads: 2 },
+      'TypeError: options has "maxThreads", expected only module, worker, threads, minThreads, idleTimeout, maxWaiting, whenFull, ageing, grace, nice, recycle, resourceLimits, env, argv, execArgv, workerData, onError, name',
+    ],
+    [[], 'TypeError: options must be an object, got Array'],
     [
       { worker, recycle: { tasks: 0 } },
       `RangeError: recycle.tasks must be an integer from 1 to ${longest}, got 0`,
@@ -82,7 +92,7 @@ describe('options of a pool', () => {
       threads: undefined,
       minThreads: undefined,
       idleTimeout: undefined,
-      capacity: undefined,
+      maxWaiting: undefined,
       whenFull: undefined,
       ageing: undefined,
       grace: undefined,
@@ -93,7 +103,7 @@ describe('options of a pool', () => {
     });
     new Pool({
       worker,
-      capacity: Number.POSITIVE_INFINITY,
+      maxWaiting: Number.POSITIVE_INFINITY,
       ageing: Number.POSITIVE_INFINITY,
       recycle: { tasks: undefined, heap: undefined, age: undefined },
     });
@@ -106,28 +116,34 @@ describe('options of a pool', () => {
 const options: readonly (readonly [unknown, string])[] = [
   [5, 'TypeError: options must be an object, got 5'],
   [{ signal: {} }, 'TypeError: signal must be an AbortSignal, got object'],
-  [
-    { timeout: -1 },
-    'RangeError: timeout must be a number of milliseconds from 0 to 2147483647, got -1',
-  ],
-  [
-    { timeout: '1' },
-    'TypeError: timeout must be a number of milliseconds from 0 to 2147483647, got "1"',
-  ],
+  [null, 'TypeError: options must be an object, got null'],
+  [[], 'TypeError: options must be an object, got Array'],
+  [new Map(), 'TypeError: options must be an object, got Map'],
+  [new AbortController().signal, 'TypeError: options must be an object, got AbortSignal'],
+  [{ timeout: -1 }, 'RangeError: timeout must be a number of milliseconds from 0 on, got -1'],
+  [{ timeout: NaN }, 'RangeError: timeout must be a number of milliseconds from 0 on, got NaN'],
+  [{ timeout: '1' }, 'TypeError: timeout must be a number of milliseconds from 0 on, got "1"'],
 ];
+const runNames = 'signal, timeout, priority, key, transfer, onProgress';
 const runOptions: typeof options = [
   ...options,
   [{ priority: Number.NaN }, 'RangeError: priority must be a finite number, got NaN'],
   [{ priority: '1' }, 'TypeError: priority must be a finite number, got "1"'],
   [
     { transfer: new ArrayBuffer(1) },
-    'TypeError: transfer must be an array of what is moved, got object',
+    'TypeError: transfer must be an array of what is moved, got ArrayBuffer',
   ],
   [{ onProgress: 5 }, 'TypeError: onProgress must be a function, got 5'],
 ];
 
 describe('run: rejects, and throws nothing', () => {
-  test.each(runOptions)('options %j', async (options, message) => {
+  test.each([
+    ...runOptions,
+    [
+      { transferList: [] },
+      `TypeError: options has "transferList", expected only ${runNames}`,
+    ] as const,
+  ])('options %j', async (options, message) => {
     const { pool } = await open();
     const refused = pool.run('echo', [1], options as never);
     expect(String(await refused.catch((error: unknown) => error))).toBe(message);
@@ -172,6 +188,7 @@ describe('map', () => {
       { concurrency: '1' },
       `TypeError: concurrency must be an integer from 1 to ${longest}, got "1"`,
     ],
+    [[1], { batch: 5 }, `TypeError: options has "batch", expected only ${runNames}, concurrency`],
     ...runOptions.map(
       ([options, message]) => [[1], options, message] as [unknown, unknown, string],
     ),
@@ -185,7 +202,10 @@ describe('map', () => {
   });
 });
 
-test.each(options)('room: options %j', async (options, message) => {
+test.each([
+  ...options,
+  [{ priority: 1 }, 'TypeError: options has "priority", expected only signal, timeout'] as const,
+])('room: options %j', async (options, message) => {
   const { pool } = await open();
   const refused = pool.room(options as never);
   expect(String(await refused.catch((error: unknown) => error))).toBe(message);

@@ -4,7 +4,8 @@
  * Invariant: whatever ends it, a failure or a reader who leaves, ends what is under way and the inputs.
  */
 
-import { checkInteger, invalid } from '../sync/errors.js';
+import { checkInteger, invalid, timedOut } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
 import { checkRunOptions, type RunOptions, runNames } from './options.js';
 
 export interface MapOptions extends RunOptions {
@@ -47,8 +48,8 @@ async function* results(
   let isComplete = false;
   let taking = false;
   let wake = () => {};
-  const abort = () => {
-    ending.abort(signal?.reason);
+  const abort = (reason: unknown) => {
+    ending.abort(reason);
     wake();
   };
   const settle = (entry: Entry, state: Entry['state'], value: unknown) => {
@@ -82,8 +83,8 @@ async function* results(
     taking = false;
     wake();
   };
-  if (signal?.aborted) abort();
-  signal?.addEventListener('abort', abort);
+  if (signal?.aborted) abort(signal.reason);
+  const stopWatching = giveUpOn({ signal }, abort, timedOut);
   try {
     for (;;) {
       ending.signal.throwIfAborted();
@@ -104,7 +105,7 @@ async function* results(
       yield first.value;
     }
   } finally {
-    signal?.removeEventListener('abort', abort);
+    stopWatching();
     // Results that are iterated over may still be.
     if (!isComplete) ending.abort();
     if (!exhausted) {

@@ -17,8 +17,9 @@ export interface PoolMetrics {
   /** The part of the threads' lives in which they have run tasks, from 0 to 1. */
   readonly utilization: number;
   /**
-   * By how many milliseconds turns of this thread's event loop came late. Measured from the first time
-   * that it is read; undefined in browsers.
+   * By how many milliseconds turns of this thread's event loop came late, as looked at every 20 ms: what is
+   * shorter may be missed. Measured from the first time that it is read until the pool is closed; undefined
+   * then, and in browsers.
    */
   readonly eventLoopDelay: Delay | undefined;
   readonly threadsStarted: number;

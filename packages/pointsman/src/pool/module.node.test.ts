@@ -1,6 +1,9 @@
 /** Threads of Node that load a module by themselves, as the package is built. */
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Pool, type PoolOptions, ThreadEndedError } from 'pointsman/pool';
 import { inline } from 'pointsman/pool/inline';
@@ -70,14 +73,60 @@ test('without a module, what is written in place', async () => {
   expect(String(await reasonOf(pool.run('echo')))).toMatch(/^TypeError: name must be .*got "echo"/);
 });
 
+describe('a module of CommonJS', () => {
+  const openCommon = (name: string) =>
+    open({ module: new URL(`../../tests/pool/fixtures/${name}.cjs`, import.meta.url) });
+
+  test('its functions', async () => {
+    const pool = openCommon('common');
+    expect(await pool.run('double', [2])).toBe(4);
+    expect(await pool.run('default.double', [3])).toBe(6);
+    expect(await pool.run('inner.who')).toBe('inner');
+  });
+
+  test('that is a function', async () => {
+    const pool = openCommon('function');
+    expect(await pool.run('default', [2])).toBe(3);
+    expect(await pool.run('double', [2])).toBe(4);
+    expect(await pool.run('default.double', [2])).toBe(4);
+  });
+
+  test('that was compiled', async () => {
+    const pool = openCommon('compiled');
+    expect(await pool.run('default', [2])).toBe(3);
+    expect(await pool.run('double', [2])).toBe(4);
+  });
+});
+
+test('bundlers leave the loading of a module alone', async () => {
+  for (const file of ['pool/serve.js', 'node/shared.js']) {
+    const text = await readFile(new URL(`../../dist/${file}`, import.meta.url), 'utf8');
+    expect(text).toMatch(
+      /await import\(\s*\/\* webpackIgnore: true \*\/\s*\/\* @vite-ignore \*\/\s*module\s*\)/,
+    );
+  }
+});
+
 describe('a module that cannot be used', () => {
+  test('it has an error of syntax', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pointsman-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const module = pathToFileURL(join(folder, 'broken.mjs'));
+    await writeFile(module, 'export const five = 5;\nexport const = 6;\n');
+    const error = await reasonOf(open({ module }).run('echo'));
+    expect(error).toMatchObject({
+      message: `no thread can be started: a thread could not load ${module}: Unexpected token '='`,
+      cause: { name: 'SyntaxError' },
+    });
+  });
+
   test('it is not there', async () => {
     const pool = open({ module: fixture('nothing') });
     const outcomes = [pool.run('echo'), pool.run('echo')].map(reasonOf);
     for (const error of await Promise.all(outcomes)) {
       expect(error).toBeInstanceOf(ThreadEndedError);
       expect(error).toMatchObject({
-        message: expect.stringMatching(/^no thread can be started: .*nothing\.mjs/),
+        message: expect.stringMatching(/^no thread can be started: .*file:.*nothing\.mjs: Cannot/),
         cause: { message: expect.stringMatching(/^Cannot find module .*nothing\.mjs/) },
       });
     }
@@ -89,7 +138,7 @@ describe('a module that cannot be used', () => {
     const error = await reasonOf(pool.run('echo'));
     expect(error).toBeInstanceOf(ThreadEndedError);
     expect(error).toMatchObject({
-      message: 'no thread can be started: not today',
+      message: `no thread can be started: a thread could not load ${fixture('failing')}: not today`,
       cause: { name: 'RangeError', message: 'not today' },
     });
     await pool.close();

@@ -1,9 +1,14 @@
 /** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { checkWaitOptions } from '../sync/options.js';
+import { checkOptions, checkWaitOptions } from '../sync/options.js';
 import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
+
+/** A `Worker` of the web or of Node, as a pool needs it: what the pool has started it also ends. */
+export interface TerminableWorker extends WorkerLike {
+  terminate(): unknown;
+}
 
 export interface PoolOptions {
   /**
@@ -13,9 +18,9 @@ export interface PoolOptions {
   readonly module?: URL | string | undefined;
   /**
    * Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script.
-   * Called for each thread. `name` and `resourceLimits` are then the worker's own.
+   * Called for each thread. What the threads are called and `resourceLimits` are then the worker's own.
    */
-  readonly worker?: (() => WorkerLike) | undefined;
+  readonly worker?: (() => TerminableWorker) | undefined;
   /**
    * The most threads, from 1 to 1,024. Default: as many as can run at a time, by
    * `os.availableParallelism()` or `navigator.hardwareConcurrency`. They start when there is work.
@@ -26,7 +31,7 @@ export interface PoolOptions {
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
   /** Tasks that may wait while each thread runs one. Default: any number, `Infinity`. */
-  readonly capacity?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   /**
    * What happens to a task for which there is no room: it waits nevertheless (`wait`, the default; await
    * {@link Pool.room} before a call to hold back), it is refused with a `QueueFullError` (`reject`), or the
@@ -75,7 +80,10 @@ export interface PoolOptions {
    * written to `console.error`. The thread is replaced.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** What the threads are called. Default: `pool`. */
+  /**
+   * What the pool is called: its threads are called so, and the messages of its own errors begin with it.
+   * Default: the threads are called `pool`, and the messages begin with nothing.
+   */
   readonly name?: string | undefined;
 }
 
@@ -85,7 +93,10 @@ export interface RunOptions {
    * not begun has no effect; one that runs sees it as `task.signal`, and has the pool's `grace` to stop.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds from the call on, waiting included; then it is given up with a `TimeoutError`. */
+  /**
+   * Milliseconds from the call on, waiting included; then it is given up with a `TimeoutError`. 0 refuses it at
+   * once, without any effect, because no thread can answer at once. Default: `Infinity`, as long as it takes.
+   */
   readonly timeout?: number | undefined;
   /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */
   readonly priority?: number | undefined;
@@ -96,12 +107,21 @@ export interface RunOptions {
   readonly key?: unknown;
   /** What is moved to the thread instead of being copied; it is part of the arguments. */
   readonly transfer?: readonly Transferable[] | undefined;
-  /** Hears what the task says by `task.progress`, in order and before the result. What it throws is an unhandled rejection. */
-  readonly onProgress?: ((value: never) => void) | undefined;
+  /**
+   * Hears what the task says by `task.progress`, in order and before the result. Its parameter may be of the
+   * type that the task is known to say. What it throws is an unhandled rejection.
+   */
+  readonly onProgress?: ProgressListener | undefined;
 }
 
+/** As a method, whose parameter may be narrower than what it is declared with. */
+type ProgressListener = { heard(value: unknown): void }['heard'];
+
 export interface CloseOptions {
-  /** Milliseconds; what has not come to its end then is ended. Default: any number. */
+  /**
+   * Milliseconds; what has not come to its end then is ended, as by {@link Pool.terminate}. 0 ends it at once.
+   * Default: `Infinity`, as long as it takes.
+   */
   readonly timeout?: number | undefined;
   /** Whether tasks that have not begun are refused. Default: false. */
   readonly dropQueue?: boolean | undefined;
@@ -117,9 +137,31 @@ export const poolDefaults = {
 
 const longest = 2 ** 31 - 1;
 
+const poolNames: ReadonlySet<string> = new Set<keyof PoolOptions>([
+  'module',
+  'worker',
+  'threads',
+  'minThreads',
+  'idleTimeout',
+  'maxWaiting',
+  'whenFull',
+  'ageing',
+  'grace',
+  'nice',
+  'recycle',
+  'resourceLimits',
+  'env',
+  'argv',
+  'execArgv',
+  'workerData',
+  'onError',
+  'name',
+]);
+const recycleNames: ReadonlySet<string> = new Set(['tasks', 'heap', 'age']);
+
 export function checkPoolOptions(options: PoolOptions): void {
-  if (Object(options) !== options) throw invalid('options', options, 'an object');
-  const { module, worker, threads, minThreads, idleTimeout, capacity, whenFull } = options;
+  checkOptions(options, poolNames);
+  const { module, worker, threads, minThreads, idleTimeout, maxWaiting, whenFull } = options;
   const { ageing, grace, nice, recycle, resourceLimits, name } = options;
   if (worker !== undefined) {
     if (typeof worker !== 'function')
@@ -136,7 +178,7 @@ export function checkPoolOptions(options: PoolOptions): void {
   check('threads', threads, 1, 1024);
   check('minThreads', minThreads, 0, threads ?? 1024);
   check('idleTimeout', idleTimeout, 0, longest);
-  if (capacity !== Number.POSITIVE_INFINITY) check('capacity', capacity, 0, longest);
+  if (maxWaiting !== Number.POSITIVE_INFINITY) check('maxWaiting', maxWaiting, 0, longest);
   if (whenFull !== undefined && !['wait', 'reject', 'shed'].includes(whenFull)) {
     throw invalid('whenFull', whenFull, '"wait", "reject" or "shed"');
   }
@@ -144,7 +186,7 @@ export function checkPoolOptions(options: PoolOptions): void {
   check('grace', grace, 0, longest);
   check('nice', nice, 0, 19);
   if (recycle !== undefined) {
-    if (Object(recycle) !== recycle) throw invalid('recycle', recycle, 'an object');
+    checkOptions(recycle, recycleNames, 'recycle');
     check('recycle.tasks', recycle.tasks, 1, longest);
     check('recycle.heap', recycle.heap, 1, Number.MAX_SAFE_INTEGER);
     check('recycle.age', recycle.age, 1, longest);
@@ -166,8 +208,10 @@ export function checkPoolOptions(options: PoolOptions): void {
   }
 }
 
+const closeNames: ReadonlySet<string> = new Set(['timeout', 'dropQueue']);
+
 export function checkCloseOptions(options: CloseOptions): void {
-  checkWaitOptions(options, new Set(['timeout', 'dropQueue']));
+  checkWaitOptions(options, closeNames);
   const { dropQueue } = options;
   if (dropQueue !== undefined && typeof dropQueue !== 'boolean') {
     throw invalid('dropQueue', dropQueue, 'true or false');

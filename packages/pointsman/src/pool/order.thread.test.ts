@@ -195,17 +195,17 @@ test('keys take turns, however many tasks each has', async () => {
   expect(board.log).toEqual([0, 4, 6, 1, 5, 2, 3]);
 });
 
-describe('capacity', () => {
+describe('maxWaiting', () => {
   /** One thread that is held up, and as many tasks waiting as may. */
-  async function full(whenFull: 'wait' | 'reject' | 'shed', capacity = 2) {
-    const opened = await openWarm({ capacity, whenFull });
+  async function full(whenFull: 'wait' | 'reject' | 'shed', maxWaiting = 2) {
+    const opened = await openWarm({ maxWaiting, whenFull });
     const { pool, board } = opened;
     await makeSlow(opened);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
-    const waiting = range(capacity).map((n) => pool.run('writeSlowly', [n]));
-    expect(pool.size).toBe(capacity);
+    const waiting = range(maxWaiting).map((n) => pool.run('writeSlowly', [n]));
+    expect(pool.size).toBe(maxWaiting);
     return { ...opened, gate, all: [held, ...waiting] };
   }
 
@@ -251,22 +251,52 @@ describe('capacity', () => {
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
-  test('tasks that wait for the first thread count as many as threads can take', async () => {
-    const { pool } = await open({ capacity: 1, whenFull: 'reject', threads: 2 });
-    const tasks = range(4).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+  test.each([0, 1, 3])(
+    'reject: %i wait while the threads start, and no more',
+    async (maxWaiting) => {
+      const { pool } = await open({ maxWaiting, whenFull: 'reject', threads: 2 });
+      const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+      expect(pool.size).toBe(2 + maxWaiting);
+      const outcomes = await Promise.all(tasks);
+      const kept = range(2 + maxWaiting);
+      expect(outcomes.slice(0, kept.length)).toEqual(kept);
+      for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
+    },
+  );
+
+  test.each([0, 1, 3])('shed: %i wait while the threads start, and no more', async (maxWaiting) => {
+    const { pool } = await open({ maxWaiting, whenFull: 'shed', threads: 2 });
+    const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
+    expect(pool.size).toBe(2 + maxWaiting);
     const outcomes = await Promise.all(tasks);
-    expect(outcomes.slice(0, 3)).toEqual([0, 1, 2]);
-    expect(outcomes[3]).toBeInstanceOf(QueueFullError);
+    const kept = range(2 + maxWaiting);
+    expect(outcomes.slice(0, kept.length)).toEqual(kept);
+    for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
   });
 
+  test.each([0, 1, 3])(
+    'wait: %i wait while the threads start until there is no room',
+    async (maxWaiting) => {
+      const { pool } = await open({ maxWaiting, threads: 2 });
+      const tasks: Promise<unknown>[] = [];
+      for (const n of range(2 + maxWaiting)) {
+        await pool.room({ timeout: 0 });
+        tasks.push(pool.run('echo', [n]));
+      }
+      expect(await reasonOf(pool.room({ timeout: 0 }))).toMatchObject({ name: 'TimeoutError' });
+      await pool.room();
+      await Promise.all(tasks);
+    },
+  );
+
   describe('room', () => {
-    test('is there at once without a capacity', async () => {
+    test('is there at once without a maxWaiting', async () => {
       const { pool } = await open();
       await pool.room();
     });
 
     test('is there at once if a thread has nothing to do', async () => {
-      const { pool } = await openWarm({ capacity: 0 });
+      const { pool } = await openWarm({ maxWaiting: 0 });
       await pool.room();
     });
 
@@ -290,7 +320,7 @@ describe('capacity', () => {
     test('comes when the last that waits begins', async () => {
       const { pool, board, gate, all } = await full('wait', 1);
       const second = board.gate();
-      // One waits already: this one is above the capacity.
+      // One waits already: this one is above the maxWaiting.
       const held = pool.run('hold', [second.number]);
       let told = false;
       const room = pool.room().then(() => {
@@ -307,7 +337,7 @@ describe('capacity', () => {
     test('comes when a task that waits is given up', async () => {
       const { pool, board, gate, all } = await full('wait', 1);
       const controller = new AbortController();
-      // Above the capacity, so that one must be given up before there is room, and another.
+      // Above the maxWaiting, so that one must be given up before there is room, and another.
       const given = pool.run('echo', [1], { signal: controller.signal });
       const room = pool.room();
       controller.abort('given up');

@@ -9,13 +9,14 @@
  * result comes back by the handle, which settles it and tells the pool, so that the scheduler goes on.
  */
 
-import { invalid, QueueFullError, TimeoutError } from '../sync/errors.js';
+import { asyncDispose } from '../sync/dispose.js';
+import { QueueFullError, TimeoutError, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now } from '../transport/clock.js';
 import { SLOTS } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
-import { Inline } from './inline-rebuild.js';
+import type { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
@@ -23,24 +24,23 @@ import {
   type CloseOptions,
   checkCloseOptions,
   checkPoolOptions,
-  checkRunOptions,
   type PoolOptions,
   poolDefaults,
   type RunOptions,
 } from './options.js';
-import { poolPlatform } from './platform.js';
-import { Poller } from './poller.js';
+import { proxyOf } from './proxy.js';
 import { Room } from './room.js';
 import { Scheduler } from './scheduler.js';
-import { Task, type TaskOptions } from './task.js';
+import { type Task, taskOf } from './task.js';
 import type {
   AnyApi,
   AnyFunction,
-  ArgumentsOf,
   FunctionOf,
+  InputsOf,
   NameOf,
   Proxied,
   ResultOf,
+  RunArguments,
 } from './types.js';
 import type { WorkerHandle } from './worker-handle.js';
 import { WorkerSet } from './worker-set.js';
@@ -76,35 +76,35 @@ import { WorkerSet } from './worker-set.js';
  */
 export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #options: PoolOptions;
-  readonly #capacity: number;
+  readonly #maxWaiting: number;
+  /** What its errors begin with. */
+  readonly #label: string;
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
   readonly #workers: WorkerSet;
-  readonly #room = new Room(() => this.#roomLeft);
+  readonly #room: Room;
   readonly #metrics = new Metrics();
   /** Tasks that are not over. */
   #active = 0;
   /** When the tasks of this turn have come. */
   #time = 0;
-  #closed: PoolClosedError | undefined;
+  #closed: { readonly reason: unknown } | undefined;
   #empty: (() => void) | undefined;
   #closing: Promise<void> | undefined;
+  #terminating: Promise<void> | undefined;
   #proxy: Proxied<Api> | undefined;
 
   /** Throws if the options cannot be used. Starts `minThreads` threads; the others start when there is work. */
   constructor(options: PoolOptions = {}) {
     checkPoolOptions(options);
     this.#options = options;
-    this.#capacity = options.capacity ?? Number.POSITIVE_INFINITY;
+    this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY;
+    this.#label = options.name === undefined ? '' : `${options.name}: `;
+    this.#room = new Room(() => this.#roomLeft, this.#label);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
-    const poller = poolPlatform.canPoll
-      ? new Poller(
-          () => this.#poll(),
-          () => this.#scheduler.meanRunTime < WORTH_SPINNING && this.running > 0,
-        )
-      : undefined;
     this.#workers = new WorkerSet(
       options,
       {
+        areTasksShort: () => this.#scheduler.meanRunTime < WORTH_SPINNING,
         ready: (worker) => {
           this.#scheduler.addWorker(worker);
           this.#grow();
@@ -123,10 +123,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
           this.#metrics.threadEnded(worker.startedAt);
           if (!worker.isEnding) this.#metrics.threadsLost++;
         },
-        cannotStart: (error) => this.#failAll(error),
+        cannotStart: (why, cause) => this.#failAll(why, cause),
         failedOutsideTask: (error) => this.#report(error),
       },
-      poller,
+      this.#label,
     );
   }
 
@@ -137,14 +137,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** Tasks that run, as far as this thread knows. */
   get running(): number {
-    let running = 0;
-    for (const { outstanding } of this.#workers) if (outstanding > 0) running++;
-    return running;
+    return this.#workers.running;
   }
 
   /** Threads that live. */
   get threads(): number {
     return this.#workers.size;
+  }
+
+  /** Whether {@link close} or {@link terminate} has been called. */
+  get closed(): boolean {
+    return this.#closed !== undefined;
   }
 
   /** What the pool has done so far. */
@@ -156,28 +159,24 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * Runs a function of the module, or one made by `inline`, with these arguments in a thread. Rejects with
    * what it throws; with the signal's reason or a `TimeoutError` as soon as it is given up; with a
    * `DataCloneError` if an argument or the result cannot be copied; with a {@link ThreadEndedError} if its
-   * thread has ended; with a {@link QueueFullError} or a {@link PoolClosedError}.
+   * thread has ended; with a {@link QueueFullError}; with the reason of {@link close}, which is a
+   * {@link PoolClosedError} unless another was given.
    *
    * A function that returns an iterator, as generators do, gives an asynchronous one. It makes a few values
    * ahead of its reader, and has its thread until it has been read to the end or left.
    */
   run<Name extends NameOf<Api>>(
     name: Name,
-    args?: ArgumentsOf<FunctionOf<Api, Name>>,
-    options?: RunOptions,
+    ...rest: RunArguments<FunctionOf<Api, Name>>
   ): Promise<ResultOf<FunctionOf<Api, Name>>>;
-  run<Fn extends AnyFunction>(
-    fn: Inline<Fn>,
-    args?: ArgumentsOf<Fn>,
-    options?: RunOptions,
-  ): Promise<ResultOf<Fn>>;
+  run<Fn extends AnyFunction>(fn: Inline<Fn>, ...rest: RunArguments<Fn>): Promise<ResultOf<Fn>>;
   run(
     fn: string | Inline<AnyFunction>,
     args: readonly unknown[] = [],
     options?: RunOptions,
   ): Promise<never> {
     try {
-      const task = this.#make(fn, args, options);
+      const task = taskOf(fn, args, options);
       this.#admit(task, options);
       return task.promise as Promise<never>;
     } catch (error) {
@@ -187,7 +186,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** The functions of the module, to be called as with `run` without options: `pool.proxy.hash(password)`. */
   get proxy(): Proxied<Api> {
-    this.#proxy ??= this.#proxyOf('') as Proxied<Api>;
+    this.#proxy ??= proxyOf(
+      (name, args) => this.run(name as never, args as never),
+      '',
+    ) as Proxied<Api>;
     return this.#proxy;
   }
 
@@ -203,14 +205,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    */
   map<Name extends NameOf<Api>>(
     name: Name,
-    inputs:
-      | Iterable<ArgumentsOf<FunctionOf<Api, Name>>[0]>
-      | AsyncIterable<ArgumentsOf<FunctionOf<Api, Name>>[0]>,
+    inputs: InputsOf<FunctionOf<Api, Name>>,
     options?: MapOptions,
   ): AsyncIterableIterator<ResultOf<FunctionOf<Api, Name>>>;
   map<Fn extends AnyFunction>(
     fn: Inline<Fn>,
-    inputs: Iterable<ArgumentsOf<Fn>[0]> | AsyncIterable<ArgumentsOf<Fn>[0]>,
+    inputs: InputsOf<Fn>,
     options?: MapOptions,
   ): AsyncIterableIterator<ResultOf<Fn>>;
   map(
@@ -226,95 +226,73 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Resolves when there is room in the queue; at once unless the pool has a `capacity`. Nothing is reserved:
+   * Resolves when there is room in the queue; at once unless the pool has `maxWaiting`. Nothing is reserved:
    * use it right away. Who has waited longest is told first, and no more than there is room for. Rejects with
-   * the signal's reason, a `TimeoutError` after `timeout` milliseconds, or a {@link PoolClosedError}.
+   * the signal's reason, with a `TimeoutError` after `timeout` milliseconds, of which 0 means that there has to
+   * be room at once, or with the reason of {@link close}.
    */
   async room(options: WaitOptions = {}): Promise<void> {
     checkWaitOptions(options);
-    options.signal?.throwIfAborted();
-    if (this.#closed) throw this.#closed;
+    if (options.signal?.aborted) throw options.signal.reason;
+    if (this.#closed) throw this.#closed.reason;
     await this.#room.wait(options);
   }
 
   /**
-   * Lets all tasks come to their end, ends the threads, and then resolves. Others are refused with a
-   * {@link PoolClosedError} from now on, and so is who waits for room. With `dropQueue` so are tasks that
-   * have not begun; after `timeout` milliseconds what is left is ended as by {@link terminate}.
+   * Lets all tasks come to their end, ends the threads, and then resolves. Others are refused with `reason`
+   * from now on, any value, by default a {@link PoolClosedError}; so is who waits for room. With `dropQueue` so
+   * are tasks that have not begun; after `timeout` milliseconds what is left is ended as by {@link terminate}.
+   * A second call does nothing and returns the same promise.
    */
-  close(options: CloseOptions = {}): Promise<void> {
+  close(
+    reason: unknown = this.#closedError('is closed'),
+    options: CloseOptions = {},
+  ): Promise<void> {
     try {
       checkCloseOptions(options);
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#refuseMore();
-    if (options.dropQueue) this.#drop(new PoolClosedError('the pool was closed before it began'));
-    this.#closing ??= this.#close();
-    if (options.timeout === undefined) return this.#closing;
-    const timer = setTimeout(() => void this.terminate(), options.timeout);
-    return this.#closing.finally(() => clearTimeout(timer));
+    if (this.#closing) return this.#closing;
+    const closing = this.#refuseMore(reason);
+    if (options.dropQueue) this.#drop(reason);
+    const { timeout } = options;
+    // Whoever has closed it learns of what goes wrong.
+    const end = () => void this.terminate(reason).catch(() => {});
+    if (timeout === 0) end();
+    else if (timeout !== undefined) {
+      const stopWatching = giveUpOn({ timeout }, end, timedOut);
+      closing.then(stopWatching, stopWatching);
+    }
+    return closing;
   }
 
   /**
    * Ends the threads at once, without `grace`, and resolves when they have ended. What is not over rejects
-   * with a {@link PoolClosedError}.
+   * with `reason`, any value, by default a {@link PoolClosedError}; so does what comes later, unless the pool
+   * was closed with another. A second call does nothing and returns the same promise.
    */
-  async terminate(): Promise<void> {
-    this.#refuseMore();
-    const error = new PoolClosedError('the pool was terminated');
-    this.#drop(error);
-    for (const worker of this.#workers) {
-      for (const task of worker.tasks()) {
-        if (!task.isCancelled) this.#metrics.cancelled++;
-        task.isCancelled = true;
-        task.settle(error, true);
-        task.stream?.fail(error);
-      }
-    }
-    await this.#workers.end();
-    await this.close();
+  terminate(reason: unknown = this.#closedError('was terminated')): Promise<void> {
+    this.#terminating ??= this.#terminate(reason);
+    return this.#terminating;
   }
 
   /** As {@link close}. */
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 
   // --- tasks ---
 
-  #make(
-    fn: string | Inline<AnyFunction>,
-    args: readonly unknown[],
-    options: RunOptions | undefined,
-  ): Task {
-    if (!Array.isArray(args)) throw invalid('args', args, 'an array of arguments');
-    const inline = fn instanceof Inline ? fn : undefined;
-    if (typeof fn !== 'string' && inline === undefined) {
-      throw invalid('fn', fn, 'the name of a function, or inline(function)');
-    }
-    const name = inline === undefined ? (fn as string) : 'inline';
-    if (options === undefined && inline === undefined) {
-      return new Task(name, args, undefined, 0, undefined);
-    }
-    checkRunOptions(options ?? {});
-    const { onProgress, transfer = [], priority = 0, key } = options ?? {};
-    const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
-    // What a listener throws is nobody else's.
-    const progress =
-      onProgress && ((value: unknown) => void (async () => onProgress(value as never))());
-    const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
-    return new Task(name, args, own, priority, key);
-  }
-
   /** Lets the task wait for a thread, or gives it to one. */
   #admit(task: Task, options: RunOptions | undefined): void {
-    if (this.#closed) throw this.#closed;
+    if (this.#closed) throw this.#closed.reason;
     const { signal, timeout } = options ?? {};
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw signal.reason;
+    if (timeout === 0) throw this.#timedOut(task, timeout);
     // Time may have passed in this turn, which counts for a timeout.
     task.enqueuedAt = timeout === undefined ? this.#now() : now();
-    const isFull = this.#capacity < Number.POSITIVE_INFINITY && this.#roomLeft <= 0;
+    const isFull = this.#maxWaiting < Number.POSITIVE_INFINITY && this.#roomLeft <= 0;
     const { whenFull } = this.#options;
     if (isFull && whenFull === 'reject') {
       this.#metrics.cancelled++;
@@ -342,16 +320,22 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   #watch(task: Task, signal: AbortSignal | undefined, timeout: number | undefined): void {
-    if (timeout !== undefined) task.deadline = task.enqueuedAt + timeout;
+    if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) {
+      task.deadline = task.enqueuedAt + timeout;
+    }
     let isTimeout = false;
     task.stopWatching = giveUpOn(
       { signal, timeout },
       (reason) => this.#giveUp(task, reason, isTimeout ? 'timed out' : 'aborted'),
-      () => {
+      (timeout) => {
         isTimeout = true;
-        return new TimeoutError(`${task.name}() has not ended within ${timeout} ms`);
+        return this.#timedOut(task, timeout);
       },
     );
+  }
+
+  #timedOut(task: Task, timeout: number): TimeoutError {
+    return new TimeoutError(`${this.#label}${task.name}() has not ended within ${timeout} ms`);
   }
 
   #giveUp(task: Task, reason: unknown, stop: 'aborted' | 'timed out'): void {
@@ -379,21 +363,23 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /** Gives up all tasks that have not begun. */
-  #drop(error: PoolClosedError): void {
+  #drop(reason: unknown): void {
     const dropped = [...this.#scheduler.drain()];
     for (const worker of this.#workers) dropped.push(...worker.giveBack(SLOTS).reverse());
-    for (const task of dropped) this.#refuse(task, error);
+    for (const task of dropped) this.#refuse(task, reason);
   }
 
   /** How many more tasks may come. */
   get #roomLeft(): number {
     // Threads that are still to come take a task each.
     const { idle, waiting } = this.#scheduler;
-    return this.#capacity + this.#workers.missing + idle - waiting;
+    return this.#maxWaiting + this.#workers.missing + idle - waiting;
   }
 
   #full(): QueueFullError {
-    return new QueueFullError(`the queue is full: ${this.#capacity} tasks may wait`);
+    return new QueueFullError(
+      `${this.#label}the queue is full: ${this.#maxWaiting} tasks may wait`,
+    );
   }
 
   /** One task fewer. */
@@ -436,22 +422,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#workers.grow(this.#scheduler);
   }
 
-  /** Receives what has come without a return to the event loop; whether there was anything. */
-  #poll(): boolean {
-    let found = false;
-    for (const worker of this.#workers) if (worker.poll()) found = true;
-    return found;
-  }
-
   /** No thread can be had. */
-  #failAll(cause: unknown): void {
-    const said = cause instanceof Error ? cause.message : String(cause);
+  #failAll(why: string, cause: unknown): void {
+    const message = `${this.#label}no thread can be started: ${why}`;
     for (const task of this.#scheduler.drain()) {
       this.#metrics.failed++;
-      task.settle(
-        new ThreadEndedError(`no thread can be started: ${said}`, undefined, { cause }),
-        true,
-      );
+      task.settle(new ThreadEndedError(message, undefined, { cause }), true);
       this.#over(task);
     }
   }
@@ -464,31 +440,39 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     else console.error(error);
   }
 
-  #refuseMore(): void {
-    this.#closed ??= new PoolClosedError('the pool is closed');
-    this.#room.close(this.#closed);
+  #closedError(what: string): PoolClosedError {
+    return new PoolClosedError(`${this.#label}the pool ${what}`);
   }
 
-  async #close(): Promise<void> {
-    if (this.#active > 0) {
-      await new Promise<void>((resolve) => {
-        this.#empty = resolve;
-      });
-    }
+  /** Refuses what comes from now on; the first reason holds. Resolves when all tasks are over and all threads have ended. */
+  #refuseMore(reason: unknown): Promise<void> {
+    this.#closed ??= { reason };
+    this.#closing ??= this.#end();
+    this.#room.close(reason);
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      if (this.#active === 0) resolve();
+      else this.#empty = resolve;
+    });
     this.#metrics.stop();
     await this.#workers.end();
   }
 
-  #proxyOf(path: string): unknown {
-    const known = new Map<string, unknown>();
-    return new Proxy(() => {}, {
-      get: (_, name) => {
-        if (typeof name === 'symbol' || name === 'then') return undefined;
-        if (!known.has(name))
-          known.set(name, this.#proxyOf(path === '' ? name : `${path}.${name}`));
-        return known.get(name);
-      },
-      apply: (_target, _this, args) => this.run(path as never, args as never),
-    });
+  async #terminate(reason: unknown): Promise<void> {
+    const closing = this.#refuseMore(reason);
+    this.#drop(reason);
+    for (const worker of this.#workers) {
+      for (const task of worker.tasks()) {
+        if (!task.isCancelled) this.#metrics.cancelled++;
+        task.isCancelled = true;
+        task.settle(reason, true);
+        task.stream?.fail(reason);
+      }
+    }
+    await this.#workers.end();
+    await closing;
   }
 }

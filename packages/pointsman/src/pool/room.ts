@@ -17,17 +17,21 @@ interface Waiter {
 
 export class Room {
   readonly #left: () => number;
+  readonly #timedOut: (timeout: number) => TimeoutError;
   readonly #waiters = new Set<Waiter>();
   /** Of those that waited, how many were told and may come now. */
   #invited = 0;
 
-  /** `left`: how many more tasks may come. */
-  constructor(left: () => number) {
+  /** `left`: how many more tasks may come. `label`: what errors begin with. */
+  constructor(left: () => number, label: string) {
     this.#left = left;
+    this.#timedOut = (timeout) =>
+      new TimeoutError(`${label}there was no room within ${timeout} ms`);
   }
 
   async wait(options: WaitOptions): Promise<void> {
     if (this.#left() > this.#invited && this.#waiters.size === 0) return;
+    if (options.timeout === 0) throw this.#timedOut(0);
     await new Promise<void>((resolve, reject) => {
       const stop = giveUpOn(
         options,
@@ -35,7 +39,7 @@ export class Room {
           this.#waiters.delete(waiter);
           reject(reason);
         },
-        (timeout) => new TimeoutError(`there was no room within ${timeout} ms`),
+        this.#timedOut,
       );
       const waiter: Waiter = {
         resolve() {
@@ -67,8 +71,8 @@ export class Room {
     }
   }
 
-  close(error: unknown): void {
-    for (const waiter of this.#waiters) waiter.reject(error);
+  close(reason: unknown): void {
+    for (const waiter of this.#waiters) waiter.reject(reason);
     this.#waiters.clear();
   }
 }

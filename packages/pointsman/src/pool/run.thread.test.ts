@@ -17,6 +17,17 @@ describe('which function', () => {
     expect(pool.proxy.text).toBe(pool.proxy.text);
   });
 
+  test('of a module in the module, methods of an object, static ones, and one that a function has', async () => {
+    const { pool } = await open();
+    expect(await pool.run('patterns.isPattern', [pattern(9), 9])).toBe(true);
+    expect(await pool.run('counter.add', [1])).toBe(2);
+    expect(await pool.run('counter.add', [2])).toBe(6);
+    expect(await pool.run('Doubling.create')).toBe('Doubling');
+    expect(await pool.run('square', [3])).toBe(9);
+    expect(await pool.run('square.root', [9])).toBe(3);
+    expect(await pool.proxy.square.root(16)).toBe(4);
+  });
+
   test('a proxy is no promise', async () => {
     const { pool } = await open();
     expect(await pool.proxy).toBe(pool.proxy);

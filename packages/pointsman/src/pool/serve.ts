@@ -1,6 +1,5 @@
 /** How a worker of a pool begins: it is told what to run and says what it can. */
 
-import { invalid } from '../sync/errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
@@ -21,8 +20,9 @@ const refused = ['then'];
  * understand. A pool that was made with `module` needs no such script.
  *
  * A function may return a promise or an iterator; what it throws is thrown for whoever has run it. One
- * task runs at a time. Functions of objects are named with dots: `images.resize`. Call it before the first
- * `await` of the script. Throws in a thread that nobody has made a worker.
+ * task runs at a time. Functions of objects are named with dots: `images.resize`; `functions` may be a module
+ * that was imported as a whole. Call it before the first `await` of the script. Throws in a thread that nobody
+ * has made a worker.
  *
  * ```js
  * // resize.worker.js
@@ -31,11 +31,7 @@ const refused = ['then'];
  * ```
  */
 export function serve(functions: object): void {
-  if (Object(functions) !== functions)
-    throw invalid('functions', functions, 'an object of functions');
-  // What a bundler makes of a module has getters in place of its exports.
-  const isPlain = Object.getPrototypeOf(functions) === Object.prototype;
-  const served = functionsOf(isPlain ? { ...functions } : functions, 'functions', refused);
+  const served = functionsOf(functions, 'functions', refused);
   begin(async () => served);
 }
 
@@ -43,8 +39,22 @@ export function serve(functions: object): void {
 export function serveModule(): void {
   begin(async (module) => {
     if (module === undefined) return [];
-    return functionsOf(await import(module), 'module', refused);
+    // Bundlers have nothing to do with it: it is loaded from its URL when this runs.
+    const namespace = await import(/* webpackIgnore: true */ /* @vite-ignore */ module);
+    return withDefault(functionsOf(namespace, 'module', refused));
   });
+}
+
+const DEFAULT = 'default.';
+
+/** What a module of CommonJS exports is its default, and not all of it is there by name. */
+function withDefault(functions: readonly NamedFunction[]): readonly NamedFunction[] {
+  const names = new Set(functions.map(({ name }) => name));
+  const more = functions
+    .filter(({ name }) => name.startsWith(DEFAULT))
+    .map(({ name, call }) => ({ name: name.slice(DEFAULT.length), call }))
+    .filter(({ name }) => !names.has(name) && !refused.includes(name));
+  return [...functions, ...more];
 }
 
 function begin(load: (module: string | undefined) => Promise<readonly NamedFunction[]>): void {

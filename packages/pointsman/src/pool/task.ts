@@ -5,11 +5,13 @@
  * rejects at once, and keeps its worker busy until it stops or the worker is ended.
  */
 
+import { invalid } from '../sync/errors.js';
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
 import { isTransferred, type Transferable } from '../transport/transfer.js';
 import type { Stop } from './claims.js';
-import type { Inline } from './inline-rebuild.js';
+import { Inline } from './inline-rebuild.js';
+import { checkRunOptions, type RunOptions } from './options.js';
 import type { Lane, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
 import type { AnyFunction } from './types.js';
@@ -106,6 +108,28 @@ export class Task implements QueuedTask {
     // A task that was given up has nothing to say.
     if (!this.isSettled) this.options?.progress?.(value);
   }
+}
+
+/** What `run` was given, as a task; throws if it cannot be one. */
+export function taskOf(
+  fn: string | Inline<AnyFunction>,
+  args: readonly unknown[],
+  options: RunOptions | undefined,
+): Task {
+  if (!Array.isArray(args)) throw invalid('args', args, 'an array of arguments');
+  const inline = fn instanceof Inline ? fn : undefined;
+  if (typeof fn !== 'string' && inline === undefined) {
+    throw invalid('fn', fn, 'the name of a function, or inline(function)');
+  }
+  const name = inline === undefined ? (fn as string) : 'inline';
+  if (options !== undefined) checkRunOptions(options);
+  else if (inline === undefined) return new Task(name, args, undefined, 0, undefined);
+  const { onProgress, transfer = [], priority = 0, key } = options ?? {};
+  const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
+  // What a listener throws is nobody else's.
+  const progress = onProgress && ((value: unknown) => void (async () => onProgress(value))());
+  const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
+  return new Task(name, args, own, priority, key);
 }
 
 function goesOnce(arg: unknown): boolean {

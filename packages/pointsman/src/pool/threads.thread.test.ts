@@ -46,6 +46,20 @@ describe('threads start', () => {
 });
 
 describe('threads end', () => {
+  test('not while what a task has returned is being called', async () => {
+    const { pool, board } = await openWarm({ threads: 2, idleTimeout: 1 });
+    const gate = board.gate();
+    const hold = await pool.run('holder', [gate.number]);
+    const held = hold();
+    await until(() => gate.begun === 1 && pool.threads === 1);
+    // The other has ended for want of tasks; this one's turn would be next.
+    const other = await openWarm({ idleTimeout: 1 });
+    await until(() => other.pool.threads === 0);
+    gate.open();
+    expect(await held).toBe('held');
+    await until(() => pool.threads === 0);
+  });
+
   test('that had nothing to do for long, but for the fewest', async () => {
     const opened = await openWarm({ threads: 3, minThreads: 1, idleTimeout: 5 });
     const { pool } = opened;

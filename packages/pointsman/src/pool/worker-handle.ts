@@ -13,10 +13,10 @@ import { invalid } from '../sync/errors.js';
 import { DataCloneError } from '../transport/clone-errors.js';
 import { Endpoint } from '../transport/endpoint.js';
 import { watchLock } from '../transport/lock.js';
-import { listen, type Port, platform } from '../transport/platform.js';
+import { type Port, platform } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
-import { PoolClosedError, ThreadEndedError } from './errors.js';
+import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
@@ -27,6 +27,7 @@ import { isStream, Stream } from './stream.js';
 import type { Task, TaskHolder } from './task.js';
 import { TaskSlots } from './task-slots.js';
 import type { AnyFunction } from './types.js';
+import { hear } from './worker-events.js';
 
 /** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
 const MOST_DEFINED = 256;
@@ -55,7 +56,7 @@ export interface WorkerOwner {
   /** An error that no task is to blame for. */
   failedOutsideTask(error: unknown): void;
   /** It has ended. */
-  lost(worker: WorkerHandle, error: unknown): void;
+  lost(worker: WorkerHandle, why: string, cause: unknown): void;
   /** It should be replaced. */
   retire(worker: WorkerHandle): void;
 }
@@ -66,6 +67,8 @@ export interface WorkerHandleOptions extends Setup {
   /** How many tasks it may run in all. */
   readonly mostTasks: number;
   readonly spins: boolean;
+  /** What errors begin with. */
+  readonly label: string;
   /** Looks for results; absent where that is not possible. */
   readonly poller: Poller | undefined;
 }
@@ -86,6 +89,8 @@ export class WorkerHandle implements TaskHolder {
   runsOnly: string | undefined;
   /** Whether it had tasks since somebody last asked. */
   wasUsed = true;
+  /** What a task of it has returned is being called, or read. */
+  isCalled = false;
   readonly #owner: WorkerOwner;
   readonly #worker: PoolWorker;
   readonly #options: WorkerHandleOptions;
@@ -95,13 +100,12 @@ export class WorkerHandle implements TaskHolder {
   /** Absent where memory cannot be shared. */
   readonly #claims: Claims | undefined;
   readonly #mailbox: Mailbox | undefined;
-  readonly #stopListening: (() => void)[] = [];
+  readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   readonly #targets = new Map<string, number>();
   readonly #defined = new Set<number>();
   readonly #slots: TaskSlots;
   #isHeld = false;
-  #isCalled = false;
   /** As workers do at first. */
   #keepsAlive = true;
   #isBeingKilled = false;
@@ -137,12 +141,27 @@ export class WorkerHandle implements TaskHolder {
         if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
       },
       pendingChanged: (pending) => {
-        this.#isCalled = pending > 0;
+        this.isCalled = pending > 0;
         this.hold(this.#isHeld);
       },
-      unanswered: (name, why) => new PoolClosedError(`${name} has no answer: ${why}`),
+      unanswered: (name, why) =>
+        new PoolClosedError(`${options.label}${name} has no answer: ${why}`),
     });
-    this.#watch(worker);
+    this.#stopListening = hear(worker, this.#id, port1 as unknown as Port, {
+      received: (records) => {
+        this.#mailbox?.received();
+        if (this.#mailbox) options.poller?.woke(this.#mailbox.age);
+        this.#receive(records);
+      },
+      unreadable: () => this.#lose('has given a result that cannot be read'),
+      failed: (error) => {
+        if (!this.isReady) this.#lose('could not load its script', error);
+      },
+      ended: (exitCode, cause) => {
+        const code = cause === undefined ? ` with code ${exitCode}` : '';
+        this.#lose(`has ended${code}`, cause, exitCode);
+      },
+    });
     const { module, nice, heap, spins } = options;
     this.spins = spins;
     const polls = options.poller !== undefined;
@@ -168,43 +187,6 @@ export class WorkerHandle implements TaskHolder {
   }
 
   // --- the beginning and the end ---
-
-  #watch(worker: PoolWorker): void {
-    const port = this.#port as unknown as Port;
-    const received = (records: unknown) => {
-      this.#mailbox?.received();
-      if (this.#mailbox) this.#options.poller?.woke(this.#mailbox.age);
-      this.#receive(records as unknown[]);
-    };
-    const unreadable = () => this.#lose('has given a result that cannot be read');
-    this.#stopListening.push(listen(port, received, undefined, unreadable));
-    port.unref?.();
-    // A browser's worker that computes for long is heard by a port of its own only.
-    if (!worker.on) {
-      const unwrap = (data: unknown) => {
-        if (!Array.isArray(data) || data[0] !== protocol.BATCH || data[1] !== this.#id) return;
-        received(data[2]);
-      };
-      this.#stopListening.push(listen(worker, unwrap, undefined, unreadable));
-    }
-    let cause: unknown;
-    const onError = (error: unknown) => {
-      cause = error;
-      // In a browser nothing else tells.
-      if (worker.on || this.isReady) return;
-      const said = (error as { message?: string }).message;
-      this.#lose('could not be loaded', new Error(said ?? 'the script was not found'));
-    };
-    const onExit = (code: number) => {
-      this.#lose(`has ended${cause === undefined ? ` with code ${code}` : ''}`, cause, code);
-    };
-    if (worker.on) {
-      worker.on('error', onError as never);
-      worker.on('exit', onExit as never);
-    } else {
-      worker.addEventListener?.('error', onError as never);
-    }
-  }
 
   /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
   #receive(records: readonly unknown[]): void {
@@ -268,7 +250,7 @@ export class WorkerHandle implements TaskHolder {
         this.#ready(b as readonly string[]);
         break;
       case protocol.REFUSED:
-        this.#lose('could not be loaded', b);
+        this.#lose(`could not load ${this.#options.module}`, b);
         break;
       case protocol.UNREADABLE:
         this.#unreadable(id);
@@ -293,7 +275,7 @@ export class WorkerHandle implements TaskHolder {
   /** Keeps the program alive, or not; while a result of a task is being called it does in any case. */
   hold(held: boolean): void {
     this.#isHeld = held;
-    const keeps = held || this.#isCalled;
+    const keeps = held || this.isCalled;
     if (keeps === this.#keepsAlive) return;
     this.#keepsAlive = keeps;
     this.#worker[keeps ? 'ref' : 'unref']?.();
@@ -315,10 +297,11 @@ export class WorkerHandle implements TaskHolder {
     const options = cause === undefined ? undefined : { cause };
     const ran = this.tasks();
     for (const [index, task] of ran.entries()) {
-      const message =
+      const which =
         index === 0
-          ? `the thread that ran ${task.name}() ${why}`
-          : `the thread to which ${task.name}() had moved its arguments ${why}`;
+          ? `the thread that ran ${task.name}()`
+          : `the thread to which ${task.name}() had moved its arguments`;
+      const message = `${this.#options.label}${which} ${why}`;
       const error = new ThreadEndedError(message, exitCode, options);
       this.#slots.remove(task);
       task.settle(error, true);
@@ -327,11 +310,13 @@ export class WorkerHandle implements TaskHolder {
       this.#owner.finished(this, task, true, undefined, undefined);
     }
     this.#ended.abort();
-    for (const stop of this.#stopListening) stop();
+    this.#stopListening();
     this.#endpoint.close('the thread has ended');
     this.#port.close();
     this.#worker.terminate();
-    this.#owner.lost(this, cause ?? new ThreadEndedError(`a thread ${why}`, exitCode));
+    const said = cause === undefined ? '' : `: ${messageOf(cause)}`;
+    const end = cause ?? new ThreadEndedError(`a thread ${why}`, exitCode);
+    this.#owner.lost(this, `a thread ${why}${said}`, end);
     this.#owner.returned(unbegun);
   }
 

@@ -7,9 +7,10 @@
  */
 
 import { invalid } from '../sync/errors.js';
+import { messageOf } from './errors.js';
 import { type PoolOptions, poolDefaults } from './options.js';
 import { type PoolWorker, poolPlatform } from './platform.js';
-import type { Poller } from './poller.js';
+import { Poller } from './poller.js';
 import { WorkerHandle, type WorkerOwner } from './worker-handle.js';
 
 /** Milliseconds after a worker that could not be started until the next is, if there are others. */
@@ -18,8 +19,10 @@ const RESTART_PAUSE = 1_000;
 const MAX_STARTUP_FAILURES = 3;
 
 export interface WorkerSetOwner extends Omit<WorkerOwner, 'rested' | 'retire' | 'lost'> {
+  /** Whether tasks have lately been so short that looking for their results pays. */
+  areTasksShort(): boolean;
   /** No worker can be had: what waits for one fails. */
-  cannotStart(error: unknown): void;
+  cannotStart(why: string, cause: unknown): void;
   started(): void;
   /** It gets no more tasks. */
   retired(worker: WorkerHandle): void;
@@ -33,6 +36,7 @@ export class WorkerSet {
   readonly #options: PoolOptions;
   readonly #owner: WorkerSetOwner;
   readonly #handleOwner: WorkerOwner;
+  readonly #label: string;
   readonly #poller: Poller | undefined;
   readonly #least: number;
   readonly #living = new Set<WorkerHandle>();
@@ -43,8 +47,10 @@ export class WorkerSet {
   #pausedUntil = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
+  #ends: Promise<unknown> | undefined;
 
-  constructor(options: PoolOptions, owner: WorkerSetOwner, poller: Poller | undefined) {
+  /** `label`: what errors begin with. */
+  constructor(options: PoolOptions, owner: WorkerSetOwner, label: string) {
     const { threads, minThreads = 0 } = options;
     this.most = threads ?? Math.max(1, poolPlatform.cores, minThreads);
     this.#options = options;
@@ -53,9 +59,15 @@ export class WorkerSet {
       ...owner,
       rested: (worker) => this.#rested(worker),
       retire: (worker) => this.#retire(worker),
-      lost: (worker, error) => this.#lost(worker, error),
+      lost: (worker, why, cause) => this.#lost(worker, why, cause),
     };
-    this.#poller = poller;
+    if (poolPlatform.canPoll) {
+      this.#poller = new Poller(
+        () => this.#poll(),
+        () => owner.areTasksShort() && this.running > 0,
+      );
+    }
+    this.#label = label;
     this.#least = minThreads;
     this.#startLeast();
   }
@@ -66,6 +78,20 @@ export class WorkerSet {
 
   get size(): number {
     return this.#living.size;
+  }
+
+  /** Those that run a task, as far as this thread knows. */
+  get running(): number {
+    let running = 0;
+    for (const { outstanding } of this.#living) if (outstanding > 0) running++;
+    return running;
+  }
+
+  /** Receives what has come without a return to the event loop; whether there was anything. */
+  #poll(): boolean {
+    let found = false;
+    for (const worker of this.#living) if (worker.poll()) found = true;
+    return found;
   }
 
   /** Those that can run tasks, now or soon, and those of them that are still to come. */
@@ -111,8 +137,8 @@ export class WorkerSet {
     let handle: WorkerHandle;
     try {
       made = worker ? (worker() as PoolWorker) : poolPlatform.start({ ...this.#options, name });
-      if (typeof made?.terminate !== 'function') {
-        throw invalid('worker', made, 'to return a Worker');
+      if (typeof made?.terminate !== 'function' || typeof made.postMessage !== 'function') {
+        throw invalid('what worker() returns', made, 'a Worker with postMessage and terminate');
       }
       handle = new WorkerHandle(this.#handleOwner, made, {
         module: module === undefined ? undefined : String(module),
@@ -122,10 +148,11 @@ export class WorkerSet {
         mostTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
         spins: this.#poller !== undefined && this.#spinning < poolPlatform.cores - 1,
         poller: this.#poller,
+        label: this.#label,
       });
     } catch (error) {
       made?.terminate?.();
-      if (this.#ready === 0) this.#owner.cannotStart(error);
+      if (this.#ready === 0) this.#owner.cannotStart(messageOf(error), error);
       return false;
     }
     this.#living.add(handle);
@@ -166,7 +193,7 @@ export class WorkerSet {
     if (worker.outstanding === 0) void worker.end('was replaced');
   }
 
-  #lost(worker: WorkerHandle, error: unknown): void {
+  #lost(worker: WorkerHandle, why: string, cause: unknown): void {
     this.#living.delete(worker);
     if (worker.isRetiring) this.#retiring--;
     this.#owner.ended(worker);
@@ -177,7 +204,7 @@ export class WorkerSet {
     if (worker.wasReady && this.#startupFailures < MAX_STARTUP_FAILURES) return;
     if (this.#ready > 0) return;
     this.#startupFailures = 0;
-    this.#owner.cannotStart(error);
+    this.#owner.cannotStart(why, cause);
   }
 
   #pause(): void {
@@ -212,14 +239,14 @@ export class WorkerSet {
     let most = this.#living.size - this.#least;
     let isAnyIdle = false;
     for (const worker of [...this.#living]) {
-      const isIdle = worker.outstanding === 0 && worker.isReady;
+      const isIdle = worker.outstanding === 0 && worker.isReady && !worker.isCalled;
       if (most > 0 && isIdle && !worker.wasUsed) {
         most--;
         void worker.end('had nothing to do');
         continue;
       }
-      worker.wasUsed = worker.outstanding > 0;
-      isAnyIdle ||= isIdle;
+      worker.wasUsed = worker.outstanding > 0 || worker.isCalled;
+      isAnyIdle ||= isIdle || worker.isCalled;
     }
     if (isAnyIdle) this.#watchIdle();
   }
@@ -230,9 +257,13 @@ export class WorkerSet {
     for (const worker of this.#living) worker.hold(held);
   }
 
+  /** Ends all of them, and starts no others. */
   async end(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idleTimer);
-    await Promise.all([...this.#living].map((worker) => worker.end('was ended with the pool')));
+    this.#ends ??= Promise.all(
+      [...this.#living].map((worker) => worker.end('was ended with the pool')),
+    );
+    await this.#ends;
   }
 }

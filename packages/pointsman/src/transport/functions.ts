@@ -1,10 +1,10 @@
 /**
  * The functions of an API that another thread may call, by name; those of objects in it with dots. Such objects are
  * plain ones, modules, and instances of classes with their methods. Of what an instance has in its own fields only
- * plain objects count: the rest is its state.
+ * plain objects count: the rest is its state. Functions and classes may have functions themselves.
  *
  * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
- * the members and not with the paths to them. No getter runs.
+ * the members and not with the paths to them. No getter runs but those that compilers make of exports.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -27,12 +27,10 @@ export function functionsOf(
   // Breadth first, for the shortest name.
   const open: [prefix: string, object: object][] = [['', api]];
   for (const [prefix, object] of open) {
-    const isFollowed = isPlain(object) ? isOrdinary : isPlain;
     for (const [key, value] of membersOf(object)) {
       const name = `${prefix}${key}`;
-      if (typeof value === 'function') {
-        if (!found.has(name)) found.set(name, value.bind(object));
-      } else if (isFollowed(value) && !visited.has(value)) {
+      if (typeof value === 'function' && !found.has(name)) found.set(name, value.bind(object));
+      if (isPart(value, object) && !visited.has(value)) {
         visited.add(value);
         open.push([`${name}.`, value]);
       }
@@ -47,31 +45,45 @@ export function functionsOf(
   return [...found].map(([name, call]) => ({ name, call }));
 }
 
+/** What functions have that is no part of an API. */
+const ofFunctions = ['length', 'name', 'prototype', 'arguments', 'caller'];
+
 /** Methods of a class are on its prototype; what is nearer comes first. */
 function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
+  const isFunction = typeof object === 'function';
   for (
     let place = object;
-    place && place !== Object.prototype;
+    place && place !== Object.prototype && place !== Function.prototype;
     place = Object.getPrototypeOf(place)
   ) {
-    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
-      if (key !== 'constructor') yield [key, value];
+    for (const [key, member] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
+      if (key === 'constructor' || (isFunction && ofFunctions.includes(key))) continue;
+      yield [key, isExport(member) ? member.get?.call(place) : member.value];
     }
   }
 }
 
+/** What compilers and bundlers make of `export`; no getter that somebody has written looks like that. */
+function isExport({ get, set, enumerable, configurable }: PropertyDescriptor): boolean {
+  return get !== undefined && set === undefined && enumerable === true && configurable === false;
+}
+
+/** Whether functions are looked for in a member of an object. */
+function isPart(value: unknown, of: object): value is object {
+  if (typeof of === 'function') return false;
+  if (isPlain(value)) return true;
+  return isPlain(of) && (typeof value === 'function' || isInstance(value));
+}
+
 /** An object without a class: one that was written down, or a module. */
-function isPlain(value: unknown): value is object {
+function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The same, or an instance of a class of the program: none of the language or of the platform. */
-function isOrdinary(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  if (isPlain(value)) return true;
-  return (
-    !(Symbol.toStringTag in value) && Object.prototype.toString.call(value) === '[object Object]'
-  );
+/** An object of a class of the program: none of the language or of the platform. */
+function isInstance(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Symbol.toStringTag in value) return false;
+  return Object.prototype.toString.call(value) === '[object Object]';
 }

@@ -11,7 +11,7 @@
 
 import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
 import { platform } from './platform.js';
-import type { References } from './references.js';
+import { isSignal, type References } from './references.js';
 import { isTransferred, type Transferable } from './transfer.js';
 
 /** Stands for a reference, or for an error. */
@@ -72,7 +72,7 @@ function needsPlaceholder(value: object): boolean {
   const { asyncIterator, iterator } = Symbol;
   return (
     value instanceof Error ||
-    value instanceof AbortSignal ||
+    isSignal(value) ||
     asyncIterator in value ||
     (iterator in value && 'next' in value)
   );
@@ -181,7 +181,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
     }
     const reference = references.numberOf(value, baggage.passed);
     if (reference >= 0) {
-      if (typeof value === 'object' && !(value instanceof AbortSignal)) baggage.isUnique = true;
+      if (typeof value === 'object' && !isSignal(value)) baggage.isUnique = true;
       return stand(value, { reference });
     }
     // As structured clone does: what an object of any class has itself, as a plain one.

@@ -83,7 +83,7 @@ export class References {
       const call = () => value as AnyFunction;
       return this.#export(value, passed, call, () => {}) * KINDS + FUNCTION;
     }
-    if (value instanceof AbortSignal) return this.#exportSignal(value, passed) * KINDS + SIGNAL;
+    if (isSignal(value)) return this.#exportSignal(value, passed) * KINDS + SIGNAL;
     const iterate = iterationOf(value);
     if (iterate === undefined) return -1;
     return this.#exportIterator(value, passed, iterate) * KINDS + ITERATOR;
@@ -174,7 +174,7 @@ export class References {
   sent(passed: readonly number[]): void {
     for (const id of passed) {
       const value = this.#exported.get(id)?.value;
-      if (value instanceof AbortSignal && value.aborted) this.#calls.abort(id, value.reason);
+      if (value && isSignal(value) && value.aborted) this.#calls.abort(id, value.reason);
     }
   }
 
@@ -308,6 +308,17 @@ export class References {
 
 const controllerOf = new WeakMap<AbortSignal, AbortController>();
 const remoteIterables = new WeakSet<object>();
+
+/** Whether it is an abort signal, of whatever realm or library. */
+export function isSignal(value: object): value is AbortSignal {
+  if (value instanceof AbortSignal) return true;
+  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
+  return (
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function'
+  );
+}
 
 /** Whether it stands for an iterator of another thread. */
 export function isRemoteIterable(value: object): value is RemoteIterable<unknown> {

@@ -19,10 +19,10 @@ export type Callable<Api, Name extends keyof Api> = Name extends symbol
         : never;
 
 /** Classes, and objects that have methods of the language or the platform. */
-type NotServed =
-  | (abstract new (
-      ...args: never
-    ) => unknown)
+type NotServed = (abstract new (...args: never) => unknown) | PlatformObject;
+
+/** Objects whose methods are those of the language or the platform. */
+export type PlatformObject =
   | Iterable<unknown>
   | AsyncIterable<unknown>
   | PromiseLike<unknown>

@@ -35,6 +35,34 @@ export const text = {
   deeper: { lower: (of: string): string => of.toLowerCase() },
 };
 
+/** A module in a module. */
+export * as patterns from '../bridge/pattern.js';
+
+class Counter {
+  #count = 0;
+  add(by: number): number {
+    this.#count += by;
+    return this.#count;
+  }
+  static create(): string {
+    // biome-ignore lint/complexity/noThisInStatic: it has to be the class.
+    return this.name;
+  }
+}
+class Doubling extends Counter {
+  override add(by: number): number {
+    return super.add(2 * by);
+  }
+}
+
+export { Doubling };
+export const counter = new Doubling();
+
+export const square: { (n: number): number; root(n: number): number } = Object.assign(
+  (n: number) => n * n,
+  { root: (n: number) => Math.sqrt(n) },
+);
+
 /** No function: it cannot be run. */
 export const constant = 5;
 
@@ -85,6 +113,9 @@ export async function holdLoosely<T>(gate: number, result?: T): Promise<T> {
   gateOf(gate).leave();
   return result as T;
 }
+
+/** A function that does the same when it is called. */
+export const holder = (gate: number) => () => holdLoosely(gate, 'held');
 
 export function spin(milliseconds: number, begun: number, ended: number): number {
   board.add(begun);

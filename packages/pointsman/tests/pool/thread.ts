@@ -6,5 +6,4 @@ import * as tasks from './tasks.js';
 scope.listen((message) => {
   if (Array.isArray(message) && message[0] === 'test') tasks.useBoard(message[1]);
 });
-// What a bundler makes of a module has getters, which are no functions.
-serve({ ...tasks });
+serve(tasks);
