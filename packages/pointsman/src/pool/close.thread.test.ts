@@ -149,6 +149,9 @@ describe('close', () => {
     await expect(pool.close(undefined, { timeout: -1 })).rejects.toThrow(
       /timeout must be .* got -1/,
     );
+    await expect(pool.close({ timeout: 5 })).rejects.toThrow(
+      'reason must be a reason, with the options as the second argument',
+    );
     await expect(pool.close(undefined, { dropQueue: 1 as never })).rejects.toThrow(
       /dropQueue must be .* got 1/,
     );

@@ -210,7 +210,12 @@ export function checkPoolOptions(options: PoolOptions): void {
 
 const closeNames: ReadonlySet<string> = new Set(['timeout', 'dropQueue']);
 
-export function checkCloseOptions(options: CloseOptions): void {
+export function checkCloseArguments(reason: unknown, options: CloseOptions): void {
+  // Whoever forgets the reason would wait for tasks without end, and not learn why.
+  const names = Object.keys(Object(reason));
+  if (names.length > 0 && names.every((name) => closeNames.has(name))) {
+    throw invalid('reason', reason, 'a reason, with the options as the second argument');
+  }
   checkWaitOptions(options, closeNames);
   const { dropQueue } = options;
   if (dropQueue !== undefined && typeof dropQueue !== 'boolean') {

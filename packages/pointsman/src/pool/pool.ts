@@ -22,7 +22,7 @@ import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
 import {
   type CloseOptions,
-  checkCloseOptions,
+  checkCloseArguments,
   checkPoolOptions,
   type PoolOptions,
   poolDefaults,
@@ -249,7 +249,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     options: CloseOptions = {},
   ): Promise<void> {
     try {
-      checkCloseOptions(options);
+      checkCloseArguments(reason, options);
     } catch (error) {
       return Promise.reject(error);
     }
