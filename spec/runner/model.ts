@@ -70,13 +70,13 @@ export class ModelSemaphore implements Subject {
     protected limit: number,
     protected readonly clock: ModelClock,
   ) {
-    checkNumber(limit, Number.MAX_SAFE_INTEGER);
+    checkNumber(limit, Number.MAX_SAFE_INTEGER, 0);
   }
 
   acquire(request: AcquireRequest): Promise<Guard> {
     const { permits = 1, priority = 0, owner } = request;
     try {
-      checkNumber(permits, this.limit);
+      checkNumber(permits, this.most);
       request.signal?.throwIfAborted();
       if (this.end) throw this.end.reason;
       this.checkOwner(owner);
@@ -87,7 +87,7 @@ export class ModelSemaphore implements Subject {
   }
 
   tryAcquire({ permits = 1, priority = 0, owner }: TryRequest): Guard | undefined {
-    checkNumber(permits, this.limit);
+    checkNumber(permits, this.most);
     if (this.end) throw this.end.reason;
     this.checkOwner(owner);
     const queued = this.queue.some((waiter) => waiter.priority >= priority);
@@ -104,10 +104,11 @@ export class ModelSemaphore implements Subject {
     if (this.end) return;
     this.end = { reason };
     for (const waiter of this.queue.splice(0)) waiter.refuse(reason);
+    this.serve();
   }
 
   setLimit(limit: number): void {
-    checkNumber(limit, Number.MAX_SAFE_INTEGER);
+    checkNumber(limit, Number.MAX_SAFE_INTEGER, 0);
     this.limit = limit;
     this.serve();
   }
@@ -131,7 +132,7 @@ export class ModelSemaphore implements Subject {
   protected serve(): void {
     for (let head = this.queue[0]; head; head = this.queue[0]) {
       const gone = head.signal?.aborted;
-      const possible = head.permits <= this.limit;
+      const possible = head.permits <= this.most;
       if (!gone && possible && !this.fits(head.permits)) break;
       this.queue.shift();
       if (gone) head.refuse(head.signal?.reason);
@@ -140,6 +141,11 @@ export class ModelSemaphore implements Subject {
     }
     if (this.held > 0 || this.queue.length > 0) return;
     for (const waiter of this.drains.splice(0)) waiter.grant(undefined);
+  }
+
+  /** How many permits may be asked for. In a pause that is not known yet. */
+  protected get most(): number {
+    return this.limit || Number.MAX_SAFE_INTEGER;
   }
 
   protected fits(permits: number): boolean {
@@ -296,8 +302,9 @@ export class ModelKeyed implements Subject {
   }
 }
 
-function checkNumber(value: number, most: number): void {
-  if (!Number.isSafeInteger(value) || value < 1 || value > most) throw new ModelError('invalid');
+function checkNumber(value: number, most: number, least = 1): void {
+  if (!Number.isSafeInteger(value) || value < least || value > most)
+    throw new ModelError('invalid');
 }
 
 const capabilities: readonly Capability[] = [

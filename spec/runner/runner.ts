@@ -299,6 +299,8 @@ class Stage {
 
   /** Lets go of everything, so that nothing of this scenario is left for the next one. */
   async clear(): Promise<void> {
+    // Who waits in a pause and has no signal leaves only when the pause is over.
+    await this.subject.setLimit?.(1);
     for (let round = 0; round <= this.actors.size; round++) {
       const busy = [...this.actors.values()].filter((actor) => actor.state !== 'idle');
       if (busy.length === 0) return;

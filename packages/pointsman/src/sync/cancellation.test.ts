@@ -434,7 +434,7 @@ describe('a signal', () => {
       throw new Error('from the signal');
     };
     const first = semaphore.acquire({ signal });
-    held.release();
+    expect(held.release).not.toThrow();
     const permit = await first;
     const second = semaphore.acquire({ signal, timeout: 1_000 });
     expect(listeners.size).toBe(1);
@@ -518,6 +518,23 @@ describe('what a listener of the signal may do while it aborts', () => {
     await nextMacrotask();
     expect(log).toEqual(['next', 'waiter: aborted']);
     expect(semaphore.idle).toBe(true);
+  });
+
+  test('release the last permit: a drain whose signal has aborted is not over', async () => {
+    const semaphore = new Semaphore(1);
+    const keyed = new KeyedMutex<string>();
+    const held = [await semaphore.acquire(), await keyed.lock('key')];
+    const controller = new AbortController();
+    const { signal } = controller;
+    signal.addEventListener('abort', () => {
+      for (const permit of held) permit.release();
+    });
+    const drains = [semaphore.drain({ signal }), keyed.drain({ signal })];
+    const others = [semaphore.drain(), keyed.drain({ timeout: 1_000 })];
+    controller.abort('aborted');
+    for (const drain of drains) await expect(drain).rejects.toBe('aborted');
+    await Promise.all(others);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test('close', async () => {

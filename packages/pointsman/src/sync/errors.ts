@@ -13,9 +13,9 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** What a wait that was given up after this many milliseconds rejects with. */
-export const timedOut = (timeout: number): TimeoutError =>
-  new TimeoutError(`timed out after ${timeout} ms`);
+/** What a wait that was given up after this many milliseconds rejects with. The label begins the message. */
+export const timedOut = (timeout: number, label = ''): TimeoutError =>
+  new TimeoutError(`${label}timed out after ${timeout} ms`);
 
 /**
  * What was asked was closed, before or while the operation waited, and no other reason was given. The
@@ -75,3 +75,7 @@ export function checkInteger(name: string, value: unknown, min: number, max: num
     throw invalid(name, value, `an integer from ${min} to ${max}`, 'number');
   }
 }
+
+/** What a method is refused with that was called without its object. */
+export const detached = (method: string): TypeError =>
+  new TypeError(`${method} must be called on its object: object.${method}(), not ${method}()`);

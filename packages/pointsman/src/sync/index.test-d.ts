@@ -9,11 +9,14 @@ import {
   type LockOptions,
   Mutex,
   type Permit,
+  type QueueFullError,
+  type QueueOptions,
   ReentrancyError,
   Semaphore,
   TimeoutError,
   type TryAcquireOptions,
   type TryLockOptions,
+  type WaitForUnlockOptions,
   type WaitOptions,
 } from './index.js';
 
@@ -91,13 +94,23 @@ describe('Semaphore', () => {
 
   test('is made with a limit', () => {
     expectTypeOf(Semaphore).toBeConstructibleWith(1);
-    expectTypeOf(Semaphore).constructorParameters.toEqualTypeOf<[limit: number]>();
+    expectTypeOf(Semaphore).constructorParameters.toEqualTypeOf<
+      [limit: number, options?: QueueOptions | undefined]
+    >();
+    expectTypeOf<QueueOptions>().toEqualTypeOf<{
+      readonly name?: string | undefined;
+      readonly maxWaiting?: number | undefined;
+    }>();
+    // @ts-expect-error: no such option
+    new Semaphore(1, { capacity: 1 });
   });
 
   test('has these members, and no others', () => {
     expectTypeOf<keyof Semaphore>().toEqualTypeOf<
+      | typeof Symbol.asyncDispose
       | 'acquire'
       | 'available'
+      | 'cancel'
       | 'close'
       | 'closed'
       | 'drain'
@@ -105,6 +118,7 @@ describe('Semaphore', () => {
       | 'limit'
       | 'run'
       | 'tryAcquire'
+      | 'waitForPermit'
       | 'waiting'
     >();
     expectTypeOf(semaphore.available).toBeNumber();
@@ -173,6 +187,12 @@ describe('Permit', () => {
     expectTypeOf<Awaited<Permit>>().toEqualTypeOf<Permit>();
   });
 
+  test('has a release that needs no object', async () => {
+    const { release } = await new Semaphore(1).acquire();
+    expectTypeOf(release).toEqualTypeOf<() => void>();
+    void Promise.resolve(1).finally(release);
+  });
+
   test('can be used', async () => {
     using one = await new Semaphore(1).acquire();
     using other = new Semaphore(1).tryAcquire();
@@ -185,9 +205,11 @@ describe('Mutex', () => {
   const mutex = new Mutex();
 
   test('has these members, and no others', () => {
-    expectTypeOf(Mutex).constructorParameters.toEqualTypeOf<[]>();
+    expectTypeOf(Mutex).constructorParameters.toEqualTypeOf<[options?: QueueOptions | undefined]>();
     expectTypeOf<keyof Mutex>().toEqualTypeOf<
+      | typeof Symbol.asyncDispose
       | 'assertHeldBy'
+      | 'cancel'
       | 'close'
       | 'closed'
       | 'drain'
@@ -196,6 +218,7 @@ describe('Mutex', () => {
       | 'owner'
       | 'run'
       | 'tryLock'
+      | 'waitForUnlock'
       | 'waiting'
     >();
     expectTypeOf(mutex.locked).toBeBoolean();
@@ -215,19 +238,38 @@ describe('Mutex', () => {
   });
 });
 
+test('a primitive can be used, and waited for without being taken', async () => {
+  await using semaphore = new Semaphore(1, { name: 'connections', maxWaiting: 2 });
+  await using mutex = new Mutex({ name: 'file', maxWaiting: undefined });
+  await using keyed = new KeyedMutex<string>({ maxWaiting: Number.POSITIVE_INFINITY });
+  expectTypeOf(semaphore.waitForPermit({ permits: 1, timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(mutex.waitForUnlock({ priority: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(keyed.waitForUnlock('key')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf<keyof WaitForUnlockOptions>().toEqualTypeOf<'priority' | 'signal' | 'timeout'>();
+  expectTypeOf(semaphore.cancel).toEqualTypeOf<(reason?: unknown) => void>();
+  // @ts-expect-error: who takes nothing has no use for an owner
+  void mutex.waitForUnlock({ owner: 'me' });
+});
+
 describe('the keyed forms', () => {
   const keyed = new KeyedMutex<'a' | 'b'>();
   const counted = new KeyedSemaphore<number>(1);
 
   test('have these members, and no others', () => {
-    expectTypeOf(KeyedMutex).constructorParameters.toEqualTypeOf<[]>();
-    expectTypeOf(KeyedSemaphore).constructorParameters.toEqualTypeOf<[limit: number]>();
-    type Common = 'close' | 'closed' | 'drain' | 'keys' | 'run' | 'size' | 'waiting';
+    expectTypeOf(KeyedMutex).constructorParameters.toEqualTypeOf<
+      [options?: QueueOptions | undefined]
+    >();
+    expectTypeOf(KeyedSemaphore).constructorParameters.toEqualTypeOf<
+      [limit: number, options?: QueueOptions | undefined]
+    >();
+    type Common =
+      | typeof Symbol.asyncDispose
+      | ('cancel' | 'close' | 'closed' | 'drain' | 'keys' | 'run' | 'size' | 'waiting');
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
-      Common | 'assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock'
+      Common | 'assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock' | 'waitForUnlock'
     >();
     expectTypeOf<keyof KeyedSemaphore<string>>().toEqualTypeOf<
-      Common | 'acquire' | 'available' | 'limit' | 'tryAcquire'
+      Common | 'acquire' | 'available' | 'limit' | 'tryAcquire' | 'waitForPermit'
     >();
   });
 
@@ -257,6 +299,7 @@ test('the errors are errors, each with a name of its own', () => {
   expectTypeOf<ReentrancyError>().toExtend<Error>();
   expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();
   expectTypeOf<ClosedError['name']>().toEqualTypeOf<string>();
+  expectTypeOf<QueueFullError['name']>().toEqualTypeOf<'QueueFullError'>();
   expectTypeOf<ReentrancyError['name']>().toEqualTypeOf<'ReentrancyError'>();
   expectTypeOf<ReentrancyError['owner']>().toBeUnknown();
   expectTypeOf(new TimeoutError('late')).toEqualTypeOf<TimeoutError>();

@@ -8,11 +8,13 @@
 export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
-export { type LockOptions, Mutex, type TryLockOptions } from './mutex.js';
-export type { WaitOptions } from './options.js';
 export {
-  type AcquireOptions,
-  type Permit,
-  Semaphore,
-  type TryAcquireOptions,
-} from './semaphore.js';
+  type LockOptions,
+  Mutex,
+  type TryLockOptions,
+  type WaitForUnlockOptions,
+} from './mutex.js';
+export type { WaitOptions } from './options.js';
+export type { Permit } from './permit.js';
+export type { QueueOptions } from './queue.js';
+export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';

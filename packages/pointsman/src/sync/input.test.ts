@@ -20,11 +20,32 @@ const notNumbers = [null, '1', '', 1n, true, Symbol('1'), {}, [1], () => 1, new 
 const notNumeric = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 const notCounts = [...notNumeric, -1, 0, -0, 0.5, 1.5, Number.MAX_SAFE_INTEGER + 1];
 
+const notCountsFrom0 = notCounts.filter(
+  (value) => value !== 0 && value !== Number.POSITIVE_INFINITY,
+);
+
 const limit: Argument = {
   name: 'limit',
-  expectation: /integer.* 1\b/,
-  outOfRange: notCounts,
+  expectation: /integer.* 0\b.* Infinity/,
+  outOfRange: notCountsFrom0,
   wrongType: [undefined, ...notNumbers],
+};
+const limitOfKeys: Argument = {
+  ...limit,
+  expectation: /integer.* 1\b.* Infinity/,
+  outOfRange: [...notCountsFrom0, 0, -0],
+};
+const maxWaiting: Argument = {
+  name: 'maxWaiting',
+  expectation: /integer.* 0\b.* Infinity/,
+  outOfRange: notCountsFrom0,
+  wrongType: notNumbers,
+};
+const objectName: Argument = {
+  name: 'name',
+  expectation: /string/,
+  outOfRange: [],
+  wrongType: [null, 1, 1n, true, Symbol('name'), {}, () => {}],
 };
 /** Of a primitive whose limit is 2. */
 const permits: Argument = {
@@ -35,8 +56,8 @@ const permits: Argument = {
 };
 const timeout: Argument = {
   name: 'timeout',
-  expectation: /integer.* 0\b.* 2147483647\b/,
-  outOfRange: [...notNumeric, -1, -0.5, 0.5, 2 ** 31, Number.MAX_SAFE_INTEGER],
+  expectation: /number.* 0\b/,
+  outOfRange: [Number.NaN, Number.NEGATIVE_INFINITY, -1, -0.5],
   wrongType: notNumbers,
 };
 const priority: Argument = {
@@ -64,7 +85,10 @@ const options: Argument = {
   name: 'options',
   expectation: /object/,
   outOfRange: [],
-  wrongType: [null, 'options', '', 1n, true, false, Symbol('options'), () => {}, 0, 1, Number.NaN],
+  wrongType: [
+    ...[null, 'options', '', 1n, true, false, Symbol('options'), () => {}, 0, 1, Number.NaN],
+    ...[[], [2], new Map(), new Date(), new AbortController().signal],
+  ],
 };
 const fn: Argument = {
   name: 'fn',
@@ -83,12 +107,18 @@ function cases({ outOfRange, wrongType }: Argument): [value: unknown, expected: 
 function expectRefusal(error: unknown, argument: Argument, value: unknown, expected: Expected) {
   expect(error).toBeInstanceOf(Error);
   const { name, message } = error as Error;
-  const shown = Object(value) === value ? typeof value : String(value);
+  const shown = shownAs(value);
   const what = `${argument.name}: ${shown}`;
   expect({ what, name }).toEqual({ what, name: expected.name });
   expect(message, what).toMatch(new RegExp(`\\b${argument.name}\\b`));
   expect(message, what).toMatch(argument.expectation);
   expect(message, what).toContain(shown);
+}
+
+function shownAs(value: unknown): string {
+  if (Object(value) !== value) return String(value);
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return ['Object', 'Function'].includes(tag) ? tag.toLowerCase() : tag;
 }
 
 function thrownBy(call: () => unknown): unknown {
@@ -120,6 +150,7 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           acquire: (options) => semaphore.acquire(options),
           run: (options) => semaphore.run(never, options),
+          waitForPermit: (options) => semaphore.waitForPermit(options),
           drain: (options) => semaphore.drain(options),
         },
         runs: (fn, options) => semaphore.run(fn, options),
@@ -139,6 +170,7 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           lock: (options) => mutex.lock(options),
           run: (options) => mutex.run(never, options),
+          waitForUnlock: (options) => mutex.waitForUnlock(options),
           drain: (options) => mutex.drain(options),
         },
         runs: (fn, options) => mutex.run(fn, options),
@@ -158,6 +190,7 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           acquire: (options) => keyed.acquire('key', options),
           run: (options) => keyed.run('key', never, options),
+          waitForPermit: (options) => keyed.waitForPermit('key', options),
           drain: (options) => keyed.drain(options),
         },
         runs: (fn, options) => keyed.run('key', fn, options),
@@ -182,6 +215,7 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           lock: (options) => keyed.lock('key', options),
           run: (options) => keyed.run('key', never, options),
+          waitForUnlock: (options) => keyed.waitForUnlock('key', options),
           drain: (options) => keyed.drain(options),
         },
         runs: (fn, options) => keyed.run('key', fn, options),
@@ -281,7 +315,12 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     expect(subject.state()).toEqual(free);
   });
 
-  const tried = known.filter((argument) => argument !== timeout && argument !== signal);
+  const tried = known.filter(
+    (argument) =>
+      argument === options ||
+      argument === permits ||
+      (argument === priority && known.includes(permits)),
+  );
 
   test.each(tried.map((argument) => [argument.name, argument] as const))(
     'the try refuses bad %s',
@@ -328,20 +367,42 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
 
   test('options may be empty, and a member may be undefined', async () => {
     const subject = create();
-    const unset = {
-      permits: undefined,
-      priority: undefined,
-      signal: undefined,
-      timeout: undefined,
-      owner: undefined,
-    };
-    for (const given of [undefined, {}, unset, Object.create(null), []] as never[]) {
+    const limits = { signal: undefined, timeout: undefined };
+    const tried = known.includes(permits)
+      ? { permits: undefined, priority: undefined }
+      : { owner: undefined };
+    for (const given of [undefined, {}, { ...limits, ...tried }, Object.create(null)] as never[]) {
       (await acquireOf(subject)(given)).release();
-      subject.tries(given)?.release();
       expect(await subject.runs((() => 'result') as never, given)).toBe('result');
+    }
+    for (const given of [undefined, {}, tried, Object.create(null)] as never[]) {
+      subject.tries(given)?.release();
+    }
+    for (const given of [undefined, {}, limits, Object.create(null)] as never[]) {
       expect(await subject.waits.drain?.(given)).toBeUndefined();
     }
     await probe(subject, [], []);
+  });
+
+  test('an option that a method does not have is refused by its name', async () => {
+    const subject = create();
+    const free = subject.state();
+    const others: Record<string, string[]> = {
+      drain: ['permits', 'priority', 'owner'],
+      waitForUnlock: ['permits', 'owner'],
+      ...(known.includes(permits) ? {} : { lock: ['permits'], run: ['permits'] }),
+    };
+    for (const [method, wait] of Object.entries(subject.waits)) {
+      for (const name of [...(others[method] ?? ['owner']), 'time out', 'Signal']) {
+        if (!known.includes(permits) && name === 'owner' && method !== 'drain') continue;
+        const refusal = expect(wait({ [name]: undefined } as never)).rejects;
+        await refusal.toThrow(new RegExp(`^options has "${name}", expected only `));
+      }
+    }
+    for (const name of ['timeout', 'signal', known.includes(permits) ? 'owner' : 'permits']) {
+      expect(() => subject.tries({ [name]: undefined } as never)).toThrow(`options has "${name}"`);
+    }
+    expect(subject.state()).toEqual(free);
   });
 
   test('options are read when they are given, each member once', async () => {
@@ -367,9 +428,9 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
 
 describe('limit', () => {
   test.each([
-    ['Semaphore', (value: never) => new Semaphore(value)],
-    ['KeyedSemaphore', (value: never) => new KeyedSemaphore(value)],
-  ])('new %s refuses a bad one', (_, create) => {
+    ['Semaphore', limit, (value: never) => new Semaphore(value)],
+    ['KeyedSemaphore', limitOfKeys, (value: never) => new KeyedSemaphore(value)],
+  ])('new %s refuses a bad one', (_, limit, create) => {
     for (const [value, expected] of cases(limit)) {
       expectRefusal(
         thrownBy(() => create(value as never)),
@@ -396,12 +457,47 @@ describe('limit', () => {
     expect((await waiter).permits).toBe(2);
   });
 
-  test.each([1, 2, 2 ** 32, Number.MAX_SAFE_INTEGER])('%d is a good one', (limit) => {
-    const semaphore = new Semaphore(limit);
-    expect(semaphore.available).toBe(limit);
-    semaphore.tryAcquire({ permits: limit })?.release();
-    expect(semaphore.available).toBe(limit);
-    expect(new KeyedSemaphore(limit).available('key')).toBe(limit);
+  test.each([1, 2, 2 ** 32, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY])(
+    '%d is a good one',
+    (limit) => {
+      const semaphore = new Semaphore(limit);
+      expect(semaphore.available).toBe(limit);
+      semaphore.tryAcquire({ permits: Math.min(limit, Number.MAX_SAFE_INTEGER) })?.release();
+      expect(semaphore.available).toBe(limit);
+      expect(new KeyedSemaphore(limit).available('key')).toBe(limit);
+    },
+  );
+});
+
+describe.each([
+  ['Semaphore', (options?: never) => new Semaphore(1, options)],
+  ['Mutex', (options?: never) => new Mutex(options)],
+  ['KeyedSemaphore', (options?: never) => new KeyedSemaphore(1, options)],
+  ['KeyedMutex', (options?: never) => new KeyedMutex(options)],
+] as const)('the options of a new %s', (_, create) => {
+  test.each(
+    [maxWaiting, objectName, options].map((argument) => [argument.name, argument] as const),
+  )('refuse bad %s', (name, argument) => {
+    for (const [value, expected] of cases(argument)) {
+      const given = (name === 'options' ? value : { [name]: value }) as never;
+      expectRefusal(
+        thrownBy(() => create(given)),
+        argument,
+        value,
+        expected,
+      );
+    }
+  });
+
+  test('refuse what they are not', () => {
+    const refusal = 'options has "limit", expected only name, maxWaiting';
+    expect(() => create({ limit: 1 } as never)).toThrow(refusal);
+  });
+
+  test('may be left out', () => {
+    for (const given of [undefined, {}, { name: undefined, maxWaiting: undefined }] as never[]) {
+      create(given);
+    }
   });
 });
 
@@ -420,12 +516,13 @@ test('the edges of timeout and priority are good', async () => {
   void enter('longest', { timeout: 2 ** 31 - 1 });
   void enter('minus nothing', { priority: -0 });
   void enter('first', { priority: Number.MAX_VALUE });
+  void enter('for ever', { timeout: Number.POSITIVE_INFINITY });
   vi.advanceTimersByTime(2 ** 31 - 2);
-  expect(semaphore.waiting).toBe(5);
+  expect(semaphore.waiting).toBe(6);
   held.release();
   await nextMacrotask();
   vi.useRealTimers();
-  expect(granted).toEqual(['first', 'longest', 'minus nothing', 'fraction', 'last']);
+  expect(granted).toEqual(['first', 'longest', 'minus nothing', 'for ever', 'fraction', 'last']);
 });
 
 test('what has an error message of its own is told apart', () => {

@@ -1,8 +1,16 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
-import { Keyed } from './keyed.js';
-import { assertHeld, Gate, type LockOptions, type TryLockOptions } from './mutex.js';
-import type { Permit, TryAcquireOptions } from './semaphore.js';
+import { Keyed, requestOf } from './keyed.js';
+import {
+  assertHeld,
+  Gate,
+  type LockOptions,
+  type TryLockOptions,
+  type WaitForUnlockOptions,
+} from './mutex.js';
+import type { Permit } from './permit.js';
+import type { QueueOptions } from './queue.js';
+import type { TryAcquireOptions } from './semaphore.js';
 
 /**
  * Lets one in at a time for each key. Keys are independent of each other and compared as a `Map` compares
@@ -39,7 +47,7 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
 
   /** Takes the lock of this key, waiting until it is this request's turn. As {@link Mutex.lock}. */
   lock(key: Key, options?: LockOptions): Promise<Permit> {
-    return this._request(key, (entry) => entry.acquire(options));
+    return requestOf(this, 'lock', key, (entry) => entry.acquire(options));
   }
 
   /** Takes the lock of this key if that needs no waiting. As {@link Mutex.tryLock}. */
@@ -49,7 +57,12 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
 
   /** Runs `fn` under the lock of this key. As {@link Mutex.run}. */
   run<T>(key: Key, fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
-    return this._request(key, (entry) => entry.run(fn, options));
+    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
+  }
+
+  /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
+  waitForUnlock(key: Key, options?: WaitForUnlockOptions): Promise<void> {
+    return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
   }
 
   /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */
@@ -58,7 +71,7 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
   }
 
   /** @internal */
-  override _create(): Gate {
-    return new Gate();
+  override _create(options: QueueOptions): Gate {
+    return new Gate(options);
   }
 }

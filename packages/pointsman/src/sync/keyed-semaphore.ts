@@ -1,13 +1,9 @@
 /** A semaphore for each key: at most `limit` permits of the same key are out at once. */
 
-import { checkInteger } from './errors.js';
-import { Keyed } from './keyed.js';
-import {
-  type AcquireOptions,
-  type Permit,
-  Semaphore,
-  type TryAcquireOptions,
-} from './semaphore.js';
+import { Keyed, requestOf } from './keyed.js';
+import type { Permit } from './permit.js';
+import { checkCount, type QueueOptions } from './queue.js';
+import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /**
  * Lets at most `limit` permits of each key be out at once. Keys are independent of each other and
@@ -33,12 +29,13 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
   readonly limit: number;
 
   /**
-   * @param limit How many permits there are for each key: a positive integer.
-   * @throws {RangeError | TypeError} for any other limit.
+   * @param limit How many permits there are for each key: an integer from 1 on, or `Infinity`.
+   * @param options `maxWaiting` is the bound for each key; to the `name` the messages of errors add the key.
+   * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
-  constructor(limit: number) {
-    checkInteger('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-    super();
+  constructor(limit: number, options?: QueueOptions) {
+    checkCount('limit', limit, 1);
+    super(options);
     this.limit = limit;
   }
 
@@ -49,7 +46,7 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
 
   /** Takes permits of this key, waiting until it is this request's turn. As {@link Semaphore.acquire}. */
   acquire(key: Key, options?: AcquireOptions): Promise<Permit> {
-    return this._request(key, (entry) => entry.acquire(options));
+    return requestOf(this, 'acquire', key, (entry) => entry.acquire(options));
   }
 
   /** Takes permits of this key if that needs no waiting. As {@link Semaphore.tryAcquire}. */
@@ -63,11 +60,16 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: AcquireOptions,
   ): Promise<T> {
-    return this._request(key, (entry) => entry.run(fn, options));
+    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
+  }
+
+  /** Waits until it could have permits of this key, and takes none. As {@link Semaphore.waitForPermit}. */
+  waitForPermit(key: Key, options?: AcquireOptions): Promise<void> {
+    return requestOf(this, 'waitForPermit', key, (entry) => entry.waitForPermit(options));
   }
 
   /** @internal */
-  override _create(): Semaphore {
-    return new Semaphore(this.limit);
+  override _create(options: QueueOptions): Semaphore {
+    return new Semaphore(this.limit, options);
   }
 }

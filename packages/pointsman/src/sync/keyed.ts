@@ -6,16 +6,27 @@
  * key can never have two.
  */
 
-import { ClosedError } from './errors.js';
+import { asyncDispose } from './dispose.js';
+import { describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { readRequest, WaitQueue } from './queue.js';
-import type { Semaphore } from './semaphore.js';
+import { checkQueueOptions, type QueueOptions, readRequest, WaitQueue } from './queue.js';
+import { cancelledError, closedError, type Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
 export abstract class Keyed<Key, Entry extends Semaphore> {
   readonly #entries = new Map<Key, Entry>();
-  readonly #drains = new WaitQueue<void>();
+  readonly #drains: WaitQueue<void>;
+  readonly #options: QueueOptions;
+  readonly #label: string;
   #closed: { readonly reason: unknown } | undefined;
+
+  constructor(options: QueueOptions = {}) {
+    checkQueueOptions(options);
+    const { name, maxWaiting } = options;
+    this.#options = { name, maxWaiting };
+    this.#label = name === undefined ? '' : `${name}: `;
+    this.#drains = new WaitQueue(this.#label);
+  }
 
   /** How many keys are held or waited for. */
   get size(): number {
@@ -39,19 +50,30 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
 
   /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
-    const request = readRequest(options, 1);
+    const request = readRequest(options);
     if (this.size > 0) await this.#drains.insert(request);
   }
 
   /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
-  close(reason: unknown = new ClosedError('the primitive is closed')): void {
+  close(reason: unknown = closedError(this.#label)): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
     for (const entry of this.#entries.values()) entry.close(reason);
   }
 
-  /** @internal */
-  abstract _create(): Entry;
+  /** Sends all waiters away, for any key, and goes on. As {@link Semaphore.cancel}. */
+  cancel(reason: unknown = cancelledError(this.#label)): void {
+    for (const entry of this.#entries.values()) entry.cancel(reason);
+  }
+
+  /** Closes it and waits until no key is held: what `await using` calls. */
+  [asyncDispose](): Promise<void> {
+    this.close();
+    return this.drain();
+  }
+
+  /** @internal Makes the primitive of a key. Its options are those of all keys. */
+  abstract _create(options: QueueOptions): Entry;
 
   /** @internal */
   _find(key: Key): Entry | undefined {
@@ -62,13 +84,16 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
   _request<Result>(key: Key, request: (entry: Entry) => Result): Result {
     const found = this.#entries.get(key);
     if (found !== undefined) return request(found);
-    const entry = this._create();
+    const { name, maxWaiting } = this.#options;
+    const entry = this._create(
+      name === undefined ? this.#options : { name: `${name} ${describe(key)}`, maxWaiting },
+    );
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);
     entry._watched = true;
     entry._onIdle = () => {
       this.#entries.delete(key);
-      if (this.size === 0) this.#drains.settleAll();
+      if (this.size === 0) this.#drains.resolveAll();
     };
     try {
       return request(entry);
@@ -77,4 +102,15 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
       if (entry.idle && this.#entries.get(key) === entry) entry._onIdle();
     }
   }
+}
+
+/** @internal Makes a request that waits, and says so where a method has lost its object. */
+export function requestOf<Key, Entry extends Semaphore, Result>(
+  keyed: Keyed<Key, Entry>,
+  method: string,
+  key: Key,
+  request: (entry: Entry) => Promise<Result>,
+): Promise<Result> {
+  if (keyed instanceof Keyed) return keyed._request(key, request);
+  return Promise.reject(detached(method));
 }

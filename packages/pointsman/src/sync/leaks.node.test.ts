@@ -236,6 +236,32 @@ describe('nothing is kept alive', () => {
     await before;
   });
 
+  test('by a semaphore in use: places in the line that many have left', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const front = semaphore.acquire();
+    const comeAndGo = async (count: number) => {
+      for (let n = 0; n < count; n += 1_000) {
+        const controller = new AbortController();
+        const { signal } = controller;
+        const waits = times.concat(Array(992)).map(() => semaphore.acquire({ signal }));
+        controller.abort('gone');
+        await Promise.allSettled(waits);
+      }
+      await nextMacrotask();
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    await comeAndGo(20_000);
+    const before = await comeAndGo(1_000);
+    const after = await comeAndGo(200_000);
+    // A place takes eight bytes or more.
+    expect(after - before).toBeLessThan(800_000);
+    expect(semaphore.waiting).toBe(1);
+    held.release();
+    (await front).release();
+  });
+
   test('by an idle semaphore: the permits and the waiters that there were', async () => {
     const semaphore = new Semaphore(1);
     const permits = await isForgotten(async (watch) => {

@@ -5,10 +5,12 @@
  * changes in the same step as the lock, also when the lock goes from one waiter to the next.
  */
 
-import { describe, ReentrancyError } from './errors.js';
+import { asyncDispose } from './dispose.js';
+import { describe, detached, ReentrancyError } from './errors.js';
 import type { WaitOptions } from './options.js';
-import type { WaitRequest } from './queue.js';
-import { type Permit, Semaphore, type TryAcquireOptions } from './semaphore.js';
+import type { Permit } from './permit.js';
+import type { QueueOptions, WaitRequest } from './queue.js';
+import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /** What {@link Mutex.tryLock} may be told. */
 export interface TryLockOptions {
@@ -25,6 +27,12 @@ export interface LockOptions extends WaitOptions, TryLockOptions {
   readonly priority?: number | undefined;
 }
 
+/** What {@link Mutex.waitForUnlock} may be told. */
+export type WaitForUnlockOptions = Omit<AcquireOptions, 'permits'>;
+
+const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
+const tryLockNames: ReadonlySet<string> = new Set(['owner']);
+
 /**
  * The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
  * several permits, so its limit stays 1.
@@ -33,8 +41,8 @@ export class Gate extends Semaphore {
   #holder: Permit | undefined;
   #owner: unknown;
 
-  constructor() {
-    super(1);
+  constructor(options?: QueueOptions) {
+    super(1, options);
   }
 
   get owner(): unknown {
@@ -42,11 +50,24 @@ export class Gate extends Semaphore {
   }
 
   /** @internal */
+  override get _waitNames(): ReadonlySet<string> {
+    return lockNames;
+  }
+
+  /** @internal */
+  override get _tryNames(): ReadonlySet<string> {
+    return tryLockNames;
+  }
+
+  /** @internal */
   override _refuse(request: WaitRequest): void {
     super._refuse(request);
     const { owner } = request;
     if (owner !== undefined && Object.is(owner, this.owner)) {
-      throw new ReentrancyError(`owner ${describe(owner)} holds the lock already`, owner);
+      throw new ReentrancyError(
+        `${this._label}owner ${describe(owner)} holds the lock already`,
+        owner,
+      );
     }
   }
 
@@ -100,7 +121,12 @@ export function assertHeld(gate: Gate | undefined, lock: Permit): void {
  * ```
  */
 export class Mutex {
-  readonly #gate = new Gate();
+  readonly #gate: Gate;
+
+  /** @throws {RangeError | TypeError} for options that cannot be used. */
+  constructor(options?: QueueOptions) {
+    this.#gate = new Gate(options);
+  }
 
   /** Whether somebody holds the lock. */
   get locked(): boolean {
@@ -139,7 +165,11 @@ export class Mutex {
    * ```
    */
   lock(options?: LockOptions): Promise<Permit> {
-    return this.#gate.acquire(options);
+    try {
+      return this.#gate.acquire(options);
+    } catch {
+      return Promise.reject(detached('lock'));
+    }
   }
 
   /**
@@ -166,7 +196,31 @@ export class Mutex {
    * ```
    */
   run<T>(fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
-    return this.#gate.run(fn, options);
+    try {
+      return this.#gate.run(fn, options);
+    } catch {
+      return Promise.reject(detached('run'));
+    }
+  }
+
+  /**
+   * Waits until the lock could be had, and does not take it: as a {@link lock} that is released in the same
+   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody else
+   * may hold the lock.
+   *
+   * @example
+   * ```ts
+   * import { Mutex } from 'pointsman';
+   *
+   * const mutex = new Mutex();
+   * const lock = await mutex.lock();
+   * const unlocked = mutex.waitForUnlock({ timeout: 1_000 }).then(() => console.log(mutex.locked)); // false
+   * lock.release();
+   * await unlocked;
+   * ```
+   */
+  async waitForUnlock(options?: WaitForUnlockOptions): Promise<void> {
+    await this.#gate.waitForPermit(options);
   }
 
   /**
@@ -198,5 +252,15 @@ export class Mutex {
   /** Sends all waiters away and refuses all requests from now on. As {@link Semaphore.close}. */
   close(reason?: unknown): void {
     this.#gate.close(reason);
+  }
+
+  /** Sends all waiters away, and goes on. As {@link Semaphore.cancel}. */
+  cancel(reason?: unknown): void {
+    this.#gate.cancel(reason);
+  }
+
+  /** Closes it and waits until the lock has come back: what `await using` calls. */
+  [asyncDispose](): Promise<void> {
+    return this.#gate[asyncDispose]();
   }
 }

@@ -63,7 +63,8 @@ export function checkSignal(signal: unknown): void {
   }
 }
 
-const waitNames: ReadonlySet<string> = new Set(['signal', 'timeout']);
+/** The names of the options of every wait. */
+export const waitNames: ReadonlySet<string> = new Set(['signal', 'timeout']);
 
 /** Throws unless they are options of a wait, and of whatever else has one of these names. */
 export function checkWaitOptions(options: WaitOptions, names = waitNames): void {

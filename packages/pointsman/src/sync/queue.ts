@@ -2,57 +2,91 @@
  * The queue of those who cannot be served at once: higher priorities first, equals in the order in
  * which they came.
  *
- * A circular list whose nodes are the waiters and whose sentinel is the queue itself. Invariant: a
- * waiter is linked for exactly as long as its promise is pending, and its timer and its listener
- * live no longer than that. Only a waiter with a request of its own can leave from the middle; the request
- * knows the waiter in front, so that leaving takes one step.
+ * Who has priority 0 stands in a line, everybody else in a heap that is empty as long as nobody gives a priority.
+ * Invariant: a waiter is in one of them for exactly as long as its promise is pending, and its timer and its
+ * listener live no longer than that.
  *
  * A waiter without options costs what waiting costs at least, a promise and the function that resolves
- * it, and one node of three fields. The node is a literal because V8 learns of literals that live
- * long and then makes them in the old generation at once; of instances of a class it does not.
+ * it, and one place in the line.
  */
 
-import { checkInteger, invalid, timedOut } from './errors.js';
+import { checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
 import { giveUpOn } from './give-up.js';
-import { checkWaitOptions, type WaitOptions } from './options.js';
+import { insert, type Ranked, remove } from './heap.js';
+import { Line, type Place } from './line.js';
+import { checkOptions, checkSignal, checkTimeout, type WaitOptions, waitNames } from './options.js';
 
-/** What a waiter wants and what it needs to leave early. */
-export interface WaitRequest extends WaitOptions {
+/** What every primitive may be told when it is made. */
+export interface QueueOptions {
+  /** What it is called: the messages of its errors begin with it. */
+  readonly name?: string | undefined;
+  /**
+   * How many may wait at once: an integer from 0 on, or `Infinity`, the default. A request that would have to wait
+   * beyond that is refused at once with a {@link QueueFullError}.
+   */
+  readonly maxWaiting?: number | undefined;
+}
+
+const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
+
+/** @internal Throws unless they are options that a primitive can be made with. */
+export function checkQueueOptions(options: QueueOptions): void {
+  checkOptions(options, queueNames);
+  const { name, maxWaiting = Number.POSITIVE_INFINITY } = options;
+  if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
+  checkCount('maxWaiting', maxWaiting, 0);
+}
+
+/** @internal Throws unless the value is a whole number from `min` on, or infinite. */
+export function checkCount(name: string, value: unknown, min: number): void {
+  if (Number.isSafeInteger(value) && (value as number) >= min) return;
+  if (value === Number.POSITIVE_INFINITY) return;
+  throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
+type Resolve = (grant: any) => void;
+
+/** What somebody wants who gave options, and what it needs to wait and to leave early. */
+export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
-  readonly priority: number;
-  readonly owner?: unknown;
-  /** The waiter in front. */
-  previous?: Waiter | undefined;
+  readonly owner: unknown;
+  /** It wants to know that its turn has come, and takes nothing. */
+  readonly passing: boolean;
+  resolve: Resolve | undefined;
   /** Stops watching the signal and the time. */
-  end?: (() => void) | undefined;
+  stop: (() => void) | undefined;
+  index: number;
 }
-
-/** A place in the queue. Without a request: one permit, priority 0, as long as it takes. */
-export interface Waiter {
-  // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
-  readonly resolve: (grant: any) => void;
-  next: Waiter;
-  readonly request: WaitRequest | undefined;
-}
-
-const names: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout', 'owner']);
 
 /** Reads options once and refuses those that cannot be used. */
 export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
-  limit: number,
+  names = waitNames,
+  limit = 1,
+  passing = false,
 ): WaitRequest {
-  checkWaitOptions(options, names);
+  checkOptions(options, names);
   const { permits = 1, priority = 0, signal, timeout, owner } = options;
-  checkInteger('permits', permits, 1, limit);
+  checkTimeout(timeout);
+  checkSignal(signal);
+  checkInteger('permits', permits, 1, Math.min(limit, Number.MAX_SAFE_INTEGER));
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (signal?.aborted) throw signal.reason;
-  return { permits, priority, signal, timeout, owner, previous: undefined, end: undefined };
+  return {
+    permits,
+    priority,
+    signal,
+    timeout,
+    owner,
+    passing,
+    resolve: undefined,
+    stop: undefined,
+    chunk: undefined,
+    index: 0,
+    order: 0,
+  };
 }
-
-/** @internal */
-export const priorityOf = ({ request }: Waiter): number =>
-  request === undefined ? 0 : request.priority;
 
 /**
  * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as
@@ -63,88 +97,121 @@ export const rejection = (reason: unknown): PromiseLike<never> => ({
   then: (_: unknown, reject?: ((reason: unknown) => unknown) | null) => reject?.(reason) as never,
 });
 
-function setPrevious({ request }: Waiter, previous: Waiter): void {
-  if (request !== undefined) request.previous = previous;
-}
+/** @internal Whether this is JavaScriptCore, which prefers other forms of the same than V8. */
+export const inJavaScriptCore = 'line' in new Error();
+
+let resolver: Resolve;
+const keepResolver = (resolve: Resolve): void => {
+  resolver = resolve;
+};
 
 /** @internal */
-export class WaitQueue<Grant> implements Waiter {
-  declare readonly resolve: never;
-  next: Waiter = this;
-  // NaN compares false with every priority, so that every search for a place ends here.
-  readonly request: WaitRequest = { permits: 0, priority: Number.NaN, previous: this };
-  length = 0;
+export class WaitQueue<Grant> {
+  readonly #label: string;
+  readonly #most: number;
+  readonly #line = new Line<Resolve | WaitRequest>();
+  readonly #heap: WaitRequest[] = [];
+  #order = 0;
+  /** How many of those who wait have a request. */
+  #requests = 0;
+
+  /** The label is what the messages of errors begin with. */
+  constructor(label = '', most = Number.POSITIVE_INFINITY) {
+    this.#label = label;
+    this.#most = most;
+  }
+
+  get length(): number {
+    return this.#line.length + this.#heap.length;
+  }
+
+  /** Whether nobody who waits has a request: then all are served alike. */
+  get plain(): boolean {
+    return this.#requests === 0;
+  }
+
+  /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
+  get front(): Resolve | WaitRequest | undefined {
+    const first = this.#heap[0];
+    if (first !== undefined && (first.priority > 0 || this.#line.length === 0)) return first;
+    return this.#line.front;
+  }
+
+  /** The priority that a newcomer must exceed so that it goes before all others. */
+  get priority(): number {
+    const { front } = this;
+    if (front === undefined) return Number.NEGATIVE_INFINITY;
+    return typeof front === 'function' ? 0 : front.priority;
+  }
 
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
+    if (this.length >= this.#most) return Promise.reject(this.#full());
+    if (inJavaScriptCore) {
+      // One function for all is cheaper than a new one each time. For V8 it is the other way round.
+      const promise = new Promise<Grant>(keepResolver);
+      this.#line.push(resolver);
+      return promise;
+    }
     return new Promise((resolve) => {
-      const last = this.request.previous as Waiter;
-      const waiter: Waiter = { resolve, next: this, request: undefined };
-      if (last.request !== undefined && last.request.priority < 0) {
-        this.#link(waiter, this.#placeFor(0));
-      } else {
-        // What #link does at the end of the queue, spelled out for the most frequent case.
-        last.next = waiter;
-        this.request.previous = waiter;
-        this.length++;
-      }
+      this.#line.push(resolve);
     });
   }
 
   /** A promise of a turn. `left` is called after this waiter has given up. */
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
-      if (request.timeout === 0) throw timedOut(0);
-      const waiter: Waiter = { resolve, next: this, request };
+      if (request.timeout === 0) throw timedOut(0, this.#label);
+      if (this.length >= this.#most) throw this.#full();
+      request.resolve = resolve;
       if (request.signal !== undefined || request.timeout !== undefined) {
-        request.end = giveUpOn(
+        request.stop = giveUpOn(
           request,
           (reason) => {
-            this.settle(rejection(reason), waiter, request.previous);
+            this.settle(rejection(reason), request);
             left?.();
           },
-          timedOut,
+          (timeout) => timedOut(timeout, this.#label),
         );
       }
-      this.#link(waiter, this.#placeFor(request.priority));
+      this.#requests++;
+      if (request.priority === 0) {
+        this.#line.add(request);
+      } else {
+        request.order = this.#order++;
+        insert(this.#heap, request);
+      }
     });
   }
 
-  /** Takes the waiter behind `previous` out of the queue and settles its promise. */
-  settle(grant: Grant | PromiseLike<never>, waiter = this.next, previous: Waiter = this): void {
-    previous.next = waiter.next;
-    setPrevious(waiter.next, previous);
-    this.length--;
-    waiter.request?.end?.();
-    waiter.resolve(grant);
-  }
-
-  /** Settles all promises, the first first. */
-  settleAll(grant: Grant | PromiseLike<never>): void {
-    while (this.length > 0) this.settle(grant);
-  }
-
-  #link(waiter: Waiter, previous: Waiter): void {
-    const { next } = previous;
-    waiter.next = next;
-    previous.next = waiter;
-    setPrevious(next, waiter);
-    setPrevious(waiter, previous);
-    this.length++;
-  }
-
-  /**
-   * The last of those who go before a newcomer of this priority. Searched from the front for a high
-   * priority and from the back for a low one: either way past waiters that somebody gave a priority.
-   */
-  #placeFor(priority: number): Waiter {
-    let place = this.request.previous as Waiter;
-    if (priority > 0 && priorityOf(place) < priority) {
-      place = this;
-      while (priorityOf(place.next) >= priority) place = place.next;
-    } else {
-      while (priorityOf(place) < priority) place = place.request?.previous as Waiter;
+  /** Takes a waiter out of the queue and settles its promise. */
+  settle(grant: Grant | PromiseLike<never>, waiter = this.front as Resolve | WaitRequest): void {
+    if (typeof waiter === 'function') {
+      this.#line.shift();
+      waiter(grant);
+      return;
     }
-    return place;
+    this.#requests--;
+    if (waiter.priority === 0) this.#line.remove(waiter);
+    else remove(this.#heap, waiter);
+    waiter.stop?.();
+    waiter.resolve?.(grant);
+  }
+
+  /** Sends all away, the first first. */
+  rejectAll(reason: unknown): void {
+    while (this.length > 0) this.settle(rejection(reason));
+  }
+
+  /** Grants all that they waited for, but to those whose signal has aborted and is about to tell them. */
+  resolveAll(grant: Grant): void {
+    for (let { front } = this; front !== undefined; front = this.front) {
+      const signal = typeof front === 'function' ? undefined : front.signal;
+      this.settle(signal?.aborted ? rejection(signal.reason) : grant, front);
+    }
+  }
+
+  #full(): Error {
+    return new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
   }
 }

@@ -1,7 +1,15 @@
 /** What a semaphore does for those who use it well: permits, turns, limits, run, drain and close. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import { ClosedError, type Permit, Semaphore, TimeoutError } from './index.js';
+import {
+  ClosedError,
+  KeyedMutex,
+  KeyedSemaphore,
+  Mutex,
+  type Permit,
+  Semaphore,
+  TimeoutError,
+} from './index.js';
 
 /** Counts itself in and out, so that too many inside at once are seen. */
 function observed(semaphore: Semaphore) {
@@ -374,6 +382,28 @@ describe('a permit', () => {
     expect(await permit).toBe(permit);
     expect('then' in held && held.then).toBeFalsy();
     expect('then' in permit && permit.then).toBeFalsy();
+  });
+
+  test.each(waysIn)('from %s may be released by a function of its own', async (_, enter) => {
+    const semaphore = new Semaphore(3);
+    const permit = await enter(semaphore);
+    const { release } = permit;
+    await Promise.resolve().finally(permit.release);
+    expect([permit.released, semaphore.available]).toEqual([true, 3]);
+    const other = await semaphore.acquire({ permits: 3 });
+    release();
+    permit.release();
+    expect([other.released, semaphore.available]).toEqual([false, 0]);
+  });
+
+  test('may be released by a timer and by an event, whatever these call it with', async () => {
+    const semaphore = new Semaphore(2);
+    const target = new EventTarget();
+    target.addEventListener('close', (await semaphore.acquire()).release);
+    setTimeout((await semaphore.acquire()).release, 0, 'an argument');
+    target.dispatchEvent(new Event('close'));
+    await semaphore.drain();
+    expect(semaphore.available).toBe(2);
   });
 
   test('may be released by somebody else than its holder', async () => {
@@ -958,3 +988,204 @@ describe('close', () => {
     await expect(semaphore.acquire({ permits: 2 })).rejects.toThrow(RangeError);
   });
 });
+
+test('a method that waits and has lost its object rejects with an error that names it', async () => {
+  const { acquire, run, waitForPermit, drain } = new Semaphore(1);
+  const { lock, run: runLocked } = new Mutex();
+  const { acquire: acquireKey } = new KeyedSemaphore<string>(1);
+  const { lock: lockKey, run: runKey, waitForUnlock } = new KeyedMutex<string>();
+  const other = { acquire };
+  for (const [name, call] of [
+    ['acquire', () => acquire()],
+    ['acquire', () => acquire({ timeout: 1 })],
+    ['acquire', () => other.acquire()],
+    ['run', () => run(() => {})],
+    ['lock', () => lock()],
+    ['run', () => runLocked(() => {})],
+    ['acquire', () => acquireKey('key')],
+    ['lock', () => lockKey('key')],
+    ['run', () => runKey('key', () => {})],
+    ['waitForUnlock', () => waitForUnlock('key')],
+  ] as const) {
+    const refusal = expect(call()).rejects;
+    await refusal.toThrow(
+      new TypeError(`${name} must be called on its object: object.${name}(), not ${name}()`),
+    );
+  }
+  await expect(waitForPermit()).rejects.toThrow(TypeError);
+  await expect(drain()).rejects.toThrow(TypeError);
+});
+
+describe('a limit of 0', () => {
+  test('makes everybody wait until it is raised, and drain too', async () => {
+    const semaphore = new Semaphore(0);
+    expect([semaphore.available, semaphore.idle]).toEqual([0, true]);
+    expect(semaphore.tryAcquire()).toBeUndefined();
+    expect(semaphore.tryAcquire({ permits: 9 })).toBeUndefined();
+    const waits = [
+      semaphore.acquire(),
+      semaphore.acquire({ permits: 2 }),
+      semaphore.acquire({ permits: 9 }),
+    ];
+    expect([semaphore.waiting, semaphore.idle]).toEqual([3, false]);
+    const drained = semaphore.drain();
+    semaphore.limit = 3;
+    const [one, two] = await Promise.all(waits.slice(0, 2));
+    await expect(waits[2]).rejects.toThrow('permits must be at most the limit of 3, got 9');
+    semaphore.limit = 0;
+    one?.release();
+    two?.release();
+    await drained;
+    expect(semaphore.available).toBe(0);
+  });
+
+  test('a drain ends when the last who waits is sent away', async () => {
+    const semaphore = new Semaphore(0);
+    for (const leave of [() => semaphore.cancel('cancelled'), () => semaphore.close('closed')]) {
+      const wait = semaphore.acquire();
+      const drained = semaphore.drain();
+      leave();
+      await expect(wait).rejects.toMatch(/cancelled|closed/);
+      await drained;
+    }
+  });
+});
+
+test('a limit of Infinity lets everybody in, and can be lowered and raised', async () => {
+  const semaphore = new Semaphore(Number.POSITIVE_INFINITY);
+  const held = [await semaphore.acquire(), await semaphore.acquire({ permits: 1_000_000 })];
+  expect(semaphore.available).toBe(Number.POSITIVE_INFINITY);
+  semaphore.limit = 2;
+  expect(semaphore.available).toBe(0);
+  held[1]?.release();
+  expect(semaphore.available).toBe(1);
+  semaphore.limit = Number.POSITIVE_INFINITY;
+  expect(semaphore.available).toBe(Number.POSITIVE_INFINITY);
+  held[0]?.release();
+  expect(semaphore.idle).toBe(true);
+});
+
+describe('cancel', () => {
+  test('sends all away who wait, with an AbortError or the reason given, and goes on', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const waits = () => [
+      semaphore.acquire(),
+      semaphore.acquire({ priority: 2, timeout: 1_000 }),
+      semaphore.run(() => 'never'),
+      semaphore.waitForPermit(),
+    ];
+    const first = waits();
+    const drained = semaphore.drain();
+    semaphore.cancel();
+    for (const wait of first) await expect(wait).rejects.toHaveProperty('name', 'AbortError');
+    const second = waits();
+    const reason = new Error('enough');
+    semaphore.cancel(reason);
+    for (const wait of second) await expect(wait).rejects.toBe(reason);
+    expect([semaphore.waiting, semaphore.closed, held.released]).toEqual([0, false, false]);
+    const third = semaphore.acquire();
+    held.release();
+    (await third).release();
+    await drained;
+  });
+
+  test('of keys sends away who waits for any key', async () => {
+    const keyed = new KeyedMutex<string>();
+    const held = [await keyed.lock('a'), await keyed.lock('b')];
+    const waits = [keyed.lock('a'), keyed.lock('b')];
+    keyed.cancel('cancelled');
+    for (const wait of waits) await expect(wait).rejects.toBe('cancelled');
+    expect([...keyed.keys()]).toEqual(['a', 'b']);
+    for (const lock of held) lock.release();
+    expect(keyed.size).toBe(0);
+  });
+});
+
+describe('waitForPermit', () => {
+  test('takes its turn, holds nothing and lets the next in in the same step', async () => {
+    const semaphore = new Semaphore(2);
+    const held = await semaphore.acquire({ permits: 2 });
+    const order: string[] = [];
+    const log = (name: string) => () => order.push(name);
+    const waits = [
+      semaphore.run(log('first')),
+      semaphore.waitForPermit({ permits: 2 }).then(log('room for two')),
+      semaphore.waitForPermit({ priority: 1 }).then(log('urgent')),
+      semaphore.run(log('last')),
+    ];
+    expect(semaphore.waiting).toBe(4);
+    held.release();
+    expect(semaphore.waiting).toBe(2);
+    await Promise.all(waits);
+    expect(new Set(order)).toEqual(new Set(['urgent', 'first', 'room for two', 'last']));
+    await semaphore.waitForPermit({ permits: 2, timeout: 0 });
+    expect([semaphore.available, semaphore.idle]).toEqual([2, true]);
+  });
+
+  test('alone behind a holder leaves the permit free', async () => {
+    const semaphore = new Semaphore(1);
+    const held = await semaphore.acquire();
+    const waits = [semaphore.waitForPermit(), semaphore.acquire(), semaphore.waitForPermit()];
+    held.release();
+    const permit = await waits[1];
+    expect([semaphore.waiting, semaphore.available]).toEqual([1, 0]);
+    permit?.release();
+    await Promise.all(waits);
+    expect(semaphore.idle).toBe(true);
+  });
+
+  test('is refused as an acquire is', async () => {
+    const semaphore = new Semaphore(1);
+    await expect(semaphore.waitForPermit({ signal: AbortSignal.abort('gone') })).rejects.toBe(
+      'gone',
+    );
+    await semaphore.acquire();
+    await expect(semaphore.waitForPermit({ timeout: 1 })).rejects.toThrow(TimeoutError);
+    semaphore.close('closed');
+    await expect(semaphore.waitForPermit()).rejects.toBe('closed');
+  });
+
+  test('of a mutex and of keys leaves no key and no owner', async () => {
+    const mutex = new Mutex();
+    const lock = await mutex.lock({ owner: 'me' });
+    const unlocked = mutex.waitForUnlock();
+    lock.release();
+    await unlocked;
+    expect([mutex.locked, mutex.owner]).toEqual([false, undefined]);
+    const keyed = new KeyedMutex<string>();
+    await keyed.waitForUnlock('key');
+    expect(keyed.size).toBe(0);
+    const held = await keyed.lock('key');
+    const free = keyed.waitForUnlock('key');
+    held.release();
+    expect(keyed.size).toBe(0);
+    await free;
+  });
+});
+
+test.each([
+  ['Semaphore', () => new Semaphore(1), (it: Semaphore) => it.acquire()],
+  ['Mutex', () => new Mutex(), (it: Mutex) => it.lock()],
+  [
+    'KeyedSemaphore',
+    () => new KeyedSemaphore(1),
+    (it: KeyedSemaphore<string>) => it.acquire('key'),
+  ],
+  ['KeyedMutex', () => new KeyedMutex(), (it: KeyedMutex<string>) => it.lock('key')],
+] as [string, () => Mutex, (it: never) => Promise<Permit>][])(
+  'await using closes a %s and waits for what is out',
+  async (_, create, enter) => {
+    const order: string[] = [];
+    const it = create();
+    const permit = await enter(it as never);
+    const waiter = enter(it as never).catch((error) => order.push(error.name));
+    const disposed = it[Symbol.asyncDispose]().then(() => order.push('disposed'));
+    expect(it.closed).toBe(true);
+    await waiter;
+    permit.release();
+    await disposed;
+    expect(order).toEqual(['ClosedError', 'disposed']);
+    await it[Symbol.asyncDispose]();
+  },
+);

@@ -2,14 +2,14 @@
  * A counting semaphore: at most `limit` permits are out at once, waiters are served first come, first
  * served, and each permit comes back exactly once.
  *
- * Invariant, whenever none of this code is running: `#free` plus the permits that are out equals
- * `#limit`, and the first waiter asks for more than `#free`. So a free permit and a waiter that it
- * would satisfy never stand side by side. Whatever can break this (a permit that comes back, a waiter
- * that leaves, a limit that changes) ends in `#serve`, which restores it.
+ * Invariant, whenever none of this code is running: the first waiter asks for more than `#limit` leaves beside
+ * the permits that are out. So a free permit and a waiter that it would satisfy never stand side by side.
+ * Whatever can break this (a permit that comes back, a waiter that leaves, a limit that changes) ends in
+ * `#serve`, which restores it.
  *
  * What it costs. With a permit free: a promise and a permit, which is what the language forces for an
- * answer of one's own that can be awaited. With none free: a promise, its resolve function and a list
- * node; the permit is made when the turn comes. Signals, timeouts, priorities and weights live in an
+ * answer of one's own that can be awaited. With none free: a promise, its resolve function and a place in a
+ * line; the permit is made when the turn comes. Signals, timeouts, priorities and weights live in an
  * object that only a waiter which asked for them has. The floor is one bare native promise for each
  * waiter; the lab's table `semaphore` shows how near this is.
  *
@@ -17,13 +17,23 @@
  * of many waiters. Both run a waiter's continuation in the async context of whoever released.
  */
 
-import { ClosedError, checkInteger, invalid } from './errors.js';
+import { asyncDispose } from './dispose.js';
+import { ClosedError, detached, invalid } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { priorityOf, readRequest, rejection, WaitQueue, type WaitRequest } from './queue.js';
+import { giveBack, HandedPermit, Permit } from './permit.js';
+import {
+  checkCount,
+  checkQueueOptions,
+  type QueueOptions,
+  readRequest,
+  rejection,
+  WaitQueue,
+  type WaitRequest,
+} from './queue.js';
 
 /** What {@link Semaphore.acquire} may be told. */
 export interface AcquireOptions extends WaitOptions {
-  /** How many permits to take, all or none: an integer from 1 to the limit. Default 1. */
+  /** How many permits to take, all or none: an integer from 1 to the limit, unless that is 0. Default 1. */
   readonly permits?: number | undefined;
   /**
    * Waiters with a higher priority are served first, equals in the order in which they came. Any
@@ -35,58 +45,8 @@ export interface AcquireOptions extends WaitOptions {
 /** What {@link Semaphore.tryAcquire} may be told. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'priority'>;
 
-let giveBack: (issuer: Semaphore, permits: number) => void;
-
-/**
- * The right to be inside, as {@link Semaphore.acquire} grants it. It gives its permits back exactly
- * once: by {@link release} or at the end of a `using` block, whichever comes first.
- *
- * Only a semaphore makes permits. Its form makes it nearly free:
- * - The constructor can answer with a promise of the new permit. In there V8 knows the permit's shape
- *   and fulfils the promise without searching the permit for a `then`: less than half of the time for
- *   the pair.
- * - The fields are declared, not defined: a class field or a `#private` name would cost time in each
- *   contended acquire.
- */
-export class Permit {
-  /** @internal Undefined once the permits have gone back. */
-  declare _issuer: Semaphore | undefined;
-  /** How many permits this one stands for. */
-  declare readonly permits: number;
-
-  /** @internal */
-  constructor(issuer: Semaphore, permits: number, promised?: boolean) {
-    this._issuer = issuer;
-    this.permits = permits;
-    // biome-ignore lint/correctness/noConstructorReturn: explained above, and only internal
-    if (promised) return Promise.resolve(this) as never;
-  }
-
-  /** Whether the permits have gone back. */
-  get released(): boolean {
-    return this._issuer === undefined;
-  }
-
-  /** Gives the permits back. A second call does nothing, whoever holds them by then. */
-  release(): void {
-    const issuer = this._issuer;
-    if (issuer !== undefined) {
-      this._issuer = undefined;
-      giveBack(issuer, this.permits);
-    }
-  }
-
-  /** The same as {@link release}; what `using` calls. */
-  [Symbol.dispose](): void {
-    this.release();
-  }
-}
-
-/** A permit handed to a waiter: the resolve function's search for a `then` ends at its first step. */
-class HandedPermit extends Permit {
-  // biome-ignore lint/suspicious/noThenProperty: undefined, so that nobody takes it for a promise
-  readonly then = undefined;
-}
+const acquireNames: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout']);
+const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
 
 /**
  * Lets at most `limit` permits be out at once.
@@ -115,30 +75,39 @@ class HandedPermit extends Permit {
  * ```
  */
 export class Semaphore {
-  #limit = 0;
-  #free = 0;
+  #limit: number;
+  #out = 0;
   #closed: { readonly reason: unknown } | undefined;
   #drains: WaitQueue<void> | undefined;
-  readonly #queue = new WaitQueue<Permit>();
+  readonly #queue: WaitQueue<Permit | undefined>;
+  /** @internal What the messages of its errors begin with. */
+  readonly _label: string;
   /** @internal Whether anybody wants to know when the last permit has come back. */
   _watched = false;
   /** @internal Called when it is idle, for whoever made it. */
   _onIdle: (() => void) | undefined;
 
   /**
-   * @param limit How many permits there are: a positive integer.
-   * @throws {RangeError | TypeError} for any other limit.
+   * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
+   * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
-  constructor(limit: number) {
-    this.limit = limit;
+  constructor(limit: number, options: QueueOptions = {}) {
+    checkCount('limit', limit, 0);
+    checkQueueOptions(options);
+    const { name, maxWaiting } = options;
+    this.#limit = limit;
+    this._label = name === undefined ? '' : `${name}: `;
+    this.#queue = new WaitQueue(this._label, maxWaiting);
   }
 
   /**
-   * How many permits there are. It can be changed at any time, to a positive integer.
+   * How many permits there are. It can be changed at any time, to an integer from 0 on or to `Infinity`.
    *
    * A higher limit lets waiters in at once. A lower one revokes nothing: permits that are out stay
    * valid, and the next is granted when enough have come back. A waiter that asks for more permits
    * than the limit then allows is rejected with a `RangeError` when it comes to the front.
+   *
+   * A limit of 0 is a pause: everybody waits, however many permits they ask for, until it is raised.
    *
    * @example
    * ```ts
@@ -157,15 +126,14 @@ export class Semaphore {
   }
 
   set limit(limit: number) {
-    checkInteger('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-    this.#free += limit - this.#limit;
+    checkCount('limit', limit, 0);
     this.#limit = limit;
     this.#serve();
   }
 
   /** How many permits are free: 0 also while more are out than a lowered limit allows. */
   get available(): number {
-    return Math.max(this.#free, 0);
+    return Math.max(this.#limit - this.#out, 0);
   }
 
   /** How many requests wait in the queue. */
@@ -178,17 +146,18 @@ export class Semaphore {
     return this.#closed !== undefined;
   }
 
-  /** Whether no permit is out, and so nobody waits. */
+  /** Whether no permit is out and nobody waits. */
   get idle(): boolean {
-    return this.#free === this.#limit;
+    return this.#out === 0 && this.#queue.length === 0;
   }
 
   /**
    * Takes permits, waiting in the queue until it is this request's turn.
    *
    * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the
-   * reason of {@link close} for a closed semaphore, and with a `RangeError` or `TypeError` for options
-   * that cannot be used. After a rejection nothing is held and nothing is left in the queue.
+   * reason of {@link close} or {@link cancel}, with a `QueueFullError` where `maxWaiting` wait already, and with
+   * a `RangeError` or `TypeError` for options that cannot be used. After a rejection nothing is held and nothing
+   * is left in the queue.
    *
    * In Workers (workerd), where requests share a semaphore, give a `timeout` or a signal: the timer is
    * what keeps a waiting request alive until another request lets it in.
@@ -207,11 +176,15 @@ export class Semaphore {
    * ```
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
-    if (options === undefined) {
-      if (this.#enter()) return new Permit(this, 1, true) as never;
-      if (this.#closed === undefined) return this.#queue.append();
+    try {
+      if (options === undefined) {
+        if (this.#enter()) return new Permit(this, 1, true) as never;
+        if (this.#closed === undefined) return this.#queue.append() as Promise<Permit>;
+      }
+      return Promise.resolve(this.#request(options));
+    } catch (error) {
+      return Promise.reject(this instanceof Semaphore ? error : detached('acquire'));
     }
-    return Promise.resolve(this.#request(options));
   }
 
   /**
@@ -238,7 +211,7 @@ export class Semaphore {
     if (options === undefined && this.#closed === undefined) {
       return this.#enter() ? new Permit(this, 1) : undefined;
     }
-    return this.#take(readRequest(options, this.#limit));
+    return this.#take(readRequest(options, this._tryNames, this.#most));
   }
 
   /**
@@ -259,10 +232,35 @@ export class Semaphore {
    * ```
    */
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
-    if (typeof fn !== 'function') return Promise.reject(invalid('fn', fn, 'a function'));
-    const granted = this.#request(options);
-    if (granted instanceof Permit) return runWith(granted, fn);
-    return granted.then((permit) => runWith(permit, fn));
+    try {
+      if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
+      const granted = this.#request(options);
+      if (granted instanceof Permit) return runWith(granted, fn);
+      return granted.then((permit) => runWith(permit, fn));
+    } catch (error) {
+      return Promise.reject(this instanceof Semaphore ? error : detached('run'));
+    }
+  }
+
+  /**
+   * Waits until it could have the permits, and takes none: as an {@link acquire} that is released in the same
+   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody
+   * else may have taken them: to hold a permit, `acquire` it.
+   *
+   * @example
+   * ```ts
+   * import { Semaphore } from 'pointsman';
+   *
+   * const semaphore = new Semaphore(1);
+   * const permit = await semaphore.acquire();
+   * const room = semaphore.waitForPermit().then(() => console.log(semaphore.available)); // 1
+   * permit.release();
+   * await room;
+   * ```
+   */
+  async waitForPermit(options?: AcquireOptions): Promise<void> {
+    const request = readRequest(options, this._waitNames, this.#most, true);
+    if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
   }
 
   /**
@@ -281,9 +279,9 @@ export class Semaphore {
    * ```
    */
   async drain(options?: WaitOptions): Promise<void> {
-    const request = readRequest(options, 1);
+    const request = readRequest(options);
     if (this.idle) return;
-    this.#drains ??= new WaitQueue();
+    this.#drains ??= new WaitQueue(this._label);
     this._watched = true;
     await this.#drains.insert(request);
   }
@@ -303,15 +301,53 @@ export class Semaphore {
    * await waiter.catch((error) => console.log(error.message)); // going home
    * ```
    */
-  close(reason: unknown = new ClosedError('the primitive is closed')): void {
+  close(reason: unknown = closedError(this._label)): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
-    this.#queue.settleAll(rejection(reason));
+    this.cancel(reason);
+  }
+
+  /**
+   * Sends all waiters away with `reason`, and goes on: who comes later may wait again. By default the reason is
+   * the platform's `AbortError`, as if the signals of all had aborted. Permits that are out stay valid, and
+   * {@link drain} goes on waiting for them.
+   *
+   * @example
+   * ```ts
+   * import { Semaphore } from 'pointsman';
+   *
+   * const semaphore = new Semaphore(1);
+   * using permit = await semaphore.acquire();
+   * const waiter = semaphore.acquire();
+   * semaphore.cancel();
+   * await waiter.catch((error) => console.log(error.name)); // AbortError
+   * console.log(semaphore.closed); // false
+   * ```
+   */
+  cancel(reason: unknown = cancelledError(this._label)): void {
+    this.#queue.rejectAll(reason);
+    this.#serve();
+  }
+
+  /** Closes it and waits until all permits have come back: what `await using` calls. */
+  [asyncDispose](): Promise<void> {
+    this.close();
+    return this.drain();
+  }
+
+  /** @internal The options that a wait takes. */
+  get _waitNames(): ReadonlySet<string> {
+    return acquireNames;
+  }
+
+  /** @internal The options that a try takes. */
+  get _tryNames(): ReadonlySet<string> {
+    return tryAcquireNames;
   }
 
   /** @internal Called whenever the last permit of a watched semaphore has come back. */
   _idled(): void {
-    this.#drains?.settleAll();
+    this.#drains?.resolveAll();
     this._onIdle?.();
   }
 
@@ -325,11 +361,31 @@ export class Semaphore {
     return new HandedPermit(this, permits);
   }
 
+  /** @internal Takes back what a permit stands for. */
+  _giveBack(permits: number): void {
+    const queue = this.#queue;
+    if (queue.length === 0) {
+      this.#out -= permits;
+      if (this._watched && this.#out === 0) this._idled();
+    } else if (permits === 1 && this.#out === this.#limit && queue.plain) {
+      // The permit changes hands without becoming free in between.
+      queue.settle(new HandedPermit(this, 1));
+    } else {
+      this.#out -= permits;
+      this.#serve();
+    }
+  }
+
+  /** How many permits a request may ask for. In a pause nobody knows yet. */
+  get #most(): number {
+    return this.#limit || Number.POSITIVE_INFINITY;
+  }
+
   /** Takes one permit, if there is one for a newcomer. */
   #enter(): boolean {
-    if (this.#free <= 0 || this.#closed !== undefined) return false;
-    if (this.#queue.length > 0 && priorityOf(this.#queue.next) >= 0) return false;
-    this.#free--;
+    if (this.#out >= this.#limit || this.#closed !== undefined) return false;
+    if (this.#queue.length > 0 && this.#queue.priority >= 0) return false;
+    this.#out++;
     return true;
   }
 
@@ -337,64 +393,59 @@ export class Semaphore {
   #request(options: AcquireOptions | undefined): Permit | Promise<Permit> {
     if (options === undefined) {
       if (this.#enter()) return new Permit(this, 1);
-      if (this.#closed === undefined) return this.#queue.append();
+      if (this.#closed === undefined) return this.#queue.append() as Promise<Permit>;
     }
-    try {
-      const request = readRequest(options, this.#limit);
-      return this.#take(request) ?? this.#queue.insert(request, () => this.#serve());
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const request = readRequest(options, this._waitNames, this.#most);
+    return (
+      this.#take(request) ?? (this.#queue.insert(request, () => this.#serve()) as Promise<Permit>)
+    );
   }
 
   #take(request: WaitRequest): Permit | undefined {
-    this._refuse(request);
-    if (this.#free < request.permits || request.priority <= priorityOf(this.#queue.next))
-      return undefined;
-    this.#free -= request.permits;
+    if (this.#mustWait(request)) return undefined;
+    this.#out += request.permits;
     return this._grant(request);
+  }
+
+  /** Whether a newcomer cannot have what it asks for at once. Throws if it never can. */
+  #mustWait(request: WaitRequest): boolean {
+    this._refuse(request);
+    return this.#limit - this.#out < request.permits || request.priority <= this.#queue.priority;
   }
 
   /** Serves the queue from its front for as long as that is possible. */
   #serve(): void {
     const queue = this.#queue;
-    while (queue.length > 0) {
-      const { request } = queue.next;
+    for (let { front } = queue; front !== undefined; front = queue.front) {
+      const request = typeof front === 'function' ? undefined : front;
       const permits = request === undefined ? 1 : request.permits;
       if (request?.signal?.aborted) {
         // Its listener has not run yet; it must not be let in by one that has.
-        queue.settle(rejection(request.signal.reason));
-      } else if (permits > this.#limit) {
+        queue.settle(rejection(request.signal.reason), front);
+      } else if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
-        queue.settle(rejection(invalid('permits', permits, expected, 'number')));
-      } else if (permits > this.#free) {
+        queue.settle(rejection(invalid('permits', permits, expected, 'number')), front);
+      } else if (permits > this.#limit - this.#out) {
         return;
+      } else if (request?.passing) {
+        queue.settle(undefined, front);
       } else {
-        this.#free -= permits;
-        queue.settle(request === undefined ? new HandedPermit(this, 1) : this._grant(request));
+        this.#out += permits;
+        const permit = request === undefined ? new HandedPermit(this, 1) : this._grant(request);
+        queue.settle(permit, front);
       }
     }
-    if (this._watched && this.idle) this._idled();
-  }
-
-  static {
-    giveBack = (issuer, permits) => {
-      const queue = issuer.#queue;
-      if (queue.length === 0) {
-        issuer.#free += permits;
-        if (issuer._watched && issuer.idle) issuer._idled();
-      } else if (permits === 1 && issuer.#free === 0 && queue.next.request === undefined) {
-        // The permit changes hands without becoming free in between.
-        queue.settle(new HandedPermit(issuer, 1));
-        // The next in line may ask for more than a limit that was lowered meanwhile.
-        if (queue.next.request !== undefined) issuer.#serve();
-      } else {
-        issuer.#free += permits;
-        issuer.#serve();
-      }
-    };
+    if (this._watched && this.#out === 0) this._idled();
   }
 }
+
+/** @internal */
+export const closedError = (label: string): Error =>
+  new ClosedError(`${label}the primitive is closed`);
+
+/** @internal */
+export const cancelledError = (label: string): Error =>
+  new DOMException(`${label}the wait was cancelled`, 'AbortError');
 
 // Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
 // twice the memory when many do.
@@ -402,16 +453,16 @@ function runWith<T>(permit: Permit, fn: (permit: Permit) => T | PromiseLike<T>):
   try {
     return Promise.resolve(fn(permit)).then(
       (value) => {
-        permit.release();
+        giveBack(permit);
         return value;
       },
       (error) => {
-        permit.release();
+        giveBack(permit);
         throw error;
       },
     );
   } catch (error) {
-    permit.release();
+    giveBack(permit);
     return Promise.reject(error);
   }
 }
