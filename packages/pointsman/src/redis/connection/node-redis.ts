@@ -98,13 +98,16 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     done.then(forget, forget);
     return done;
   };
+  let connected = false;
   let destroyed = false;
   redis.on('error', (error: unknown) => {
     if (!redis.isReady) events.lost(error);
   });
   redis.on('ready', events.ready);
-  // The library makes no end of a client that is destroyed while its socket connects.
+  // The library makes no end of a client that is destroyed while its socket connects, so that is done
+  // when it has; an attempt that fails ends by itself.
   redis.on('connect', () => {
+    connected = true;
     if (destroyed) redis.destroy();
   });
   redis.on('sharded-channel-moved', () => events.lost(new Error('the slot has moved')));
@@ -118,7 +121,7 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     ping: () => redis.sendCommand(['PING'], untimed),
     destroy() {
       destroyed = true;
-      redis.destroy();
+      if (connected) redis.destroy();
     },
   };
 }
