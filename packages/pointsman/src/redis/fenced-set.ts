@@ -7,7 +7,7 @@
 import { checkInteger, invalid } from '../sync/errors.js';
 import { callOn } from './connection/clients.js';
 import { RedisGuard } from './guard.js';
-import { luaFile } from './lua-files.js';
+import { fencedSet as script } from './lua/scripts.js';
 
 const fenceOf = (key: string): string =>
   /\{[^}]+\}/.test(key) ? `${key}:fence` : `{${key}}:fence`;
@@ -49,6 +49,6 @@ export async function fencedSet(
   const token = fence instanceof RedisGuard ? fence.token : fence;
   checkInteger('fence', token, 1, Number.MAX_SAFE_INTEGER);
   const keys = [key, fenceOf(key)];
-  const command = ['EVAL', luaFile('fenced-set'), '2', ...keys, `${value}`, `${token}`];
+  const command = ['EVAL', script, '2', ...keys, `${value}`, `${token}`];
   return Number(await callOn(client, key, command)) === 1;
 }
