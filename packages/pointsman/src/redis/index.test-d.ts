@@ -57,14 +57,19 @@ describe('options', () => {
   });
 
   test('of each request', () => {
-    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<'mode' | 'owner' | 'ttl'>();
+    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<
+      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'ttl'
+    >();
     expectTypeOf<keyof LockKeysOptions>().toEqualTypeOf<
-      'mode' | 'owner' | 'signal' | 'timeout' | 'ttl'
+      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'signal' | 'timeout' | 'ttl'
     >();
     expectTypeOf<LockKeysOptions>().toExtend<WaitOptions>();
     expectTypeOf<LockKeysOptions>().toExtend<TryLockKeysOptions>();
     expectTypeOf<LockKeysOptions['owner']>().toBeUnknown();
     void mutex.lock('k', { signal: undefined, timeout: undefined, ttl: undefined });
+    void mutex.lock('k', { owner: undefined, reentrant: undefined, maxHold: undefined });
+    // @ts-expect-error
+    void mutex.lock('k', { owner: 1, reentrant: 1 });
     // @ts-expect-error
     void mutex.tryLock('k', { timeout: 1 });
     // @ts-expect-error
@@ -132,6 +137,8 @@ test('a mutex is disposable, and has mutexes within', () => {
   expectTypeOf(mutex).toExtend<AsyncDisposable>();
   expectTypeOf(mutex.within('other')).toEqualTypeOf<RedisMutex>();
   expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(mutex.close).parameter(0).toBeUnknown();
+  expectTypeOf(mutex.closed).toBeBoolean();
   expectTypeOf(mutex.namespace).toBeString();
   expectTypeOf(mutex.ttl).toBeNumber();
 });
