@@ -189,7 +189,7 @@ describe('new RedisMutex', () => {
     };
     for (const [value, expected] of cases(argument)) {
       expectRefusal(
-        thrownBy(() => new RedisMutex(value)),
+        thrownBy(() => new RedisMutex(value as never)),
         argument,
         value,
         expected,
@@ -202,7 +202,8 @@ describe('new RedisMutex', () => {
       createClientPool(),
       createSentinel({ name: 'x', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
     ];
-    for (const other of others) expect(() => new RedisMutex(other)).toThrow(/client must be .*got/);
+    for (const other of others)
+      expect(() => new RedisMutex(other as never)).toThrow(/client must be .*got/);
   });
 
   test('accepts clients that are not connected yet', () => {

@@ -10,6 +10,7 @@ import { asyncDispose } from '../sync/dispose.js';
 import { ClosedError, describe, invalid, ReentrancyError } from '../sync/errors.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
+import type { RedisClient } from './connection/client.js';
 import { connectionsOf } from './connection/clients.js';
 import { Connections } from './connections.js';
 import { labelOf } from './errors.js';
@@ -101,11 +102,11 @@ export class RedisMutex {
   #closing = Promise.resolve();
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster. It is not used
-   * itself and never closed.
+   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster, of version 5 or
+   * later. It is not used itself and never closed.
    * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
    */
-  constructor(client: unknown, options: RedisMutexOptions = {}) {
+  constructor(client: RedisClient, options: RedisMutexOptions = {}) {
     checkMutexOptions(options);
     const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
     const { name = `${hostname()}:${process.pid}` } = options;
@@ -217,7 +218,7 @@ export class RedisMutex {
    */
   within(namespace: string): RedisMutex {
     this.#refuseIfClosed();
-    const mutex = new RedisMutex(this.#connections, {
+    const mutex = new RedisMutex(this.#connections as never, {
       ...this.#options,
       namespace: readNamespace(namespace),
     });

@@ -4,6 +4,7 @@ import oldest from 'ioredis-5';
 import { createClient } from 'redis';
 import * as redis5 from 'redis-5';
 import { onTestFinished } from 'vitest';
+import type { RedisClient } from '../../src/redis/index.js';
 
 export const OldestRedis = oldest.default as never as typeof Redis;
 export const createOldClient = redis5.createClient as never as typeof createClient;
@@ -17,7 +18,7 @@ export interface User {
   readonly password: string;
 }
 
-export async function connect(library: Library, port: number, user?: User): Promise<unknown> {
+export async function connect(library: Library, port: number, user?: User): Promise<RedisClient> {
   if (library === 'ioredis' || library === 'ioredis 5.0') {
     const client = new (library === 'ioredis' ? Redis : OldestRedis)({
       port,

@@ -585,7 +585,7 @@ describe('a socket that cannot be destroyed', () => {
           },
         } as Partial<Socket> as Socket;
       },
-      call: async () => {},
+      eval: async () => {},
     };
     const events: unknown[] = [];
     const commands = new Commands(
@@ -624,8 +624,8 @@ test('whatever is no client of these libraries is refused', () => {
   for (const [client, got] of others) {
     expect(() => connectionsOf(client)).toThrow(
       new TypeError(
-        'client must be a Redis or Cluster of ioredis, or what createClient or createCluster of ' +
-          `node-redis returns, got ${got}`,
+        'client must be a Redis or Cluster of ioredis 5 or later, or what createClient or ' +
+          `createCluster of node-redis 5 or later returns, got ${got}`,
       ),
     );
   }
