@@ -214,7 +214,7 @@ test('query and metrics', () => {
   expectTypeOf<WaitingLock>().toEqualTypeOf<{
     readonly keys: readonly string[];
     readonly session: string;
-    readonly id: string;
+    readonly id: string | undefined;
     readonly condition: string | undefined;
   }>();
   expectTypeOf(mutex.metrics).toEqualTypeOf<RedisMutexMetrics>();

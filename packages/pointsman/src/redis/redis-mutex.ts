@@ -227,9 +227,16 @@ export class RedisMutex {
     return mutex;
   }
 
-  /** Who holds what and who waits, on the server, the first first. */
+  /**
+   * Who holds what and who waits, the first first: what the server knows of all processes, and who waits
+   * for a lock of this process behind others of it.
+   */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    return describeQuery(await this.#queuesFor(this.ttl).session.query());
+    const state = await this.#queuesFor(this.ttl).session.query();
+    return describeQuery(
+      state,
+      [...this.#queues.values()].flatMap(({ local }) => local.waiters),
+    );
   }
 
   /** What this mutex has counted so far. */
