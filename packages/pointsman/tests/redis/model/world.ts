@@ -31,6 +31,8 @@ export interface Faults {
   readonly restart?: number;
   /** A request is given up. */
   readonly cancel?: number;
+  /** A lock is taken by force. */
+  readonly force?: number;
   readonly beat?: number;
   readonly tick?: number;
 }
@@ -57,6 +59,8 @@ export class World {
   /** How many wishes each process has uttered. */
   uttered: number[];
   may: Record<keyof Faults, number>;
+  /** Grants that were taken by force, each as its request and token, and whose holder has not heard of it. */
+  forced: ReadonlySet<string> = new Set();
 
   constructor(readonly setup: Setup) {
     this.server = emptyState();
@@ -74,6 +78,7 @@ export class World {
       flush: 0,
       restart: 0,
       cancel: 0,
+      force: 0,
       beat: 0,
       tick: 0,
     };
@@ -123,6 +128,13 @@ export class World {
       tell: (process, message) =>
         tell(this.clients.find((client) => client.process === process) as Client, message),
     });
+    for (const operation of batch.operations) {
+      if (operation.name !== 'take' || reply.name !== 'done') continue;
+      const taken = [...before.locks.values()].some(
+        ({ id, token }) => id === operation.id && token === operation.token,
+      );
+      if (taken) this.forced = new Set([...this.forced, grantKey(operation)]);
+    }
     this.highest = checkServer(before, this.server, this.highest);
     if (answers) client.repliesIn = [...client.repliesIn, reply];
   }
@@ -133,6 +145,14 @@ export class World {
     this.serve(client, batch, true);
   }
 
+  /** Whoever has heard that a grant was taken must not use it any more. */
+  hear(client: Client): void {
+    const [message] = client.messagesIn as [Message];
+    client.hear(this.now);
+    if (message.name !== 'taken') return;
+    this.forced = new Set([...this.forced].filter((grant) => grant !== grantKey(message)));
+  }
+
   deliverStray(client: Client): void {
     const [batch, ...rest] = client.strays as [Batch, ...Batch[]];
     client.strays = rest;
@@ -140,7 +160,13 @@ export class World {
   }
 }
 
+export const grantKey = ({ id, token }: { readonly id: string; readonly token: number }): string =>
+  `${id} ${token}`;
+
 type Step = readonly [name: string, take: (world: World) => void];
+
+/** What is held, by request. */
+const locksOf = ({ locks }: State) => new Map([...locks.values()].map((lock) => [lock.id, lock]));
 
 /** All that can happen next. */
 export function stepsFrom(world: World): Step[] {
@@ -166,7 +192,7 @@ export function stepsFrom(world: World): Step[] {
     }
     if (client.repliesIn.length > 0) step('receives', (client) => client.receive(now));
     if (client.messagesIn.length > 0) {
-      step('hears', (client) => client.hear(now));
+      step('hears', (client, world) => world.hear(client));
       fault('deafness', ': a message is lost', (client) => {
         client.messagesIn = client.messagesIn.slice(1);
       });
@@ -188,6 +214,17 @@ export function stepsFrom(world: World): Step[] {
     }
     if (!client.idle && client.connected && client.beat < now) {
       fault('beat', 's', (client) => client.renew(now));
+    }
+    for (const [id, { token }] of client.connected ? locksOf(world.server) : []) {
+      fault('force', `s ${id} open`, (client) => {
+        const keys = [...world.server.locks].filter(([, lock]) => lock.id === id);
+        client.take(
+          id,
+          token,
+          keys.map(([key]) => key),
+          now,
+        );
+      });
     }
     if (client.alarm === 'soon' && client.ear === 'on') {
       step('is alarmed from now on', (client) => client.alarmed(now));
@@ -267,7 +304,7 @@ export function stepsFrom(world: World): Step[] {
 
 /** The same for states from which the same things can happen. */
 export function signature(world: World): string {
-  const { now, server, clients, may, uttered, highest, startedAt } = world;
+  const { now, server, clients, may, uttered, highest, startedAt, setup, forced } = world;
   const { clock, locks, sessions, requests, guard } = server;
   const time = clock?.time ?? 0;
   const ahead = (token: number): number => Math.max(token - world.micros, -1);
@@ -283,6 +320,7 @@ export function signature(world: World): string {
     Math.min(now - startedAt, TTL),
     Object.values(may),
     uttered,
+    [...forced],
     clients.map((client) => [
       client.alive,
       client.connected,
@@ -294,7 +332,10 @@ export function signature(world: World): string {
       client.join,
       Math.max(client.lease - now, 0),
       client.beat === now,
-      client.claims,
+      // Tokens are all different; only where locks are taken do they matter.
+      setup.may.force === undefined
+        ? client.claims.map(({ token, taken, ...claim }) => claim)
+        : client.claims,
       client.outbox,
       client.sent.map(
         (sent) => sent && [Math.max(sent.at - now, -TTL), sent.sendings, sent.alarmed],
