@@ -119,8 +119,13 @@ export class Acquisition implements Hold {
     return this.#shares?.size ?? 1;
   }
 
-  /** Another guard, for an owner that has locked some of the keys again. */
+  /**
+   * Another guard, for an owner that has locked some of the keys again. Throws if the lock is lost: who
+   * has lost what it is under is told so, and does not get a later one.
+   */
   share(keys: readonly string[]): RedisGuard {
+    const [other] = this.#shares ?? [];
+    (other ?? this).guard?.assertValid();
     const { token } = this.guard as RedisGuard;
     if (this.#shares === undefined) {
       this.#shares = new Set();

@@ -348,8 +348,6 @@ export class RedisMutex {
         for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
           if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
           if (reentrant && keys.every((each) => acquisition.keys.includes(each))) {
-            // Who has lost the lock that it is under is told so, and does not get a later one.
-            acquisition.guard?.assertValid();
             return acquisition;
           }
           const held = `${describe(key)} already, with token ${acquisition.guard?.token}`;

@@ -44,6 +44,28 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect([outer, inner, part].map((each) => each?.signal.aborted)).toEqual([false, false, false]);
   });
 
+  test('any guard may be the first to be released, and the lock be locked again then', async () => {
+    const mutex = await scene.process(way);
+    const outer = await mutex.lock('a', { owner });
+    const inner = await mutex.lock('a', again);
+    await outer.release();
+    const third = await mutex.lock('a', again);
+    expect(third).toMatchObject({ token: outer.token, valid: true });
+    await inner.release();
+    expect(third.valid).toBe(true);
+    await third.release();
+    await untilHeld(mutex);
+  });
+
+  test('is refused when the lock is lost', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock('a', { owner, maxHold: 20 });
+    for (const end = performance.now() + 21; performance.now() < end; );
+    await expect(mutex.lock('a', again)).rejects.toThrow(LockLostError);
+    expect(guard.valid).toBe(false);
+    expect((await mutex.lock('a', again)).token).toBeGreaterThan(guard.token);
+  });
+
   test('may begin with the option, and ends with blocks', async () => {
     const mutex = await scene.process(way);
     const inside = await mutex.run(
