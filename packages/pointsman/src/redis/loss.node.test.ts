@@ -80,6 +80,36 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
+  test('one of two keys is taken away: the holder is told, and the other key is free', async () => {
+    const [a, b] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await a.lock(['k', 'l']);
+    await scene.server.command('HDEL', `{${scene.namespace}}:locks`, 'k');
+    await untilLost(guard);
+    expectLost(guard);
+    // The process lives on and keeps its session.
+    const other = await a.lock('m');
+    await b.run('l', () => {});
+    expect(other.valid).toBe(true);
+    await other.release();
+    await untilHeld(a);
+  });
+
+  test('a try finds what the dead hold or wait for', async () => {
+    const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
+    const other = await scene.process(brief);
+    await holder.mutex.lock('k');
+    waiter.mutex.lock(['k', 'l']).catch(() => {});
+    await untilWaiting(other, 1);
+    holder.proxy.blackhole(true);
+    waiter.proxy.blackhole(true);
+    // Between two tries nothing is left that would have a heartbeat.
+    const seldom = { ...soon, interval: short / 2 };
+    for (const key of ['l', 'k']) {
+      await expect.poll(async () => (await other.tryLock(key))?.valid, seldom).toBe(true);
+    }
+    await other.lock('m', { timeout: 0 });
+  });
+
   test('the connections have gone dead: the lease runs out here before it does there', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);

@@ -226,6 +226,6 @@ export class PureHandler implements Handler {
 
   async #uptime(): Promise<number> {
     const info = String(await this.#call('INFO', 'server'));
-    return Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0) * 1000;
+    return Number(/^uptime_in_seconds:(-?\d+)/m.exec(info)?.[1] ?? 0) * 1000;
   }
 }

@@ -52,6 +52,9 @@ function operations.lock(words)
   end
 
   if space.waiting == 0 or redis.call('HEXISTS', space.requests, id) == 0 then
+    for _, key in ipairs(space.waiting > 0 and keys or {}) do
+      space.bury(key)
+    end
     if not blocked and not space.is_guarded() and not space.is_contended(keys) then
       local token, contended, extra = space.plan(tokens + 0, keys, optional)
       space.take(id, token, keys, extra)
@@ -176,7 +179,7 @@ end
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
   local others = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' })) - space.listening
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') * 1000
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
   if join == 'again' or others > 0 or uptime < ttl then
     space.guard = space.time + ttl
   end

@@ -215,6 +215,14 @@ class Application {
     if (request.notified !== undefined) this.#notify(request.notified, 1);
   }
 
+  /** Takes those out who stand first in the queue of a key and whose session has ended. */
+  #bury(key: string): void {
+    for (let id = this.#first(key); id !== undefined; id = this.#first(key)) {
+      if (this.#isLive(sessionOf(id))) return;
+      this.#remove(id);
+    }
+  }
+
   #notify(condition: string, count: number): number {
     let moved = 0;
     while (moved < count) {
@@ -328,6 +336,7 @@ class Application {
     }
     const holders = this.#holdersOf(keys);
     if (!requests.has(id)) {
+      for (const key of keys) this.#bury(key);
       if (holders.length === 0 && !this.#guarded() && !this.#contended(keys)) {
         const grant = this.#plan(id, { tokens, keys, optional });
         this.#take(grant, keys);

@@ -323,6 +323,8 @@ export class Session implements ConnectionObserver {
       checkOperation(active, {
         contended: () => claim.revoked?.(),
         gone: () => {
+          // What is left of it is of no use to anybody.
+          void this.#unlock(active.id, claim.owned);
           this.#forget(active);
           this.#metrics.losses++;
           claim.lost(new LockLostError('the server no longer has the lock'));

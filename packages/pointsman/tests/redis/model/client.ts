@@ -175,7 +175,7 @@ export class Client {
         if (this.alarm === 'off') this.alarm = 'soon';
       } else if (result.name === 'check' && sending.name === 'check') {
         const { held, contended } = result;
-        if (!held) this.#forgetHeld(sending.id);
+        if (!held) more.push(...this.#forgetHeld(sending.id));
         else if (contended) this.#want(sending.id);
       }
     }
@@ -238,8 +238,11 @@ export class Client {
     if (this.join === 'must' && this.idle) this.join = 'new';
   }
 
-  #forgetHeld(id: string): void {
-    if (this.claims.some((claim) => claim.id === id && claim.held)) this.#forget(id);
+  #forgetHeld(id: string): Sending[] {
+    const claim = this.claims.find((claim) => claim.id === id && claim.held);
+    if (claim === undefined) return [];
+    this.#forget(id);
+    return [{ name: 'unlock', id, keys: claim.keys }];
   }
 
   #want(id: string): void {
