@@ -64,6 +64,8 @@ const setups: Setup[] = [
   },
   { name: 'leases that end', wishes: [[a], [a]], may: { tick: 3, beat: 1 }, alarmed: two },
   { name: 'a lease in doubt', wishes: [[a, b], [a]], may: { tick: 2, beat: 1 }, alarmed: two },
+  { name: 'a process that joins late', wishes: [[a, a], [a]], may: { tick: 2 }, alarmed: two },
+  { name: 'a process that falls silent', wishes: [[a], [a]], may: { tick: 2, beat: 2 } },
   { name: 'a crash', wishes: [[ab], [bc], [b]], may: { crash: 1, tick: 3 }, alarmed: three },
   { name: 'a loss of the state', wishes: [[a, b], [a]], may: { flush: 1 }, alarmed: [0] },
   { name: 'a loss before the first grant', wishes: [[a, b], [b]], may: { flush: 1 } },
@@ -74,6 +76,24 @@ const setups: Setup[] = [
     may: { flush: 1, cut: 1, tick: 1 },
   },
   { name: 'a new server', wishes: [[a], [a]], may: { restart: 1, tick: 2 }, alarmed: two },
+  {
+    name: 'a server that has come back older',
+    wishes: [[a], [a]],
+    may: { save: 1, rollback: 1, tick: 2 },
+    alarmed: two,
+  },
+  {
+    name: "a jump of the server's clock",
+    wishes: [[a], [a]],
+    may: { jump: 1, tick: 3, beat: 1 },
+    alarmed: two,
+  },
+  {
+    name: "two jumps of the server's clock",
+    wishes: [[a], [a]],
+    may: { jump: 2, tick: 1, beat: 1 },
+    alarmed: two,
+  },
 ];
 
 test.each(setups)('nothing goes wrong: $name', { timeout }, (setup) => {
@@ -152,7 +172,7 @@ const mistakes: Mistake[] = [
     file: 'apply',
     from: 'for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);',
     to: '',
-    setup: 'leases that end',
+    setup: 'a process that falls silent',
     finds: /session has ended/,
   },
   {
@@ -174,7 +194,7 @@ const mistakes: Mistake[] = [
   {
     name: 'grants at once after a loss of the state',
     file: 'apply',
-    from: 'this.#state.guard = this.#clock.time + ttl;',
+    from: 'this.#state.guard = this.#latest + ttl;',
     to: '',
     setup: 'a loss of the state',
     finds: /both hold/,
@@ -185,6 +205,46 @@ const mistakes: Mistake[] = [
     from: '|| this.#world.uptime < ttl',
     to: '',
     setup: 'a new server',
+    finds: /both hold/,
+  },
+  {
+    name: 'goes on with the state of an earlier run',
+    file: 'apply',
+    from: 'this.#state.guard = Math.max(this.#state.guard ?? 0, until);',
+    to: '',
+    setup: 'a server that has come back older',
+    finds: /both hold/,
+  },
+  {
+    name: "takes the server's clock for the time",
+    file: 'apply',
+    from: 'Math.max(time - clock.time, 0)',
+    to: 'passed',
+    setup: "a jump of the server's clock",
+    finds: /both hold/,
+  },
+  {
+    name: 'ends all leases at the first jump',
+    file: 'apply',
+    from: 'if (clock.doubted) step = passed;',
+    to: 'step = passed;',
+    setup: "a jump of the server's clock",
+    finds: /both hold/,
+  },
+  {
+    name: 'forgets that somebody has spoken since a jump',
+    file: 'apply',
+    from: "if (join === 'must') this.#clock.doubted = false;",
+    to: '',
+    setup: "two jumps of the server's clock",
+    finds: /both hold/,
+  },
+  {
+    name: 'begins leases before what may still be counted',
+    file: 'apply',
+    from: 'this.#latest = clock.time + rest;',
+    to: 'this.#latest = clock.time;',
+    setup: 'a process that joins late',
     finds: /both hold/,
   },
   {

@@ -15,7 +15,7 @@ import { ConnectionLostError } from '../connection/connection.js';
 import type { ConnectionObserver, Connections } from '../connections.js';
 import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
 import { channelOf, type Handler, keysOf } from '../handlers/handler.js';
-import { Lease, now } from '../lease.js';
+import { Lease, now, Witness } from '../lease.js';
 import type { Metrics } from '../metrics.js';
 import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
 import { decodeMessage } from '../protocol/wire.js';
@@ -45,6 +45,7 @@ export class Session implements ConnectionObserver {
   #join: Join = 'new';
   /** Which run of which server it has spoken to last. */
   #server: string | undefined;
+  readonly #witness = new Witness();
   /** Whether it hears what is said to it. */
   #listening: 'no' | 'soon' | 'yes' = 'no';
   /** Refuses whoever waits for a server that cannot be reached. */
@@ -248,6 +249,8 @@ export class Session implements ConnectionObserver {
       session: this.id,
       ttl: this.ttl,
       join: this.#join,
+      time: this.#witness.time,
+      run: this.#server,
       // Another session of this process that listens holds something, and is counted like anybody.
       listening: this.alarmed && this.#connections.listenersIn(channelOf(this.#base)) === 1,
     };
@@ -261,6 +264,7 @@ export class Session implements ConnectionObserver {
       return;
     }
     this.lease.renew(at, reply.left);
+    this.#witness.hear(reply.time);
     this.#doubting = false;
     reply.results.forEach((result, i) => {
       operations[i]?.done(result, alarmed);

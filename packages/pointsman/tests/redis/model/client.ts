@@ -13,10 +13,7 @@ import type {
   Reply,
 } from '../../../src/redis/protocol/protocol.js';
 
-/**
- * The length of a lease and a step of the clock, in the milliseconds of the model. A batch moves the
- * server's time by at most one step, however late it comes.
- */
+/** The length of a lease and a step of the clock, in the milliseconds of the model. */
 export const TTL = 6;
 export const TICK = TTL / 2;
 
@@ -64,6 +61,10 @@ export class Client {
   /** Until when its lease is valid. */
   lease = 0;
   beat = 0;
+  /** By how much the namespace's time is ahead of its clock, at least; undefined if it has not heard. */
+  ahead: number | undefined;
+  /** Which run of the server it has spoken to last. */
+  run: number | undefined;
   claims: readonly Claim[] = [];
   outbox: readonly Sending[] = [];
   /** Not answered; undefined where the answer does not matter any more. */
@@ -135,9 +136,12 @@ export class Client {
     this.repliesIn = [];
   }
 
-  resume(now: number): void {
+  resume(now: number, run: number): void {
     this.connected = true;
     this.incarnation++;
+    const replaced = this.run !== undefined && this.run !== run;
+    this.run = run;
+    if (replaced) this.#lose(now);
     const outbox = this.outbox;
     this.outbox = [];
     this.#send([...outbox, ...this.#locks(), ...this.#checks()], now);
@@ -166,6 +170,7 @@ export class Client {
       return;
     }
     this.lease = sent.at + reply.left;
+    this.ahead = Math.max(reply.time - now, this.ahead ?? Number.NEGATIVE_INFINITY);
     const more: Sending[] = [];
     for (const [i, result] of reply.results.entries()) {
       const sending = sent.sendings[i] as Sending;
@@ -309,7 +314,9 @@ export class Client {
     // What has no answer yet has begun the session, and may have been granted something.
     const join = this.sent.some((sent) => sent !== undefined) ? 'must' : this.join;
     const listening = this.alarm === 'on';
-    const batch = { session, ttl: TTL, incarnation, join, listening, operations };
+    const time = this.ahead === undefined ? 0 : now + this.ahead;
+    const head = { session, ttl: TTL, incarnation, join, listening, time, run: `${this.run}` };
+    const batch = { ...head, operations };
     this.requestsOut = [...this.requestsOut, batch];
     this.sent = [...this.sent, { sendings, at: now, alarmed: listening }];
   }

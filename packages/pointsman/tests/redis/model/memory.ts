@@ -51,6 +51,7 @@ export class Server {
     const reply = apply(this.state, batch, {
       now: Date.now() * 1000 + 500,
       uptime: performance.now() - this.startedAt,
+      run: 'the only one',
       announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
       tell: (process, message) => {
         this.note(`tells ${process} ${encodeMessage(message)}`);
