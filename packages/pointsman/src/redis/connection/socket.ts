@@ -30,6 +30,6 @@ export interface Adapter {
   readonly slotOf?: (key: string) => number;
   /** Opens a socket to where `key` is. */
   open(purpose: Purpose, events: SocketEvents, key: string): Promise<Socket>;
-  /** Sends a command on the client itself; `key` says which node of a cluster it goes to. */
-  call(key: string, command: string[]): Promise<unknown>;
+  /** Runs a script on the client itself, on keys to which it puts its prefix. */
+  eval(script: string, keys: readonly string[], ...parameters: string[]): Promise<unknown>;
 }

@@ -11,7 +11,7 @@ import {
   type ConnectionFactory,
   ConnectionLostError,
 } from '../connection/connection.js';
-import { luaFile } from '../lua-files.js';
+import { batch as script } from '../lua/scripts.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
 import { decodeReply, encodeBatch } from '../protocol/wire.js';
 import { channelOf, type Handler, keysOf } from './handler.js';
@@ -39,7 +39,6 @@ export class ScriptHandler implements Handler {
   }
 
   async prepare(): Promise<void> {
-    const script = ['0-quick', '1-state', '2-queue', '3-operations'].map(luaFile).join('\n');
     this.#digest = String(await this.#connection.call(this.#key, 'SCRIPT', 'LOAD', script));
   }
 

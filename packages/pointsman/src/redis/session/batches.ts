@@ -35,6 +35,8 @@ export interface SentBatch {
 
 /** Whose batches these are. */
 export interface Sender {
+  /** What messages of errors begin with. */
+  readonly label: string;
   readonly handler: Handler;
   readonly alarmed: boolean;
   /** Whether batches may be sent. If not, it calls `flush` when they may. */
@@ -148,7 +150,7 @@ export class BatchStream {
           return;
         }
         this.#answered(sent);
-        const refusal = refusalOf(error);
+        const refusal = refusalOf(error, this.#sender.label);
         for (const operation of pending) operation.failed(refusal);
       },
     );

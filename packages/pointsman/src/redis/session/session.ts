@@ -32,6 +32,7 @@ const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 're
 export class Session implements ConnectionObserver {
   readonly handler: Handler;
   readonly ttl: number;
+  readonly label: string;
   readonly lease = new Lease();
   readonly #connections: Connections;
   readonly #base: string;
@@ -63,7 +64,7 @@ export class Session implements ConnectionObserver {
   #sweepAt = Number.POSITIVE_INFINITY;
   /** Whether the server is being asked because the clocks have moved apart. */
   #doubting = false;
-  #closed = false;
+  #closed: { readonly reason: unknown } | undefined;
 
   constructor(
     connections: Connections,
@@ -72,12 +73,14 @@ export class Session implements ConnectionObserver {
     process: string,
     ttl: number,
     metrics: Metrics,
+    label: string,
   ) {
     this.#connections = connections;
     this.handler = handler;
     this.#base = base;
     this.#process = process;
     this.ttl = ttl;
+    this.label = label;
     this.#metrics = metrics;
     this.#stream = new BatchStream(this, metrics);
     connections.add(this);
@@ -143,8 +146,11 @@ export class Session implements ConnectionObserver {
     await this.#perform({ name: 'renew' });
   }
 
-  /** Ends the session on the server too. Its owner has dealt with all claims. */
-  async close(): Promise<void> {
+  /**
+   * Ends the session on the server too. Its owner has dealt with all claims; what else has no answer
+   * by then is refused with the reason.
+   */
+  async close(reason: unknown = this.#ended()): Promise<void> {
     if (this.#listening === 'yes' && this.#stream.suspended === undefined) {
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([
@@ -156,7 +162,7 @@ export class Session implements ConnectionObserver {
       ]);
       clearTimeout(timer);
     }
-    this.#closed = true;
+    this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
     this.#connections.unlisten(channelOf(this.#base), this.#listener);
     this.#connections.unlisten(channelOf(this.#base, this.#process), this.#listener);
@@ -331,7 +337,7 @@ export class Session implements ConnectionObserver {
           void this.#unlock(active.id, claim.owned);
           this.#forget(active);
           this.#metrics.losses++;
-          claim.lost(new LockLostError('the server no longer has the lock'));
+          claim.lost(new LockLostError(`${this.label}the server no longer has the lock`));
         },
       }),
     );
@@ -370,6 +376,10 @@ export class Session implements ConnectionObserver {
     });
   }
 
+  #ended(): LockLostError {
+    return new LockLostError(`${this.label}the session has ended`);
+  }
+
   #perform(operation: Operation): Promise<Result> {
     return new Promise((resolve, reject) => {
       const pending: PendingOperation = {
@@ -380,7 +390,7 @@ export class Session implements ConnectionObserver {
         lost: () =>
           ANYBODYS.has(operation.name) && !this.#closed
             ? this.#send(pending)
-            : reject(new LockLostError('the session has ended')),
+            : reject(this.#closed ? this.#closed.reason : this.#ended()),
       };
       this.#send(pending);
     });
@@ -433,14 +443,14 @@ export class Session implements ConnectionObserver {
 
   /** The server cannot be used: nobody is left to wait for it. */
   #refuse(reason: unknown): void {
-    const refusal = refusalOf(reason);
+    const refusal = refusalOf(reason, this.label);
     const unsent = this.#stream.takeUnsent();
     for (const active of this.#claims.in('asked')) this.#refuseClaim(active, refusal);
     for (const operation of unsent) operation.failed(refusal);
   }
 
   #lose(reason: string): void {
-    const error = new LockLostError(reason);
+    const error = new LockLostError(this.label + reason);
     const before = this.id;
     const operations = this.#stream.take();
     const held = this.#claims.in('held');
