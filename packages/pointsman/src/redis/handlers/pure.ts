@@ -13,7 +13,7 @@ import type { CommandConnection, ConnectionFactory } from '../connection/connect
 import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
 import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
-import { channelOf, type Handler, keysOf } from './handler.js';
+import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
@@ -90,18 +90,18 @@ function changesOf(key: string, before: Fields, after: Fields): string[][] {
 export class PureHandler implements Handler {
   readonly #connection: CommandConnection;
   readonly #keys: ReturnType<typeof keysOf>;
-  readonly #base: string;
+  readonly #channelBase: string;
   readonly #channels: ConnectionFactory['channels'];
   readonly #transactions: Mutex;
 
   constructor(
     connection: CommandConnection,
     base: string,
-    channels: ConnectionFactory['channels'],
+    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     this.#connection = connection;
     this.#keys = keysOf(base);
-    this.#base = base;
+    this.#channelBase = channelBaseOf(base, database);
     this.#channels = channels;
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
@@ -197,7 +197,7 @@ export class PureHandler implements Handler {
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, message]) => [
             this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
-            channelOf(this.#base, process),
+            channelOf(this.#channelBase, process),
             encodeMessage(message),
           ]),
         ],
@@ -224,7 +224,7 @@ export class PureHandler implements Handler {
 
   /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
-    const channels = processes.map((name) => channelOf(this.#base, name));
+    const channels = processes.map((name) => channelOf(this.#channelBase, name));
     const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
     return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));

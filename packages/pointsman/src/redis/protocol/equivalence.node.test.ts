@@ -218,8 +218,9 @@ class Namespace {
   constructor(name: string) {
     this.base = baseOf('', name);
     this.keys = keysOf(this.base);
-    this.script = new ScriptHandler(commands, this.base, 'plain');
-    this.pure = new PureHandler(commands, this.base, 'plain');
+    const where = { channels: 'plain', database: 0 } as const;
+    this.script = new ScriptHandler(commands, this.base, where);
+    this.pure = new PureHandler(commands, this.base, where);
     this.#hear = listeners.map((listener, i) => {
       const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text));
       listener.on('message', hear);

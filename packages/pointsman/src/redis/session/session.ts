@@ -14,7 +14,7 @@
 import { ConnectionLostError } from '../connection/connection.js';
 import type { ConnectionObserver, Connections } from '../connections.js';
 import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
-import { channelOf, type Handler, keysOf } from '../handlers/handler.js';
+import { channelBaseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
 import { Lease, now, Witness } from '../lease.js';
 import type { Metrics } from '../metrics.js';
 import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
@@ -35,8 +35,12 @@ export class Session implements ConnectionObserver {
   readonly label: string;
   readonly lease = new Lease();
   readonly #connections: Connections;
-  readonly #base: string;
+  /** A key of its own, which says where it is in a cluster. */
+  readonly key: string;
   readonly #process: string;
+  /** Where it is spoken to, and where all who hold something are. */
+  readonly #ownChannel: string;
+  readonly #commonChannel: string;
   readonly #metrics: Metrics;
   readonly #claims = new Claims();
   readonly #stream: BatchStream;
@@ -77,17 +81,16 @@ export class Session implements ConnectionObserver {
   ) {
     this.#connections = connections;
     this.handler = handler;
-    this.#base = base;
+    this.key = keysOf(base)[0];
+    const channels = channelBaseOf(base, connections.factory.database);
+    this.#ownChannel = channelOf(channels, process);
+    this.#commonChannel = channelOf(channels);
     this.#process = process;
     this.ttl = ttl;
     this.label = label;
     this.#metrics = metrics;
     this.#stream = new BatchStream(this, metrics);
     connections.add(this);
-  }
-
-  get key(): string {
-    return keysOf(this.#base)[0];
   }
 
   get id(): string {
@@ -164,8 +167,8 @@ export class Session implements ConnectionObserver {
     }
     this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
-    this.#connections.unlisten(channelOf(this.#base), this.#listener);
-    this.#connections.unlisten(channelOf(this.#base, this.#process), this.#listener);
+    this.#connections.unlisten(this.#commonChannel, this.#listener);
+    this.#connections.unlisten(this.#ownChannel, this.#listener);
     this.#connections.delete(this);
     for (const timer of [this.#unreachable, this.#heartbeat, this.#lapse, this.#sweep])
       timer.stop();
@@ -231,7 +234,7 @@ export class Session implements ConnectionObserver {
   ready(): boolean {
     if (this.#listening === 'no') {
       this.#listening = 'soon';
-      this.#connections.listen(channelOf(this.#base, this.#process), this.#listener).then(
+      this.#connections.listen(this.#ownChannel, this.#listener).then(
         () => {
           this.#listening = 'yes';
           this.#stream.flush();
@@ -247,7 +250,7 @@ export class Session implements ConnectionObserver {
 
   /** Whether this process hears it when the server loses its state. */
   get alarmed(): boolean {
-    return this.#connections.hears(channelOf(this.#base), this.#listener);
+    return this.#connections.hears(this.#commonChannel, this.#listener);
   }
 
   header() {
@@ -258,7 +261,7 @@ export class Session implements ConnectionObserver {
       time: this.#witness.time,
       run: this.#server,
       // Another session of this process that listens holds something, and is counted like anybody.
-      listening: this.alarmed && this.#connections.listenersIn(channelOf(this.#base)) === 1,
+      listening: this.alarmed && this.#connections.listenersIn(this.#commonChannel) === 1,
     };
   }
 
@@ -425,7 +428,7 @@ export class Session implements ConnectionObserver {
 
   /** Listens where the loss of the state is announced, as everybody does who holds something. */
   #listenForAlarm(): Promise<void> {
-    return this.#connections.listen(channelOf(this.#base), this.#listener);
+    return this.#connections.listen(this.#commonChannel, this.#listener);
   }
 
   #forget(active: ActiveClaim): void {
@@ -476,7 +479,7 @@ export class Session implements ConnectionObserver {
   #beat(): void {
     if (this.idle) {
       if (this.#stream.empty) {
-        this.#connections.unlisten(channelOf(this.#base), this.#listener);
+        this.#connections.unlisten(this.#commonChannel, this.#listener);
         return;
       }
       // What should go back has ended with its lease, whether the server has heard of it or not.

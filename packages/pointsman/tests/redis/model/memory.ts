@@ -120,6 +120,7 @@ class Way {
 export class Network implements ConnectionFactory {
   readonly channels = 'plain';
   readonly keyPrefix = '';
+  readonly database = 0;
   /** How often what was sent on a connection that is lost arrives all the same. */
   late = 0.5;
   /** How often a message is lost, and the connection is not. */
