@@ -110,6 +110,38 @@ describe.each(ways)('$handler, $mode', (way) => {
     await other.lock('m', { timeout: 0 });
   });
 
+  test('a loss that cannot be heard of: the lock is in doubt before another gets it', async () => {
+    const [{ proxy, mutex }, other] = [await scene.disturbed(brief), await scene.process(brief)];
+    const guard = await mutex.lock('k');
+    const waiter = watch(mutex.lock('k'));
+    await other.run('l', () => {});
+    // The connection for messages is lost, and no other can be made.
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await expect.poll(() => guard.valid, soon).toBe(false);
+    expect(() => guard.assertValid()).toThrow('in doubt');
+    await forgetEverything();
+    const next = await other.lock('k');
+    expect([next.valid, guard.valid]).toEqual([true, false]);
+    await untilLost(guard);
+    expectLost(guard);
+    expect(waiter.state).toBe('pending');
+    proxy.pointAt(scene.server.port);
+    await next.release();
+    await (await waiter.promise).release();
+  });
+
+  test('nothing can be heard of for as long as a lease lasts: the lock is lost', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const guard = await mutex.lock('k');
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await untilLost(guard);
+    expectLost(guard);
+    proxy.pointAt(scene.server.port);
+    await mutex.run('k', (next) => next.assertValid());
+  });
+
   test('the connections have gone dead: the lease runs out here before it does there', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);

@@ -8,7 +8,7 @@ local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?
 local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
 
 if alone and redis.call('EXISTS', KEYS[3]) == 0 then
-  local header = '^(%S+) (%d+) (%d+) %a+ (%d) %d (%d+) (%S+)$'
+  local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+)$'
   local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
   local fields = { '', unpack(ARGV, 5) }
   local held = redis.call('HMGET', KEYS[1], unpack(fields))

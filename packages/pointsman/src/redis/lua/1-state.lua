@@ -40,8 +40,8 @@ local space = {
 }
 
 space.publish = ARGV[2]
-local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d) (%d+) (%S+)$'
-space.me, space.ttl, space.incarnation, space.join, space.renew, space.listening, space.vouched, space.sender_run =
+local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+)$'
+space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run =
   string.match(ARGV[3], header)
 space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
 

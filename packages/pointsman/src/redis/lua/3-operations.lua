@@ -178,9 +178,9 @@ end
 
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
-  local others = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' })) - space.listening
+  local holders = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
-  if join == 'again' or others > 0 or uptime < ttl then
+  if join == 'again' or holders > 0 or uptime < ttl then
     space.guard = space.latest + ttl
   end
 else

@@ -186,9 +186,9 @@ class Application {
 
   /** A namespace without state: is it new, or has the server lost it? */
   #begin(): void {
-    const { join, ttl, listening } = this.#batch;
-    const others = this.#world.announce({ name: 'lost' }) - (listening ? 1 : 0);
-    if (join === 'again' || others > 0 || this.#world.uptime < ttl) {
+    const { join, ttl } = this.#batch;
+    const holders = this.#world.announce({ name: 'lost' });
+    if (join === 'again' || holders > 0 || this.#world.uptime < ttl) {
       this.#state.guard = this.#latest + ttl;
     }
   }

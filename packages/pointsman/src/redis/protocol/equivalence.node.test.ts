@@ -151,7 +151,6 @@ const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((sessio
     ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
     incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
     join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
-    listening: fc.boolean(),
     operations: fc.array(anyOperation(session), { minLength: 1, maxLength: 4 }),
   }),
 );

@@ -51,8 +51,6 @@ export interface Batch {
   /** Grows with each connection: what an older one delivers late is refused as stale. */
   readonly incarnation: number;
   readonly join: Join;
-  /** Whether this process listens where the loss of the state is announced, as those who hold do. */
-  readonly listening?: boolean;
   /**
    * The namespace's time, in milliseconds, that has certainly come by the sender's monotonic clock: what
    * it was told last, and how long ago that was. 0 if it has not been told.

@@ -51,11 +51,10 @@ function wordsOf(operation: Operation): readonly string[] {
 }
 
 export function encodeBatch(batch: Batch): string[] {
-  const { session, ttl, incarnation, join, listening = false, time = 0, run = '-' } = batch;
+  const { session, ttl, incarnation, join, time = 0, run = '-' } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const flags = `${flag(renew)} ${flag(listening)}`;
-  const words = [`${session} ${ttl} ${incarnation} ${join} ${flags} ${time} ${run}`];
+  const words = [`${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run}`];
   for (const operation of operations) words.push(...wordsOf(operation));
   return words;
 }

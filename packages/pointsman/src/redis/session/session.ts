@@ -5,6 +5,8 @@
  * Invariants:
  * - A claim is granted to its owner only while the session's lease is valid here. A grant that comes
  *   with less is confirmed by the server first.
+ * - Nothing is valid while a loss of the state would not be heard of, nor before the server has
+ *   confirmed, since it would be, that the session is as it was.
  * - When the lease has run out, or the server no longer knows the session, everything held is lost at
  *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
  *
@@ -66,6 +68,12 @@ export class Session implements ConnectionObserver {
     if (this.#claims.in('asked').length > 0 && this.#stream.suspended === undefined) this.#ask();
   });
   #sweepAt = Number.POSITIVE_INFINITY;
+  /** `alarmed`, when the server confirmed the session last. */
+  #confirmed = 0;
+  /** Since when something is held and a loss of the state might not be heard of. */
+  #deafSince: number | undefined;
+  /** Who waits until what is held is beyond doubt. */
+  #unsure: { resolve(): void; reject(error: LockLostError): void }[] = [];
   /** Whether the server is being asked because the clocks have moved apart. */
   #doubting = false;
   #closed: { readonly reason: unknown } | undefined;
@@ -144,9 +152,11 @@ export class Session implements ConnectionObserver {
     return (result as Result & { name: 'query' }).state;
   }
 
-  /** Renews the lease. Rejects if the session has ended by then. */
+  /** Renews the lease. Resolves when it is beyond doubt; rejects if the session has ended by then. */
   async renew(): Promise<void> {
     await this.#perform({ name: 'renew' });
+    if (this.#sure) return;
+    await new Promise<void>((resolve, reject) => this.#unsure.push({ resolve, reject }));
   }
 
   /**
@@ -167,6 +177,7 @@ export class Session implements ConnectionObserver {
     }
     this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
+    this.#endDoubt(new LockLostError(`${this.label}the session has ended`));
     this.#connections.unlisten(this.#commonChannel, this.#listener);
     this.#connections.unlisten(this.#ownChannel, this.#listener);
     this.#connections.delete(this);
@@ -174,9 +185,12 @@ export class Session implements ConnectionObserver {
       timer.stop();
   }
 
-  /** Whether the lease is valid. If it has run out, what is held is lost now; if in doubt, it asks. */
+  /**
+   * Whether what is held is beyond doubt. If its lease has run out, it is lost now; if the clocks have
+   * moved apart, it asks. If a loss of the state may not have been heard of, it asks when it would be.
+   */
   checkLease(): boolean {
-    if (this.lease.valid) return true;
+    if (this.lease.valid) return this.#sure;
     if (this.#claims.in('held').length > 0) {
       if (this.lease.left <= 0) {
         this.#lose('its lease ran out before it could be renewed');
@@ -216,7 +230,10 @@ export class Session implements ConnectionObserver {
   readonly #listener = (text: string): void => {
     const message = decodeMessage(text);
     if (message.name === 'held') {
-      this.#grant(message.grant, this.alarmed);
+      const { alarmed } = this;
+      // A session that is granted something now is known to the server now.
+      if (this.#claims.get(message.grant.id)?.state === 'asked') this.#confirmed = alarmed;
+      this.#grant(message.grant, alarmed);
     } else if (message.name === 'revoke') {
       // It may come before the answer that tells of the grant: then the claim is not held yet, and
       // whoever waits is found by the check that follows.
@@ -248,9 +265,14 @@ export class Session implements ConnectionObserver {
     return this.#listening === 'yes';
   }
 
-  /** Whether this process hears it when the server loses its state. */
-  get alarmed(): boolean {
+  /** Whether this process hears it when the server loses its state, as `Connections.hears` says it. */
+  get alarmed(): number {
     return this.#connections.hears(this.#commonChannel, this.#listener);
+  }
+
+  /** Whether it has heard of everything since the server confirmed the session last. */
+  get #sure(): boolean {
+    return this.#confirmed !== 0 && this.#confirmed === this.alarmed;
   }
 
   header() {
@@ -260,8 +282,6 @@ export class Session implements ConnectionObserver {
       join: this.#join,
       time: this.#witness.time,
       run: this.#server,
-      // Another session of this process that listens holds something, and is counted like anybody.
-      listening: this.alarmed && this.#connections.listenersIn(this.#commonChannel) === 1,
     };
   }
 
@@ -275,13 +295,24 @@ export class Session implements ConnectionObserver {
     this.lease.renew(at, reply.left);
     this.#witness.hear(reply.time);
     this.#doubting = false;
+    this.#confirmed = alarmed;
     reply.results.forEach((result, i) => {
       operations[i]?.done(result, alarmed);
     });
     for (const grant of reply.grants) this.#grant(grant, alarmed);
+    if (this.#sure) this.#endDoubt();
     if (!this.idle) {
       this.#join = 'must';
       this.#watchLapse();
+    }
+  }
+
+  #endDoubt(error?: LockLostError): void {
+    const unsure = this.#unsure;
+    this.#unsure = [];
+    for (const { resolve, reject } of unsure) {
+      if (error === undefined) resolve();
+      else reject(error);
     }
   }
 
@@ -317,7 +348,7 @@ export class Session implements ConnectionObserver {
       held: (grant, alarmed) => this.#grant(grant, alarmed),
       queued: (left) => {
         this.#sweepIn(left);
-        if (!this.alarmed) this.#listenForAlarm().catch(() => {});
+        if (this.alarmed === 0) this.#listenForAlarm().catch(() => {});
       },
       outdated: () => this.#lock(active),
       busy: () => {
@@ -401,8 +432,8 @@ export class Session implements ConnectionObserver {
 
   // --- what becomes of claims ---
 
-  /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
-  #grant(grant: Grant, alarmed: boolean): void {
+  /** `alarmed`: how this process would have heard of a loss of the state since the grant. */
+  #grant(grant: Grant, alarmed: number): void {
     const active = this.#claims.get(grant.id);
     if (active?.state !== 'asked') return;
     if (!this.lease.lasting) {
@@ -411,11 +442,11 @@ export class Session implements ConnectionObserver {
       this.#lock(active);
       return;
     }
-    if (!alarmed) {
+    if (alarmed === 0 || alarmed !== this.alarmed) {
       // If the connection for messages is down, all that is asked for is sent again when it is up.
       this.#listenForAlarm().then(
         () => {
-          if (this.alarmed) this.#lock(active);
+          if (this.alarmed !== 0) this.#lock(active);
         },
         (error) => this.#refuse(error),
       );
@@ -464,6 +495,7 @@ export class Session implements ConnectionObserver {
     this.lease.end();
     void this.#perform({ name: 'leave', session: before }).catch(() => {});
     this.#metrics.losses += held.length;
+    this.#endDoubt(error);
     for (const operation of operations) operation.lost();
     for (const { claim } of lost) claim.lost(error);
   }
@@ -485,6 +517,7 @@ export class Session implements ConnectionObserver {
       // What should go back has ended with its lease, whether the server has heard of it or not.
       if (this.lease.left <= 0) this.#lose('its lease ran out before it was given back');
     }
+    this.#giveUpWhatIsUnsure();
     const since = this.#stream.unansweredSince;
     if (since !== undefined && now().monotonic - since.monotonic > this.ttl) {
       this.#connections.reconnect();
@@ -496,6 +529,18 @@ export class Session implements ConnectionObserver {
       this.recheck();
     }
     if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+  }
+
+  /** What has been in doubt for as long as a lease is lost: whoever holds it does not wait for ever. */
+  #giveUpWhatIsUnsure(): void {
+    if (this.#sure || this.#claims.in('held').length === 0) {
+      this.#deafSince = undefined;
+      return;
+    }
+    this.#deafSince ??= performance.now();
+    if (performance.now() - this.#deafSince < this.ttl / 2) return;
+    this.#deafSince = undefined;
+    this.#lose('a loss of it could not be heard of for as long as a lease lasts');
   }
 
   #watchLapse(): void {

@@ -44,7 +44,7 @@ export function checkServer(before: State, after: State, highest: number): numbe
 export function checkExclusion({ clients, now }: World): void {
   const holders = new Map<string, string>();
   for (const client of clients) {
-    if (!client.alive || !client.believes(now)) continue;
+    if (!client.alive || !client.sure(now)) continue;
     for (const { id, keys, held } of client.claims) {
       if (!held) continue;
       for (const key of keys) {

@@ -351,6 +351,7 @@ export function signature(world: World): string {
       client.connected,
       client.ear,
       client.alarm,
+      client.confirmed !== 0 && client.confirmed === client.heard,
       client.session,
       client.incarnation,
       client.requests,
@@ -362,7 +363,12 @@ export function signature(world: World): string {
       client.claims,
       client.outbox,
       client.sent.map(
-        (sent) => sent && [Math.max(sent.at - now, -TTL), sent.sendings, sent.alarmed],
+        (sent) =>
+          sent && [
+            Math.max(sent.at - now, -TTL),
+            sent.sendings,
+            sent.heard !== 0 && sent.heard === client.heard,
+          ],
       ),
       client.requestsOut,
       client.strays,
