@@ -201,6 +201,13 @@ test('a mutex is disposable, and has mutexes within', () => {
   expectTypeOf(mutex.ttl).toBeNumber();
 });
 
+test('forceUnlock resolves to the locks that were taken', () => {
+  expectTypeOf(mutex.forceUnlock('k')).toEqualTypeOf<Promise<HeldLock[]>>();
+  void mutex.forceUnlock(['a', 'b'] as const);
+  // @ts-expect-error
+  void mutex.forceUnlock();
+});
+
 test('query and metrics', () => {
   expectTypeOf(mutex.query()).toEqualTypeOf<
     Promise<{ held: HeldLock[]; waiting: WaitingLock[] }>
@@ -214,7 +221,7 @@ test('query and metrics', () => {
   expectTypeOf<WaitingLock>().toEqualTypeOf<{
     readonly keys: readonly string[];
     readonly session: string;
-    readonly id: string;
+    readonly id: string | undefined;
     readonly condition: string | undefined;
   }>();
   expectTypeOf(mutex.metrics).toEqualTypeOf<RedisMutexMetrics>();

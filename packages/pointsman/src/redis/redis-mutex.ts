@@ -227,9 +227,37 @@ export class RedisMutex {
     return mutex;
   }
 
-  /** Who holds what and who waits, on the server, the first first. */
+  /**
+   * Who holds what and who waits, the first first: what the server knows of all processes, and who waits
+   * for a lock of this process behind others of it.
+   */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    return describeQuery(await this.#queuesFor(this.ttl).session.query());
+    const state = await this.#queuesFor(this.ttl).session.query();
+    return describeQuery(
+      state,
+      [...this.#queues.values()].flatMap(({ local }) => local.waiters),
+    );
+  }
+
+  /**
+   * Takes the locks on any of `keys` from whoever holds them, in whatever process; who waits for the keys
+   * gets them next, with higher tokens. Resolves to the locks that were taken, as {@link query} shows
+   * them: all that a request holds goes with it, also its other keys, and in the mode `local` what its
+   * process has taken along.
+   *
+   * The loser's signal aborts with a {@link LockLostError} when the news reaches its process, at the
+   * latest at its next heartbeat. Until then two believe to hold the lock: what must not happen twice
+   * has to check the {@link RedisGuard.token | token}.
+   */
+  async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
+    const wanted = new Set(readKeys(keys));
+    const { session } = this.#queuesFor(this.ttl);
+    const { held } = describeQuery(await session.query(), []);
+    const found = held.filter((lock) => lock.keys.some((key) => wanted.has(key)));
+    const taken = await Promise.all(
+      found.map(({ id, token, keys }) => session.number({ name: 'take', id, token, keys })),
+    );
+    return found.filter((_, i) => taken[i]);
   }
 
   /** What this mutex has counted so far. */

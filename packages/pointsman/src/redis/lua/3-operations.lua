@@ -104,6 +104,24 @@ function operations.unlock(words)
   return 'number ' .. #mine
 end
 
+-- id, token, how many keys; keys
+function operations.take(words)
+  local id, token, size = string.match(words, '^(%S+) (%d+) (%d+)$')
+  local keys = list(size)
+  local taken = {}
+  for i, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
+    if held == id .. ' ' .. token then
+      taken[#taken + 1] = keys[i]
+    end
+  end
+  if #taken > 0 then
+    redis.call('HDEL', space.locks, unpack(taken))
+    space.free(taken)
+    space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'taken', id, token })
+  end
+  return 'number ' .. #taken
+end
+
 -- id, how many keys; keys
 function operations.check(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')

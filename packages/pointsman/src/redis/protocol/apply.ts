@@ -431,6 +431,20 @@ class Application {
         this.#remove(id);
         return { name: 'number', value: freed };
       }
+      case 'take': {
+        const { id, token, keys } = operation;
+        const { locks } = this.#state;
+        const taken = keys.filter((key) => {
+          const lock = locks.get(key);
+          return lock?.id === id && lock.token === token;
+        });
+        for (const key of taken) locks.delete(key);
+        this.#freed.push(...taken);
+        if (taken.length > 0) {
+          this.#world.tell(processOf(sessionOf(id)), { name: 'taken', id, token });
+        }
+        return { name: 'number', value: taken.length };
+      }
       case 'check': {
         const { id, keys } = operation;
         const held = keys.every((key) => this.#state.locks.get(key)?.id === id);

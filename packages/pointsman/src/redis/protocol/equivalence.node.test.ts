@@ -133,6 +133,14 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
         count: fc.constantFrom(1, 2, 2 ** 31 - 1),
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({ request: fc.constantFrom(...requests), stale: fc.boolean() })
+        .map(({ request: { id, keys }, stale }): Operation => {
+          return { name: 'take', id, token: stale ? 7 : 0, keys };
+        }),
+    },
     { weight: 1, arbitrary: fc.constant<Operation>({ name: 'reserve', tokens: 4096 }) },
     { weight: 2, arbitrary: fc.constant<Operation>({ name: 'renew' }) },
     {
@@ -192,6 +200,16 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 const anyCase: fc.Arbitrary<Case> = fc.record({
   listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
   steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
+});
+
+/** Who takes a lock by force has seen its token before. */
+const withTokens = (batch: Batch, { locks }: State): Batch => ({
+  ...batch,
+  operations: batch.operations.map((operation) => {
+    if (operation.name !== 'take' || operation.token !== 0) return operation;
+    const held = [...locks.values()].find(({ id }) => id === operation.id);
+    return { ...operation, token: held?.token ?? 1 };
+  }),
 });
 
 /** All that a batch has brought about. */
@@ -381,7 +399,10 @@ async function play({ listening, steps }: Case): Promise<void> {
         await client.hset(namespace.keys[0] as string, '', words.join(' '));
         continue;
       }
-      const batch = step.do === 'batch' ? sentBy(step, before) : sent[step.earlier % sent.length];
+      const batch =
+        step.do === 'batch'
+          ? withTokens(sentBy(step, before), before)
+          : sent[step.earlier % sent.length];
       if (batch === undefined) continue;
       sent.push(batch);
       const handler = step.pure ? namespace.pure : namespace.script;

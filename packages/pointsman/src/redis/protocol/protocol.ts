@@ -24,6 +24,16 @@ export type Operation =
     }
   /** Frees those of `keys` that the request holds, and takes it out of the queue if it is there. */
   | { readonly name: 'unlock'; readonly id: string; readonly keys: readonly string[] }
+  /**
+   * Frees those of `keys` that the request holds with this token, and tells its process. Anybody may
+   * send it.
+   */
+  | {
+      readonly name: 'take';
+      readonly id: string;
+      readonly token: number;
+      readonly keys: readonly string[];
+    }
   /** Whether the request still holds all of `keys`, and whether somebody waits for one of them. */
   | { readonly name: 'check'; readonly id: string; readonly keys: readonly string[] }
   /** Parks a request for `keys` until somebody notifies the condition. */
@@ -124,6 +134,8 @@ export type Message =
   | { readonly name: 'held'; readonly grant: Grant }
   /** Somebody else waits for a key of this request. */
   | { readonly name: 'revoke'; readonly id: string }
+  /** What the request was granted with this token was taken from it by force. */
+  | { readonly name: 'taken'; readonly id: string; readonly token: number }
   /** The state of the namespace is new: whoever held something has lost it. */
   | { readonly name: 'lost' };
 

@@ -81,6 +81,18 @@ const setups: Setup[] = [
     may: { flush: 1, silence: 1 },
     alarmed: [0],
   },
+  {
+    name: 'a lock that is taken by force',
+    wishes: [[a], [kept('a')], [a]],
+    may: { force: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'force over connections that are lost',
+    wishes: [[ab], [b]],
+    may: { force: 1, cut: 1, deafness: 1 },
+    alarmed: two,
+  },
   { name: 'a new server', wishes: [[a], [a]], may: { restart: 1, tick: 2 }, alarmed: two },
   {
     name: 'a server that has come back older',
@@ -300,6 +312,22 @@ const mistakes: Mistake[] = [
     to: '&& this.heard !== 0',
     setup: 'a loss that is not heard of',
     finds: /both hold/,
+  },
+  {
+    name: 'takes news of a grant for newer than that it was taken',
+    file: 'client',
+    from: 'if (grant.token <= claim.taken)',
+    to: 'if (false)',
+    setup: 'a lock that is taken by force',
+    finds: /both hold/,
+  },
+  {
+    name: 'wakes nobody when a lock is taken by force',
+    file: 'apply',
+    from: 'this.#freed.push(...taken);',
+    to: '',
+    setup: 'a lock that is taken by force',
+    finds: /keys that are free/,
   },
   {
     name: 'relies on messages',

@@ -32,6 +32,10 @@ function wordsOf(operation: Operation): readonly string[] {
     case 'unlock':
     case 'check':
       return [`${operation.name} ${operation.id} ${operation.keys.length}`, ...operation.keys];
+    case 'take': {
+      const { id, token, keys } = operation;
+      return [`take ${id} ${token} ${keys.length}`, ...keys];
+    }
     case 'wait': {
       const { id, condition, keys } = operation;
       return [`wait ${id} ${keys.length}`, ...keys, condition];
@@ -136,6 +140,8 @@ export function encodeMessage(message: Message): string {
     }
     case 'revoke':
       return JSON.stringify(['revoke', message.id]);
+    case 'taken':
+      return JSON.stringify(['taken', message.id, `${message.token}`]);
     case 'lost':
       return JSON.stringify(['lost']);
   }
@@ -144,6 +150,7 @@ export function encodeMessage(message: Message): string {
 export function decodeMessage(text: string): Message {
   const [name, id, token, contended, ...extra] = JSON.parse(text) as [string, ...unknown[]];
   if (name === 'revoke') return { name, id: id as string };
+  if (name === 'taken') return { name, id: id as string, token: Number(token) };
   if (name === 'held') {
     const grant = { id: id as string, token: Number(token), contended: contended === 1 };
     return { name, grant: { ...grant, extra: extra as string[] } };

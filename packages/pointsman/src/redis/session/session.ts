@@ -29,7 +29,7 @@ import { OneShotTimer } from './one-shot-timer.js';
 /** Milliseconds that a connection may take to be made, however short the leases are. */
 const PATIENCE = 1_000;
 /** Operations that do not depend on which session asks. */
-const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve']);
+const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve', 'take']);
 
 export class Session implements ConnectionObserver {
   readonly handler: Handler;
@@ -240,6 +240,8 @@ export class Session implements ConnectionObserver {
       const active = this.#claims.get(message.id);
       if (active?.state === 'held') active.claim.revoked?.();
       else if (active !== undefined) active.revokedEarly = true;
+    } else if (message.name === 'taken') {
+      this.#taken(message.id, message.token);
     } else if (this.#join === 'must') {
       this.#ask();
     }
@@ -452,7 +454,13 @@ export class Session implements ConnectionObserver {
       );
       return;
     }
+    if (grant.token <= active.taken) {
+      // It is over already; the server is asked anew.
+      this.#lock(active);
+      return;
+    }
     active.state = 'held';
+    active.token = grant.token;
     this.#metrics.grants++;
     active.claim.granted({ ...grant, contended: active.revokedEarly || grant.contended });
   }
@@ -460,6 +468,18 @@ export class Session implements ConnectionObserver {
   /** Listens where the loss of the state is announced, as everybody does who holds something. */
   #listenForAlarm(): Promise<void> {
     return this.#connections.listen(this.#commonChannel, this.#listener);
+  }
+
+  #taken(id: string, token: number): void {
+    const active = this.#claims.get(id);
+    if (active === undefined) return;
+    if (active.state === 'asked') {
+      active.taken = token;
+    } else if (active.token <= token) {
+      this.#forget(active);
+      this.#metrics.losses++;
+      active.claim.lost(new LockLostError(`${this.label}the lock was taken by forceUnlock`));
+    }
   }
 
   #forget(active: ActiveClaim): void {

@@ -26,6 +26,9 @@ export interface Claim {
   readonly held: boolean;
   /** Somebody has asked for it. */
   readonly wanted: boolean;
+  /** With which token it is held, and up to which it was taken away by force. */
+  readonly token: number;
+  readonly taken: number;
 }
 
 /** An operation that has no answer yet. What it asks for is looked at again when it is sent again. */
@@ -36,6 +39,12 @@ export type Sending =
       readonly keys: readonly string[];
     }
   | { readonly name: 'leave'; readonly session: string }
+  | {
+      readonly name: 'take';
+      readonly id: string;
+      readonly token: number;
+      readonly keys: readonly string[];
+    }
   | { readonly name: 'renew' };
 
 interface Sent {
@@ -131,6 +140,11 @@ export class Client {
     this.#send([{ name: 'renew' }, ...this.#locks(), ...this.#checks()], now);
   }
 
+  /** Takes a lock from whoever holds it. */
+  take(id: string, token: number, keys: readonly string[], now: number): void {
+    this.#send([{ name: 'take', id, token, keys }], now);
+  }
+
   leave(now: number): void {
     this.#send([{ name: 'leave', session: this.session }], now);
   }
@@ -212,12 +226,16 @@ export class Client {
       if (this.#asks(message.grant.id)) this.confirmed = this.heard;
       this.#send(this.#grant(message.grant, this.heard, now), now);
     } else if (message.name === 'revoke') this.#want(message.id);
+    else if (message.name === 'taken') this.#taken(message.id, message.token);
     else if (this.join === 'must') this.#send([{ name: 'renew' }], now);
   }
 
   #claim(keys: readonly string[], revocable: boolean): Sending {
     const id = `${this.session}/${++this.requests}${revocable ? '~' : ''}`;
-    this.claims = [...this.claims, { id, keys, revocable, held: false, wanted: false }];
+    this.claims = [
+      ...this.claims,
+      { id, keys, revocable, held: false, wanted: false, token: 0, taken: 0 },
+    ];
     return { name: 'lock', id, keys };
   }
 
@@ -233,8 +251,9 @@ export class Client {
       if (this.alarm === 'off') this.alarm = 'soon';
       return [];
     }
+    if (grant.token <= claim.taken) return [{ name: 'lock', id, keys: claim.keys }];
     if (!this.sure(now)) throw new Violation(`${id} is handed out in doubt`);
-    this.#change(id, { held: true, wanted: claim.wanted || contended });
+    this.#change(id, { held: true, wanted: claim.wanted || contended, token: grant.token });
     return [];
   }
 
@@ -254,6 +273,12 @@ export class Client {
       ],
       now,
     );
+  }
+
+  #taken(id: string, token: number): void {
+    const claim = this.claims.find((claim) => claim.id === id);
+    if (claim?.held && claim.token <= token) this.#forget(id);
+    else if (claim?.held === false) this.#change(id, { taken: token });
   }
 
   #forget(id: string): void {

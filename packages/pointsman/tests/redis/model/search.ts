@@ -128,7 +128,7 @@ function settle(world: World): void {
       if (client.claims.some(({ held }) => held) && !client.believes(now)) client.lapse(now);
       while (client.requestsOut.length > 0) world.deliver(client);
       while (client.repliesIn.length > 0) client.receive(now);
-      while (client.messagesIn.length > 0) client.hear(now);
+      while (client.messagesIn.length > 0) world.hear(client);
       if (client.alarm === 'soon') client.alarmed(now);
       checkExclusion(world);
       for (const claim of client.claims) {

@@ -37,6 +37,8 @@ export interface Faults {
   readonly jump?: number;
   /** A request is given up. */
   readonly cancel?: number;
+  /** A lock is taken by force. */
+  readonly force?: number;
   readonly beat?: number;
   readonly tick?: number;
 }
@@ -79,6 +81,8 @@ export class World {
   /** How many wishes each process has uttered. */
   uttered: number[];
   may: Record<keyof Faults, number>;
+  /** Grants that were taken by force, each as its request and token, and whose holder has not heard of it. */
+  forced: ReadonlySet<string> = new Set();
 
   constructor(readonly setup: Setup) {
     this.server = emptyState();
@@ -100,6 +104,7 @@ export class World {
       rollback: 0,
       jump: 0,
       cancel: 0,
+      force: 0,
       beat: 0,
       tick: 0,
     };
@@ -143,6 +148,13 @@ export class World {
         tell(this.clients.find((client) => client.process === process) as Client, message),
     });
     if (batch.join === 'must' && reply.name === 'done') this.jumping = false;
+    for (const operation of batch.operations) {
+      if (operation.name !== 'take' || reply.name !== 'done') continue;
+      const taken = [...before.locks.values()].some(
+        ({ id, token }) => id === operation.id && token === operation.token,
+      );
+      if (taken) this.forced = new Set([...this.forced, grantKey(operation)]);
+    }
     this.highest = checkServer(before, this.server, this.highest);
     if (answers) client.repliesIn = [...client.repliesIn, reply];
   }
@@ -153,6 +165,14 @@ export class World {
     this.serve(client, batch, true);
   }
 
+  /** Whoever has heard that a grant was taken must not use it any more. */
+  hear(client: Client): void {
+    const [message] = client.messagesIn as [Message];
+    client.hear(this.now);
+    if (message.name !== 'taken') return;
+    this.forced = new Set([...this.forced].filter((grant) => grant !== grantKey(message)));
+  }
+
   deliverStray(client: Client): void {
     const [batch, ...rest] = client.strays as [Batch, ...Batch[]];
     client.strays = rest;
@@ -160,7 +180,13 @@ export class World {
   }
 }
 
+export const grantKey = ({ id, token }: { readonly id: string; readonly token: number }): string =>
+  `${id} ${token}`;
+
 type Step = readonly [name: string, take: (world: World) => void];
+
+/** What is held, by request. */
+const locksOf = ({ locks }: State) => new Map([...locks.values()].map((lock) => [lock.id, lock]));
 
 /** All that can happen next. */
 export function stepsFrom(world: World): Step[] {
@@ -186,7 +212,7 @@ export function stepsFrom(world: World): Step[] {
     }
     if (client.repliesIn.length > 0) step('receives', (client) => client.receive(now));
     if (client.messagesIn.length > 0) {
-      step('hears', (client) => client.hear(now));
+      step('hears', (client, world) => world.hear(client));
       fault('deafness', ': a message is lost', (client) => {
         client.messagesIn = client.messagesIn.slice(1);
       });
@@ -209,6 +235,17 @@ export function stepsFrom(world: World): Step[] {
     }
     if (!client.idle && client.connected && client.beat < now) {
       fault('beat', 's', (client) => client.renew(now));
+    }
+    for (const [id, { token }] of client.connected ? locksOf(world.server) : []) {
+      fault('force', `s ${id} open`, (client) => {
+        const keys = [...world.server.locks].filter(([, lock]) => lock.id === id);
+        client.take(
+          id,
+          token,
+          keys.map(([key]) => key),
+          now,
+        );
+      });
     }
     if (client.alarm === 'soon' && client.ear === 'on') {
       step('is alarmed from now on', (client) => client.alarmed(now));
@@ -321,7 +358,7 @@ export function stepsFrom(world: World): Step[] {
 
 /** The same for states from which the same things can happen. */
 export function signature(world: World): string {
-  const { now, server, clients, may, uttered, highest, startedAt } = world;
+  const { now, server, clients, may, uttered, highest, startedAt, setup, forced } = world;
   const { clock, locks, sessions, requests, guard } = server;
   const { saved, run } = world;
   const wall = now + world.jumped;
@@ -346,6 +383,7 @@ export function signature(world: World): string {
     Object.values(may),
     uttered,
     world.jumping,
+    [...forced],
     clients.map((client) => [
       client.alive,
       client.connected,
@@ -360,7 +398,10 @@ export function signature(world: World): string {
       client.ahead === undefined ? undefined : Math.max(client.ahead + now - time, -TTL),
       Math.max(client.lease - now, 0),
       client.beat === now,
-      client.claims,
+      // Tokens are all different; only where locks are taken do they matter.
+      setup.may.force === undefined
+        ? client.claims.map(({ token, taken, ...claim }) => claim)
+        : client.claims,
       client.outbox,
       client.sent.map(
         (sent) =>
