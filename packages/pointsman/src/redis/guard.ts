@@ -71,7 +71,11 @@ export class RedisGuard {
     return this.#controller.signal;
   }
 
-  /** Whether the lock is held and its lease has not run out, by this process's clock. */
+  /**
+   * Whether the lock is held beyond doubt: its lease has not run out by this process's clock, and a loss
+   * of the server's data would have been heard of. It may become true again: while the connection for
+   * messages is being made again, and until the server has confirmed the lock after that, it is in doubt.
+   */
   get valid(): boolean {
     return this.#hold.check();
   }

@@ -379,7 +379,7 @@ export class RedisMutex {
       const { commands, factory } = this.#connections;
       const base = baseOf(factory.keyPrefix, this.namespace);
       const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
-      const handler = new Handler(commands, base, factory.channels);
+      const handler = new Handler(commands, base, factory);
       const name = `${this.#process}-${++this.#sessions}`;
       const session = new Session(
         this.#connections,

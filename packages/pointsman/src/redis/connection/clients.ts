@@ -27,6 +27,7 @@ export function connectionsOf(client: unknown): ConnectionFactory {
   return {
     channels: adapter.slotOf ? 'sharded' : 'plain',
     keyPrefix: adapter.keyPrefix,
+    database: adapter.database,
     commands: (events) => new Commands(adapter, events, all),
     subscriptions: (events) => new Subscriptions(adapter, events, all),
   };

@@ -576,6 +576,7 @@ describe('a socket that cannot be destroyed', () => {
     const opened: SocketEvents[] = [];
     const adapter: Adapter = {
       keyPrefix: '',
+      database: 0,
       async open(_purpose, events) {
         opened.push(events);
         return {

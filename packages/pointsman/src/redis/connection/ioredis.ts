@@ -10,6 +10,7 @@ interface Redis {
   readonly isCluster: false;
   readonly options: {
     readonly keyPrefix?: unknown;
+    readonly db?: unknown;
     readonly host?: unknown;
     readonly port?: unknown;
   };
@@ -50,12 +51,14 @@ export function fromIoredis(client: Redis | Cluster): Adapter {
   if (!client.isCluster) {
     return {
       keyPrefix,
+      database: Number(client.options.db ?? 0),
       open: async (_purpose, events) => open(client, events, ''),
       eval: evaluate,
     };
   }
   return {
     keyPrefix,
+    database: 0,
     slotOf,
     open: async (_purpose, events, key) => open(await masterOf(client, key), events, 's'),
     eval: evaluate,

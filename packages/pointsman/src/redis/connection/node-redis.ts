@@ -11,6 +11,7 @@ interface Client {
   readonly isPubSubActive: boolean;
   readonly options?: {
     readonly keyPrefix?: unknown;
+    readonly database?: unknown;
     readonly RESP?: unknown;
     readonly socket?: object;
   };
@@ -57,6 +58,7 @@ export function fromNodeRedis(client: Client | Cluster): Adapter {
   if (!isCluster(client)) {
     return {
       keyPrefix,
+      database: Number(client.options?.database ?? 0),
       open: async (purpose, events) => open(client, purpose, events, false),
       eval: (script, keys, ...parameters) =>
         client.sendCommand(evaluation(script, keys, parameters), {}),
@@ -64,6 +66,7 @@ export function fromNodeRedis(client: Client | Cluster): Adapter {
   }
   return {
     keyPrefix,
+    database: 0,
     slotOf,
     open: async (purpose, events, key) => open(await masterOf(client, key), purpose, events, true),
     eval: (script, keys, ...parameters) =>

@@ -26,6 +26,8 @@ export type Purpose = 'commands' | 'subscriptions';
 /** A client that the user gave, as a maker of sockets with its settings. */
 export interface Adapter {
   readonly keyPrefix: string;
+  /** The number of the database that the keys are in. */
+  readonly database: number;
   /** The slot of a key in a cluster; undefined where all keys are in one place. */
   readonly slotOf?: (key: string) => number;
   /** Opens a socket to where `key` is. */

@@ -61,8 +61,13 @@ export interface Batch {
   /** Grows with each connection: what an older one delivers late is refused as stale. */
   readonly incarnation: number;
   readonly join: Join;
-  /** Whether this process listens where the loss of the state is announced, as those who hold do. */
-  readonly listening?: boolean;
+  /**
+   * The namespace's time, in milliseconds, that has certainly come by the sender's monotonic clock: what
+   * it was told last, and how long ago that was. 0 if it has not been told.
+   */
+  readonly time?: number;
+  /** Which run of the server the connection was made to, if the server tells. */
+  readonly run?: string | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -117,8 +122,8 @@ export type Reply =
       readonly name: 'done';
       /** Milliseconds that the session's lease had left. */
       readonly left: number;
-      /** The server's clock in milliseconds. */
-      readonly now: number;
+      /** The namespace's time in milliseconds. */
+      readonly time: number;
       readonly results: readonly Result[];
       /** Requests of this session that were granted while the batch was applied. */
       readonly grants: readonly Grant[];

@@ -44,7 +44,7 @@ export function checkServer(before: State, after: State, highest: number): numbe
 export function checkExclusion({ clients, now, forced }: World): void {
   const holders = new Map<string, string>();
   for (const client of clients) {
-    if (!client.alive || !client.believes(now)) continue;
+    if (!client.alive || !client.sure(now)) continue;
     for (const { id, keys, held, token } of client.claims) {
       // Who does not know yet that a lock was taken goes on until the news comes.
       if (!held || forced.has(`${id} ${token}`)) continue;
