@@ -42,7 +42,8 @@ export function describeQuery(
   waiting: WaitingLock[];
 } {
   const held = new Map<string, { keys: string[]; session: string; id: string; token: number }>();
-  for (const [key, value] of locks) {
+  // The server keeps them in no order; a guard has its keys in this one.
+  for (const [key, value] of [...locks].sort()) {
     const [id, token] = value.split(' ') as [string, string];
     const lock = held.get(id) ?? { keys: [], session: sessionOf(id), id, token: Number(token) };
     lock.keys.push(key);
