@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+// Tests of the source find the scripts as the files are now.
+import './packages/pointsman/scripts.js';
 
 // Tests of types (`*.test-d.ts`) are compiled by `tsc -b`, with everything else.
 // Files for one runtime other than Node (`*.workerd.test.ts`) are run by packages/pointsman/tests/runtimes.

@@ -50,7 +50,7 @@ export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementa
     capabilities: new Set(mode === 'strict' ? [...capabilities, 'drop'] : capabilities),
     create() {
       current = mutex.within(`${mutex.namespace}-${++scenarios}`);
-      return subject(current, mode);
+      return subject(current);
     },
     settle,
     advance: (milliseconds) => delay(milliseconds * pace + slack),
@@ -66,7 +66,7 @@ function kindOf(error: unknown): ErrorKind | undefined {
   return undefined;
 }
 
-function subject(mutex: RedisMutex, mode: 'local' | 'strict'): Subject {
+function subject(mutex: RedisMutex): Subject {
   return {
     acquire: ({ key = 'the only one', timeout, ...request }) =>
       mutex.lock(key, timeout === undefined ? request : { ...request, timeout: timeout * pace }),
@@ -79,8 +79,7 @@ function subject(mutex: RedisMutex, mode: 'local' | 'strict'): Subject {
       return {
         available: (key === undefined ? taken.size > 0 : taken.has(key)) ? 0 : 1,
         keys: new Set([...taken, ...wanted]),
-        // In the mode `local` tasks wait for each other here, which the server does not see.
-        ...(mode === 'strict' ? { waiting: here.length } : {}),
+        waiting: here.length,
       };
     },
   };

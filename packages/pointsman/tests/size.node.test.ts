@@ -19,7 +19,7 @@ const entryBudget = 4_380;
 const bridgeBudget = 24_700;
 const poolBudget = 20_000;
 const inlineBudget = 2_750;
-const redisBudget = 17_900;
+const redisBudget = 25_300;
 
 interface Size {
   readonly minified: number;
@@ -96,6 +96,6 @@ test(`the entry pointsman/pool/inline takes at most ${inlineBudget} bytes`, asyn
 test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () => {
   const { minified, compressed } = await sizeOf(Object.keys(redis), 'pointsman/redis');
   const sizes = `${minified} B minified, ${compressed} B gzip of ${redisBudget} B`;
-  console.log(`pointsman/redis: ${sizes}, without its scripts`);
+  console.log(`pointsman/redis: ${sizes}`);
   expect(compressed).toBeLessThanOrEqual(redisBudget);
 });

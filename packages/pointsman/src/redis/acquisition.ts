@@ -3,16 +3,17 @@
  *
  * Invariant: an acquisition goes through these states in this order, each at most once, whatever happens
  * at the same time: a grant, an abort, a timeout, a loss and a close all find it in one of them. It
- * watches its signal and its timeout only while it waits.
+ * watches its signal and its timeout only while it waits, and `maxHold` only while it holds the lock.
  */
 
-import { timedOut } from '../sync/errors.js';
+import { TimeoutError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
-import type { LockLostError } from './errors.js';
+import { LockLostError } from './errors.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
 import type { Session } from './session/session.js';
+import { Share } from './share.js';
 
 /** Where acquisitions wait: among the tasks of this process, or each by itself on the server. */
 export interface Queue {
@@ -22,11 +23,21 @@ export interface Queue {
   leave(acquisition: Acquisition): Promise<void>;
 }
 
+/** What an acquisition may be told. */
+interface Terms {
+  readonly owner?: unknown;
+  readonly wait?: boolean;
+  readonly maxHold?: number | undefined;
+  readonly guard?: RedisGuard;
+}
+
 export class Acquisition implements Hold {
   readonly keys: readonly string[];
   readonly owner: unknown;
   /** Whether to wait if the keys are not free. */
   readonly wait: boolean;
+  /** Milliseconds after which it ends by itself. */
+  readonly maxHold: number | undefined;
   readonly queue: Queue;
   state: 'waiting' | 'held' | 'over' = 'waiting';
   /** Given beforehand if its task had one and waits at a condition. */
@@ -36,16 +47,14 @@ export class Acquisition implements Hold {
   readonly #askedAt = performance.now();
   #heldSince = 0;
   #stopWatching: (() => void) | undefined;
+  /** There are none before its owner has locked its keys again. */
+  #shares: Set<Share> | undefined;
 
   constructor(
     queue: Queue,
     metrics: Metrics,
     keys: readonly string[],
-    {
-      owner,
-      wait = true,
-      guard,
-    }: { readonly owner?: unknown; readonly wait?: boolean; readonly guard?: RedisGuard },
+    { owner, wait = true, maxHold, guard }: Terms,
     resolve: (guard: RedisGuard | undefined | PromiseLike<never>) => void,
   ) {
     this.queue = queue;
@@ -53,13 +62,22 @@ export class Acquisition implements Hold {
     this.keys = keys;
     this.owner = owner;
     this.wait = wait;
+    this.maxHold = maxHold;
     this.guard = guard;
     this.#resolve = resolve;
   }
 
   /** Ends the wait early when the signal aborts or the time is over. */
   limit(options: WaitOptions): void {
-    this.#stopWatching = giveUpOn(options, (reason) => this.giveUp(reason), timedOut);
+    this.#stopWatching = giveUpOn(
+      options,
+      (reason) => this.giveUp(reason),
+      (timeout) => this.timedOut(timeout),
+    );
+  }
+
+  timedOut(timeout: number): TimeoutError {
+    return new TimeoutError(`${this.session.label}timed out after ${timeout} ms`);
   }
 
   get session(): Session {
@@ -76,9 +94,51 @@ export class Acquisition implements Hold {
     this.#heldSince = performance.now();
     this.#metrics.waited(this.#heldSince - this.#askedAt);
     this.#stopWatching?.();
+    if (this.maxHold !== undefined) this.#limitHold(this.maxHold);
     if (this.guard === undefined) this.guard = new RedisGuard(this, token);
     else this.guard._resume(this, token);
     this.#resolve(this.guard);
+  }
+
+  #limitHold(maxHold: number): void {
+    this.#stopWatching = giveUpOn(
+      { timeout: maxHold },
+      (error) => this.#expire(error as LockLostError),
+      () => this.#tooLong(),
+    );
+  }
+
+  #tooLong(): LockLostError {
+    const { label } = this.session;
+    return new LockLostError(
+      `${label}the lock was held for longer than maxHold, ${this.maxHold} ms`,
+    );
+  }
+
+  get shares(): number {
+    return this.#shares?.size ?? 1;
+  }
+
+  /**
+   * Another guard, for an owner that has locked some of the keys again. Throws if the lock is lost: who
+   * has lost what it is under is told so, and does not get a later one.
+   */
+  share(keys: readonly string[]): RedisGuard {
+    const [other] = this.#shares ?? [];
+    (other ?? this).guard?.assertValid();
+    const { token } = this.guard as RedisGuard;
+    if (this.#shares === undefined) {
+      this.#shares = new Set();
+      new Share(this, this.#shares, this.keys, token, this.guard);
+    }
+    return new Share(this, this.#shares, keys, token).guard;
+  }
+
+  check(): boolean {
+    // The timer may be late.
+    const over = this.maxHold !== undefined && this.age >= this.maxHold;
+    if (over && this.state === 'held') this.#expire();
+    return this.state === 'held' && this.session.checkLease();
   }
 
   /** The keys are not free, and it was not to wait. */
@@ -102,7 +162,14 @@ export class Acquisition implements Hold {
   /** The queue has let go of it already. */
   lose(error: LockLostError): void {
     this.#endHold();
-    this.guard?._lose(error);
+    if (this.#shares === undefined) this.guard?._lose(error);
+    else for (const { guard } of this.#shares) guard._lose(error);
+  }
+
+  #expire(error = this.#tooLong()): void {
+    this.#metrics.losses++;
+    this.lose(error);
+    void this.queue.leave(this);
   }
 
   release(): Promise<void> {
@@ -113,6 +180,7 @@ export class Acquisition implements Hold {
 
   #endHold(): void {
     this.state = 'over';
+    if (this.maxHold !== undefined) this.#stopWatching?.();
     this.#metrics.held(this.age);
   }
 

@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkInteger, invalid, timedOut } from '../sync/errors.js';
+import { checkInteger, invalid, ReentrancyError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { Acquisition } from './acquisition.js';
@@ -39,7 +39,8 @@ export class RedisCondition {
   /**
    * Gives the guard's lock back, waits for a notification and takes the lock again, all or nothing as
    * before; the guard then has a new token. Resolves to whether it was notified: false means that
-   * `timeout` ran out.
+   * `timeout` ran out. That bounds the wait for a notification, from when it is parked on the server; 0
+   * resolves to false at once, and the lock is kept.
    *
    * It may wake without a reason, after a loss of the connection for example: check what you wait for
    * in a loop. When it has woken it waits for its keys behind those who asked for them before, however
@@ -80,13 +81,19 @@ export class RedisCondition {
     if (signal?.aborted) throw signal.reason;
     guard.assertValid();
     const { session } = strict;
+    if (before.shares > 1) {
+      const message = `${session.label}the lock has ${before.shares} guards, and would stay locked`;
+      throw new ReentrancyError(message, before.owner);
+    }
+    // A notification needs the lock that would be kept.
+    if (timeout === 0) return false;
     let acquisition!: Acquisition;
     const again = new Promise((resolve) => {
       acquisition = new Acquisition(
         strict,
         this.#metrics,
         before.keys,
-        { owner: before.owner, guard },
+        { owner: before.owner, maxHold: before.maxHold, guard },
         resolve,
       );
     });
@@ -115,7 +122,9 @@ export class RedisCondition {
     // The signal may have aborted while it was being parked.
     const aborted = signal?.aborted;
     if (aborted) giveUp();
-    const stop = aborted ? undefined : giveUpOn({ signal, timeout }, giveUp, timedOut);
+    const stop = aborted
+      ? undefined
+      : giveUpOn({ signal, timeout }, giveUp, (ms) => acquisition.timedOut(ms));
     try {
       await again;
     } finally {

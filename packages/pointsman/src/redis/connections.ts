@@ -61,7 +61,8 @@ async function checkServer(
 interface Channel {
   readonly listeners: Set<(message: string) => void>;
   readonly subscribed: Promise<void>;
-  confirmed: boolean;
+  /** Which confirmation of the server it has, counted over all; 0 while it has none. */
+  confirmed: number;
 }
 
 export class Connections {
@@ -71,6 +72,7 @@ export class Connections {
   #subscriber: SubscriberConnection | undefined;
   /** Sessions of different lease lengths listen in the same channels. */
   readonly #channels = new Map<string, Channel>();
+  #confirmations = 0;
   /** When the connection for messages was asked for the answer that it owes. */
   #probedAt: number | undefined;
   #ready = false;
@@ -94,11 +96,11 @@ export class Connections {
     this.#subscriber ??= this.factory.subscriptions({
       up: () => {
         // It has subscribed again before it says so.
-        for (const channel of this.#channels.values()) channel.confirmed = true;
+        for (const channel of this.#channels.values()) channel.confirmed = ++this.#confirmations;
         for (const observer of this.#observers) observer.recheck();
       },
       down: () => {
-        for (const channel of this.#channels.values()) channel.confirmed = false;
+        for (const channel of this.#channels.values()) channel.confirmed = 0;
       },
     });
     return this.#subscriber;
@@ -112,10 +114,10 @@ export class Connections {
       const subscribed = this.subscriber.subscribe(name, (message) => {
         for (const each of listeners) each(message);
       });
-      const made: Channel = { listeners, subscribed, confirmed: false };
+      const made: Channel = { listeners, subscribed, confirmed: 0 };
       subscribed.then(
         () => {
-          made.confirmed = true;
+          made.confirmed = ++this.#confirmations;
         },
         () => {
           if (this.#channels.get(name) === made) this.#channels.delete(name);
@@ -135,14 +137,13 @@ export class Connections {
     this.subscriber.unsubscribe(name).catch(() => {});
   }
 
-  /** Whether a listener certainly hears what is said there. */
-  hears(name: string, listener: (message: string) => void): boolean {
+  /**
+   * Whether a listener certainly hears what is said there: 0 if not, and else a number that stays the
+   * same for as long as nothing can have been missed.
+   */
+  hears(name: string, listener: (message: string) => void): number {
     const channel = this.#channels.get(name);
-    return channel?.confirmed === true && channel.listeners.has(listener);
-  }
-
-  listenersIn(name: string): number {
-    return this.#channels.get(name)?.listeners.size ?? 0;
+    return channel?.listeners.has(listener) ? channel.confirmed : 0;
   }
 
   add(observer: ConnectionObserver): void {

@@ -19,9 +19,13 @@ export class RedisLockError extends Error {
   override readonly name = 'RedisLockError';
 }
 
+/** What messages of a mutex begin with: its name, if it was given one. */
+export const labelOf = (name: string | undefined): string =>
+  name === undefined ? '' : `${name}: `;
+
 /** What it comes to for a lock that the server, or the client library, has failed. */
-export function refusalOf(error: unknown): RedisLockError {
+export function refusalOf(error: unknown, label: string): RedisLockError {
   if (error instanceof RedisLockError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new RedisLockError(`the server cannot be used: ${message}`, { cause: error });
+  return new RedisLockError(`${label}the server cannot be used: ${message}`, { cause: error });
 }

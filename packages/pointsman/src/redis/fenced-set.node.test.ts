@@ -1,5 +1,8 @@
 /** The fenced store: whoever holds an older token cannot write any more. */
-import { expect, test } from 'vitest';
+
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createCluster } from 'redis';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, libraries } from '../../tests/redis/clients.js';
 import { short, useServer } from '../../tests/redis/scene.js';
 import { fencedSet } from './index.js';
@@ -56,6 +59,69 @@ test('the token lies beside the value, in the same slot of a cluster', async () 
   await fencedSet(client, 'with:{tag}', 'v', 8);
   expect(await scene.server.command('GET', '{plain}:fence')).toBe('7');
   expect(await scene.server.command('GET', 'with:{tag}:fence')).toBe('8');
+});
+
+/** Keys as the hash tags of a cluster make them hard. */
+const tricky = [
+  ...['a', 'a{b}c', '{a}', 'a{b}{c}', 'a{{b}}', '{{a}}b}', 'a}b', '}', '{', '{}', '{}a', '{}a{b}'],
+  ...[
+    'a{}b',
+    'a{}b{c}d',
+    'a{b',
+    'a}b{c',
+    'a}b{c}d',
+    '}{',
+    '{}}',
+    'ä{}ö}',
+    '{a',
+    'with space}',
+    '\n}',
+  ],
+];
+
+describe('in a cluster the token lies in the slot of the value', () => {
+  const scene = useServer({ cluster: true });
+  const node = () => ({ host: '127.0.0.1', port: scene.server.port });
+  const clusters = {
+    ioredis: async (keyPrefix: string) => {
+      const client = new Cluster([node()], { keyPrefix });
+      onTestFinished(() => client.disconnect());
+      return client;
+    },
+    'node-redis': async (keyPrefix: string) => {
+      const rootNodes = [{ url: scene.server.url }];
+      const client = createCluster({ rootNodes, keyPrefix });
+      onTestFinished(() => client.destroy());
+      await client.connect();
+      return client;
+    },
+  };
+
+  test.each(Object.entries(clusters))('%s', { timeout: 60_000 }, async (_, connect) => {
+    for (const prefix of ['', 'my:', '{p}']) {
+      const client = await connect(prefix);
+      for (const key of tricky) {
+        expect([prefix, key, await fencedSet(client, key, 'new', 2)]).toEqual([prefix, key, true]);
+        expect([prefix, key, await fencedSet(client, key, 'old', 1)]).toEqual([prefix, key, false]);
+        expect([prefix, key, await client.get(key)]).toEqual([prefix, key, 'new']);
+      }
+    }
+  });
+});
+
+test("the client's prefix is before the key, with both libraries", async () => {
+  const options = { keyPrefix: 'app:' };
+  const clients = [
+    new Redis({ port: scene.server.port, ...options }),
+    await createClient({ url: scene.server.url, ...options }).connect(),
+  ] as const;
+  onTestFinished(() => clients[0].disconnect());
+  onTestFinished(() => clients[1].destroy());
+  for (const [n, client] of clients.entries()) {
+    expect(await fencedSet(client, `prefixed ${n}`, 'v', 1)).toBe(true);
+    expect(await client.get(`prefixed ${n}`)).toBe('v');
+    expect(await scene.server.command('GET', `app:{prefixed ${n}}:fence`)).toBe('1');
+  }
 });
 
 test('an error of the server is that of the client', async () => {

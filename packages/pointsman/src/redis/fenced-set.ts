@@ -5,16 +5,24 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import { callOn } from './connection/clients.js';
+import type { RedisClient } from './connection/client.js';
+import { adapterOf } from './connection/clients.js';
+import { slotOf, tagFor, tagOf } from './connection/slot.js';
 import { RedisGuard } from './guard.js';
-import { luaFile } from './lua-files.js';
+import { fencedSet as script } from './lua/scripts.js';
 
-const fenceOf = (key: string): string =>
-  /\{[^}]+\}/.test(key) ? `${key}:fence` : `{${key}}:fence`;
+/** Where the token lies: beside the value, also in a cluster, whatever braces the key has. */
+function fenceOf(key: string, prefix: string): string {
+  const slot = slotOf(prefix + key);
+  const fence = tagOf(key) === key ? `{${key}}:fence` : `${key}:fence`;
+  return slotOf(prefix + fence) === slot ? fence : `{${tagFor(slot)}}${key}:fence`;
+}
 
 /**
  * Sets `key` to `value` in Redis, unless a higher token has written it before. Resolves to whether it
- * has. The token is kept beside the value, in `{key}:fence`; both stay until you delete them.
+ * has. The token is kept beside the value, in `{key}:fence`; both stay until you delete them. For a
+ * key with a hash tag it is `key:fence`, and for one with other braces, which in a cluster would lie
+ * elsewhere, `{number}key:fence`.
  *
  * @param client The client to write with, of the same kinds as for {@link RedisMutex}.
  * @param fence The guard under which you write, or its token.
@@ -37,7 +45,7 @@ const fenceOf = (key: string): string =>
  * ```
  */
 export async function fencedSet(
-  client: unknown,
+  client: RedisClient,
   key: string,
   value: string | number,
   fence: RedisGuard | number,
@@ -48,7 +56,7 @@ export async function fencedSet(
   }
   const token = fence instanceof RedisGuard ? fence.token : fence;
   checkInteger('fence', token, 1, Number.MAX_SAFE_INTEGER);
-  const keys = [key, fenceOf(key)];
-  const command = ['EVAL', luaFile('fenced-set'), '2', ...keys, `${value}`, `${token}`];
-  return Number(await callOn(client, key, command)) === 1;
+  const { keyPrefix, slotOf: ofCluster, eval: run } = adapterOf(client);
+  const keys = [key, fenceOf(key, ofCluster ? keyPrefix : '')];
+  return Number(await run(script, keys, `${value}`, `${token}`)) === 1;
 }

@@ -5,6 +5,7 @@
  * guard is lost or released once, and neither changes afterwards.
  */
 
+import { asyncDispose } from '../sync/dispose.js';
 import { LockLostError } from './errors.js';
 
 /** What a guard stands for. */
@@ -13,7 +14,12 @@ export interface Hold {
   readonly owner: unknown;
   readonly state: 'waiting' | 'held' | 'over';
   /** The session whose lease it lasts for. */
-  readonly session: { readonly ttl: number; checkLease(): boolean; renew(): Promise<void> };
+  readonly session: { readonly ttl: number; readonly label: string; renew(): Promise<void> };
+  /** How many guards stand for the lock. */
+  readonly shares: number;
+  readonly maxHold: number | undefined;
+  /** Whether it is held beyond doubt. If its time has run out, it is lost now. */
+  check(): boolean;
   release(): Promise<void>;
 }
 
@@ -22,7 +28,8 @@ export interface Hold {
  *
  * It is renewed by itself until it is released: by {@link release} or at the end of an `await using`
  * block. It can be lost all the same: if the server cannot be reached for as long as a lease lasts, if
- * this process stands still for as long, or if the server loses its data. Then {@link signal} aborts.
+ * this process stands still for as long, if the server loses its data, if it is held for longer than
+ * `maxHold`, or if somebody takes it by `forceUnlock`. Then {@link signal} aborts.
  * A task that was standing still itself learns of it only when it goes on: what must not happen twice
  * has to check the {@link token} where it takes effect.
  */
@@ -60,13 +67,17 @@ export class RedisGuard {
       if (this.#lost !== undefined) this.#controller.abort(this.#lost);
     }
     // Whoever asks after standing still is told at once, not when the timer comes round.
-    if (this.#hold.state === 'held') this.#hold.session.checkLease();
+    this.#hold.check();
     return this.#controller.signal;
   }
 
-  /** Whether the lock is held and its lease has not run out, by this process's clock. */
+  /**
+   * Whether the lock is held beyond doubt: its lease has not run out by this process's clock, and a loss
+   * of the server's data would have been heard of. It may become true again: while the connection for
+   * messages is being made again, and until the server has confirmed the lock after that, it is in doubt.
+   */
   get valid(): boolean {
-    return this.#hold.state === 'held' && this.#hold.session.checkLease();
+    return this.#hold.check();
   }
 
   /** Whether {@link release} has been called. */
@@ -86,7 +97,7 @@ export class RedisGuard {
     const why = this.released
       ? 'it has been released'
       : 'it is in doubt until the server confirms it';
-    throw new LockLostError(`the lock is not valid: ${why}`);
+    throw new LockLostError(`${this.#hold.session.label}the lock is not valid: ${why}`);
   }
 
   /**
@@ -103,14 +114,14 @@ export class RedisGuard {
   /**
    * Gives the lock back. Resolves when the next may have it: at once if that is a task of this process,
    * otherwise when the server has answered. Never rejects: a lock that cannot be given back ends with
-   * its lease. A second call does nothing.
+   * its lease. Of several guards of one lock the last gives it back. A second call does nothing.
    */
   release(): Promise<void> {
     return this.#hold.release();
   }
 
   /** The same as {@link release}; what `await using` calls. */
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.release();
   }
 

@@ -1,6 +1,15 @@
 /** The types of the entry, as those who import it see them. */
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
+import { Cluster, Redis } from 'ioredis';
+import ioredis5 from 'ioredis-5';
+import {
+  createClient,
+  createClientPool,
+  createCluster,
+  createSentinel,
+  type RedisClientType,
+  type RedisClusterType,
+} from 'redis';
+import * as redis5 from 'redis-5';
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
@@ -10,6 +19,7 @@ import {
   type HeldLock,
   type LockKeysOptions,
   LockLostError,
+  type RedisClient,
   type RedisCondition,
   type RedisGuard,
   RedisLockError,
@@ -39,6 +49,54 @@ test('the entry has these values, and no others', () => {
   >();
 });
 
+describe('clients', () => {
+  test('of both libraries, whatever they are made with', () => {
+    const clients: RedisClient[] = [
+      new Redis({ lazyConnect: true }),
+      new Redis({ lazyConnect: true, protocol: 3, replyMapping: 'resp3' }),
+      new Cluster([]),
+      new ioredis5.default({ lazyConnect: true }),
+      new ioredis5.default.Cluster([]),
+      createClient(),
+      createClient({ RESP: 2, modules: {}, scripts: {}, functions: {} }),
+      createClient().withTypeMapping({ 36: Buffer }),
+      createCluster({ rootNodes: [] }),
+      redis5.createClient(),
+      redis5.createClient({ RESP: 3 }),
+      redis5.createCluster({ rootNodes: [] }),
+    ];
+    for (const client of clients) {
+      new RedisMutex(client);
+      void fencedSet(client, 'key', 'value', 1);
+    }
+    expectTypeOf<RedisClientType>().toExtend<RedisClient>();
+    expectTypeOf<RedisClusterType>().toExtend<RedisClient>();
+    expectTypeOf<redis5.RedisClientType>().toExtend<RedisClient>();
+    expectTypeOf<redis5.RedisClientType<redis5.RedisModules>>().toExtend<RedisClient>();
+  });
+
+  test('and nothing else', () => {
+    // @ts-expect-error
+    new RedisMutex('redis://localhost');
+    // @ts-expect-error
+    new RedisMutex({});
+    // @ts-expect-error
+    new RedisMutex(Redis);
+    // @ts-expect-error
+    new RedisMutex(new Redis().pipeline());
+    // @ts-expect-error
+    new RedisMutex(createClientPool());
+    // @ts-expect-error
+    new RedisMutex(createSentinel({ name: 'x', sentinelRootNodes: [] }));
+    // @ts-expect-error
+    new RedisMutex(new Map());
+    // @ts-expect-error
+    new RedisMutex({ url: 'redis://localhost' });
+    // @ts-expect-error
+    void fencedSet('redis://localhost', 'key', 'value', 1);
+  });
+});
+
 describe('options', () => {
   test('of the mutex', () => {
     expectTypeOf<RedisMutexOptions>().toEqualTypeOf<{
@@ -57,14 +115,19 @@ describe('options', () => {
   });
 
   test('of each request', () => {
-    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<'mode' | 'owner' | 'ttl'>();
+    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<
+      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'ttl'
+    >();
     expectTypeOf<keyof LockKeysOptions>().toEqualTypeOf<
-      'mode' | 'owner' | 'signal' | 'timeout' | 'ttl'
+      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'signal' | 'timeout' | 'ttl'
     >();
     expectTypeOf<LockKeysOptions>().toExtend<WaitOptions>();
     expectTypeOf<LockKeysOptions>().toExtend<TryLockKeysOptions>();
     expectTypeOf<LockKeysOptions['owner']>().toBeUnknown();
     void mutex.lock('k', { signal: undefined, timeout: undefined, ttl: undefined });
+    void mutex.lock('k', { owner: undefined, reentrant: undefined, maxHold: undefined });
+    // @ts-expect-error
+    void mutex.lock('k', { owner: 1, reentrant: 1 });
     // @ts-expect-error
     void mutex.tryLock('k', { timeout: 1 });
     // @ts-expect-error
@@ -132,8 +195,17 @@ test('a mutex is disposable, and has mutexes within', () => {
   expectTypeOf(mutex).toExtend<AsyncDisposable>();
   expectTypeOf(mutex.within('other')).toEqualTypeOf<RedisMutex>();
   expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(mutex.close).parameter(0).toBeUnknown();
+  expectTypeOf(mutex.closed).toBeBoolean();
   expectTypeOf(mutex.namespace).toBeString();
   expectTypeOf(mutex.ttl).toBeNumber();
+});
+
+test('forceUnlock resolves to the locks that were taken', () => {
+  expectTypeOf(mutex.forceUnlock('k')).toEqualTypeOf<Promise<HeldLock[]>>();
+  void mutex.forceUnlock(['a', 'b'] as const);
+  // @ts-expect-error
+  void mutex.forceUnlock();
 });
 
 test('query and metrics', () => {
@@ -149,7 +221,7 @@ test('query and metrics', () => {
   expectTypeOf<WaitingLock>().toEqualTypeOf<{
     readonly keys: readonly string[];
     readonly session: string;
-    readonly id: string;
+    readonly id: string | undefined;
     readonly condition: string | undefined;
   }>();
   expectTypeOf(mutex.metrics).toEqualTypeOf<RedisMutexMetrics>();

@@ -9,6 +9,7 @@
 export { ClosedError, ReentrancyError, TimeoutError } from '../sync/errors.js';
 export type { WaitOptions } from '../sync/options.js';
 export type { RedisCondition } from './condition.js';
+export type { RedisClient } from './connection/client.js';
 export { LockLostError, RedisLockError } from './errors.js';
 export { fencedSet } from './fenced-set.js';
 export type { RedisGuard } from './guard.js';

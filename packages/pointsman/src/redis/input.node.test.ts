@@ -43,7 +43,10 @@ const mode: Argument = {
 const options: Argument = {
   name: 'options',
   expectation: /an object/,
-  wrongType: ['', 'x', null, 1, Number.NaN, true, 1n, Symbol('x')],
+  wrongType: [
+    ...['', 'x', null, 1, Number.NaN, true, 1n, Symbol('x')],
+    ...[[], new Map(), new AbortController().signal],
+  ],
 };
 const keys: Argument = {
   name: 'keys',
@@ -62,9 +65,20 @@ const countOfKeys: Argument = {
 };
 const timeout: Argument = {
   name: 'timeout',
-  expectation: /integer from 0 to 2147483647/,
+  expectation: /a number of milliseconds from 0 on/,
   wrongType: notNumbers,
-  outOfRange: [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31],
+  outOfRange: [-1, Number.NaN],
+};
+const maxHold: Argument = {
+  name: 'maxHold',
+  expectation: /a number of milliseconds above 0/,
+  wrongType: notNumbers,
+  outOfRange: [0, -1, Number.NaN],
+};
+const reentrant: Argument = {
+  name: 'reentrant',
+  expectation: /a boolean/,
+  wrongType: [null, 0, 1, '', 'true', {}, [], () => {}],
 };
 const signal: Argument = {
   name: 'signal',
@@ -81,7 +95,10 @@ const fn: Argument = {
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
-  return Object(value) === value ? typeof value : String(value);
+  if (typeof value === 'function') return 'function';
+  if (Object(value) !== value) return String(value);
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return tag === 'Object' ? 'object' : tag;
 }
 
 const cases = ({ wrongType, outOfRange = [] }: Argument): [unknown, Expected][] => [
@@ -172,7 +189,7 @@ describe('new RedisMutex', () => {
     };
     for (const [value, expected] of cases(argument)) {
       expectRefusal(
-        thrownBy(() => new RedisMutex(value)),
+        thrownBy(() => new RedisMutex(value as never)),
         argument,
         value,
         expected,
@@ -185,7 +202,8 @@ describe('new RedisMutex', () => {
       createClientPool(),
       createSentinel({ name: 'x', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
     ];
-    for (const other of others) expect(() => new RedisMutex(other)).toThrow(/client must be .*got/);
+    for (const other of others)
+      expect(() => new RedisMutex(other as never)).toThrow(/client must be .*got/);
   });
 
   test('accepts clients that are not connected yet', () => {
@@ -208,10 +226,10 @@ const calls: Record<string, Call> = {
   'what wrap returns': (mutex, keys, options) =>
     Promise.resolve().then(() => mutex.wrap(keys, never, options)()),
   'what wrap returns, with keys that are computed': (mutex, keys, options) =>
-    mutex.wrap(() => keys, never, options)(),
+    Promise.resolve().then(() => mutex.wrap(() => keys, never, options)()),
 };
 
-describe.each(Object.entries(calls))('%s', (_, call) => {
+describe.each(Object.entries(calls))('%s', (name, call) => {
   test.each([keys, countOfKeys])('refuses bad $name', async (argument) => {
     const mutex = new RedisMutex(client());
     for (const [value, expected] of cases(argument)) {
@@ -222,7 +240,8 @@ describe.each(Object.entries(calls))('%s', (_, call) => {
     await expectNothingSent(mutex);
   });
 
-  test.each([ttl, mode, timeout, signal])('refuses a bad $name', async (argument) => {
+  const waits = name === 'tryLock' ? [] : [timeout, signal];
+  test.each([ttl, mode, maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
     const mutex = new RedisMutex(client());
     for (const [value, expected] of cases(argument)) {
       const given = { [argument.name]: value } as never;
@@ -240,6 +259,25 @@ describe.each(Object.entries(calls))('%s', (_, call) => {
     }
     await expectNothingSent(mutex);
   });
+});
+
+test.each(Object.entries(calls))('%s refuses options that there are not', async (name, call) => {
+  const mutex = new RedisMutex(client());
+  const unknown = ['timeOut', 'wait', ...(name === 'tryLock' ? ['timeout', 'signal'] : [])];
+  for (const option of unknown) {
+    const error = await reasonOf(call(mutex, 'k' as never, { [option]: undefined } as never));
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toMatch(new RegExp(`^options has "${option}", expected only`));
+  }
+  const error = await reasonOf(call(mutex, 'k' as never, { reentrant: true } as never));
+  expect(error).toEqual(new TypeError('owner must be given with reentrant, got undefined'));
+  await expectNothingSent(mutex);
+});
+
+test('a bad option of wrap is refused when it is made, and of the mutex by name', () => {
+  const mutex = new RedisMutex(client());
+  expect(() => mutex.wrap('k', never, { priority: 1 } as never)).toThrow(/^options has "priority"/);
+  expect(() => new RedisMutex(client(), { timeout: 1 } as never)).toThrow(/^options has "timeout"/);
 });
 
 test('run and wrap refuse what is no function, wrap at once', async () => {

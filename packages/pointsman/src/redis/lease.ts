@@ -49,3 +49,30 @@ export class Lease {
     return this.left > 0 && Date.now() - this.#from.wall < this.#length;
   }
 }
+
+/** Milliseconds after which what was heard of the time is given up: clocks run at different speeds. */
+const FORGOTTEN_AFTER = 10_000;
+
+/**
+ * What this process knows of the namespace's time. Invariant: it is never ahead of it, as the time that
+ * an answer took on its way is left out.
+ */
+export class Witness {
+  /** By how much the namespace's time is ahead of the monotonic clock, at least. */
+  #ahead = Number.NEGATIVE_INFINITY;
+  #since = 0;
+
+  /** Takes in the time that an answer tells. */
+  hear(time: number): void {
+    const at = performance.now();
+    // The answer that was fastest tells most.
+    if (time - at < this.#ahead && at - this.#since < FORGOTTEN_AFTER) return;
+    this.#ahead = time - at;
+    this.#since = at;
+  }
+
+  /** The time that has certainly come; 0 if nothing is known. */
+  get time(): number {
+    return Math.max(Math.floor(performance.now() + this.#ahead), 0);
+  }
+}

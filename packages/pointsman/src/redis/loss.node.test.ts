@@ -80,6 +80,68 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
+  test('one of two keys is taken away: the holder is told, and the other key is free', async () => {
+    const [a, b] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await a.lock(['k', 'l']);
+    await scene.server.command('HDEL', `{${scene.namespace}}:locks`, 'k');
+    await untilLost(guard);
+    expectLost(guard);
+    // The process lives on and keeps its session.
+    const other = await a.lock('m');
+    await b.run('l', () => {});
+    expect(other.valid).toBe(true);
+    await other.release();
+    await untilHeld(a);
+  });
+
+  test('a try finds what the dead hold or wait for', async () => {
+    const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
+    const other = await scene.process(brief);
+    await holder.mutex.lock('k');
+    waiter.mutex.lock(['k', 'l']).catch(() => {});
+    await untilWaiting(other, 1);
+    holder.proxy.blackhole(true);
+    waiter.proxy.blackhole(true);
+    // Between two tries nothing is left that would have a heartbeat.
+    const seldom = { ...soon, interval: short / 2 };
+    for (const key of ['l', 'k']) {
+      await expect.poll(async () => (await other.tryLock(key))?.valid, seldom).toBe(true);
+    }
+    await other.lock('m', { timeout: 0 });
+  });
+
+  test('a loss that cannot be heard of: the lock is in doubt before another gets it', async () => {
+    const [{ proxy, mutex }, other] = [await scene.disturbed(brief), await scene.process(brief)];
+    const guard = await mutex.lock('k');
+    const waiter = watch(mutex.lock('k'));
+    await other.run('l', () => {});
+    // The connection for messages is lost, and no other can be made.
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await expect.poll(() => guard.valid, soon).toBe(false);
+    expect(() => guard.assertValid()).toThrow('in doubt');
+    await forgetEverything();
+    const next = await other.lock('k');
+    expect([next.valid, guard.valid]).toEqual([true, false]);
+    await untilLost(guard);
+    expectLost(guard);
+    expect(waiter.state).toBe('pending');
+    proxy.pointAt(scene.server.port);
+    await next.release();
+    await (await waiter.promise).release();
+  });
+
+  test('nothing can be heard of for as long as a lease lasts: the lock is lost', async () => {
+    const { proxy, mutex } = await scene.disturbed(brief);
+    const guard = await mutex.lock('k');
+    proxy.pointAt(1);
+    await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await untilLost(guard);
+    expectLost(guard);
+    proxy.pointAt(scene.server.port);
+    await mutex.run('k', (next) => next.assertValid());
+  });
+
   test('the connections have gone dead: the lease runs out here before it does there', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);

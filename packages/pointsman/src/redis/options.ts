@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
-import type { WaitOptions } from '../sync/options.js';
+import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
 
 /** What a {@link RedisMutex} may be told when it is made. */
 export interface RedisMutexOptions {
@@ -31,7 +31,10 @@ export interface RedisMutexOptions {
    * server, first come, first served among all processes. Default `local`.
    */
   readonly mode?: 'local' | 'strict' | undefined;
-  /** What this process is called in `query()`. Default: host name and process id. */
+  /**
+   * What this process is called in `query()`, and what the messages of errors begin with. A non-empty
+   * string without spaces and slashes. Default: host name and process id, in `query()` only.
+   */
   readonly name?: string | undefined;
 }
 
@@ -47,18 +50,47 @@ export interface TryLockKeysOptions {
    * forever.
    */
   readonly owner?: unknown;
+  /**
+   * Whether an `owner` that holds all of the keys by one lock gets another guard of that lock, at once
+   * and with the same token, instead of a `ReentrancyError`. The lock goes back when the last of its
+   * guards is released; its `ttl`, `mode` and `maxHold` stay what they are. An owner that holds only
+   * some of the keys, or by several locks, is refused all the same: to wait while holding could never
+   * end. Needs an `owner`. Default false.
+   */
+  readonly reentrant?: boolean | undefined;
+  /**
+   * The lock ends by itself when it was held for this many milliseconds, any number above 0: the next
+   * gets it, and the guard's signal aborts with a {@link LockLostError}. A wait at a condition begins it
+   * anew. `Infinity`, the default, means until it is released.
+   */
+  readonly maxHold?: number | undefined;
 }
 
 /** What {@link RedisMutex.lock} may be told. */
 export interface LockKeysOptions extends WaitOptions, TryLockKeysOptions {}
 
-export const lockNames: ReadonlySet<string> = new Set([
-  'ttl',
-  'mode',
-  'owner',
-  'signal',
-  'timeout',
-]);
+const mutexNames: ReadonlySet<string> = new Set(['namespace', 'ttl', 'handler', 'mode', 'name']);
+const tryNames: ReadonlySet<string> = new Set(['ttl', 'mode', 'owner', 'reentrant', 'maxHold']);
+const lockNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
+
+export function checkMutexOptions(options: RedisMutexOptions): void {
+  checkOptions(options, mutexNames);
+}
+
+/** Throws unless they are options of `lock`, or of `tryLock`, which does not wait. */
+export function checkLockOptions(options: LockKeysOptions, wait = true): void {
+  checkWaitOptions(options, wait ? lockNames : tryNames);
+  const { ttl, mode, owner, reentrant, maxHold } = options;
+  if (ttl !== undefined) readTtl(ttl);
+  if (mode !== undefined) readMode(mode);
+  if (reentrant !== undefined && typeof reentrant !== 'boolean') {
+    throw invalid('reentrant', reentrant, 'a boolean');
+  }
+  if (reentrant && owner === undefined) throw invalid('owner', owner, 'given with reentrant');
+  if (maxHold !== undefined && !(typeof maxHold === 'number' && maxHold > 0)) {
+    throw invalid('maxHold', maxHold, 'a number of milliseconds above 0', 'number');
+  }
+}
 
 const MOST_KEYS = 1_000;
 

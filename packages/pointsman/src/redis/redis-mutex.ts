@@ -6,12 +6,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ClosedError, describe, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
-import { checkWaitOptions } from '../sync/options.js';
+import { asyncDispose } from '../sync/dispose.js';
+import { ClosedError, describe, invalid, ReentrancyError } from '../sync/errors.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
+import type { RedisClient } from './connection/client.js';
 import { connectionsOf } from './connection/clients.js';
 import { Connections } from './connections.js';
+import { labelOf } from './errors.js';
 import type { RedisGuard } from './guard.js';
 import { baseOf } from './handlers/handler.js';
 import { PureHandler } from './handlers/pure.js';
@@ -19,8 +21,9 @@ import { ScriptHandler } from './handlers/script.js';
 import { LocalQueue } from './local/local-queue.js';
 import { Metrics, type RedisMutexMetrics } from './metrics.js';
 import {
+  checkLockOptions,
+  checkMutexOptions,
   type LockKeysOptions,
-  lockNames,
   type RedisMutexOptions,
   readConditionName,
   readHandler,
@@ -87,23 +90,24 @@ export class RedisMutex {
   readonly #handler: 'script' | 'pure';
   readonly #mode: 'local' | 'strict';
   readonly #process: string;
+  /** What messages of errors begin with. */
+  readonly #label: string;
   readonly #metrics = new Metrics();
   readonly #queues = new Map<number, Queues>();
   readonly #children = new Set<RedisMutex>();
   #parent: RedisMutex | undefined;
   /** Counts sessions, whose names must all be different. */
   #sessions = 0;
-  #closing: Promise<void> | undefined;
+  #closed: { readonly reason: unknown } | undefined;
+  #closing = Promise.resolve();
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster. It is not used
-   * itself and never closed.
+   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster, of version 5 or
+   * later. It is not used itself and never closed.
    * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
    */
-  constructor(client: unknown, options: RedisMutexOptions = {}) {
-    if (typeof options !== 'object' || options === null) {
-      throw invalid('options', options, 'an object');
-    }
+  constructor(client: RedisClient, options: RedisMutexOptions = {}) {
+    checkMutexOptions(options);
     const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
     const { name = `${hostname()}:${process.pid}` } = options;
     this.namespace = readNamespace(namespace);
@@ -111,6 +115,7 @@ export class RedisMutex {
     this.#handler = readHandler(handler);
     this.#mode = readMode(mode);
     this.#process = `${readProcessName(name)}-${randomUUID().slice(0, 8)}`;
+    this.#label = labelOf(options.name);
     this.#options = options;
     this.#ownsConnections = !(client instanceof Connections);
     this.#connections =
@@ -121,14 +126,14 @@ export class RedisMutex {
    * Locks all of `keys`, waiting until it is this request's turn. Up to 1,000 keys; a key may be any
    * non-empty, well-formed string.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with a
-   * `ClosedError` after {@link close}, with a {@link RedisLockError} if the server refuses or cannot be
+   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the
+   * reason of {@link close}, by default a `ClosedError`, with a {@link RedisLockError} if the server refuses or cannot be
    * reached for as long as `ttl`, with a `ReentrancyError` if `owner` holds one of the keys, and with a
    * `TypeError` or `RangeError` for bad input. After a rejection nothing is held and nothing is left in
    * the queue.
    *
    * It is not re-entrant: a task that asks for a key that it holds waits for itself, unless it says who
-   * it is by `owner`.
+   * it is by `owner`. With `reentrant` too, it gets another guard of the lock that it has.
    */
   lock(keys: string | readonly string[], options?: LockKeysOptions): Promise<RedisGuard> {
     return this.#enter(keys, options, true) as Promise<RedisGuard>;
@@ -187,6 +192,7 @@ export class RedisMutex {
   ): (...args: Arguments) => Promise<T> {
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
     if (typeof keys !== 'function') readKeys(keys);
+    if (options !== undefined) checkLockOptions(options);
     return async (...args) =>
       this.run(typeof keys === 'function' ? keys(...args) : keys, () => fn(...args), options);
   }
@@ -204,9 +210,15 @@ export class RedisMutex {
     );
   }
 
-  /** A mutex of another namespace, with the same options, over the same connections. */
+  /**
+   * A mutex of another namespace, with the same options, over the same connections. It is closed with
+   * this one.
+   *
+   * @throws {TypeError} for a bad namespace, and the reason of {@link close} after that.
+   */
   within(namespace: string): RedisMutex {
-    const mutex = new RedisMutex(this.#connections, {
+    this.#refuseIfClosed();
+    const mutex = new RedisMutex(this.#connections as never, {
       ...this.#options,
       namespace: readNamespace(namespace),
     });
@@ -215,9 +227,37 @@ export class RedisMutex {
     return mutex;
   }
 
-  /** Who holds what and who waits, on the server, the first first. */
+  /**
+   * Who holds what and who waits, the first first: what the server knows of all processes, and who waits
+   * for a lock of this process behind others of it.
+   */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
-    return describeQuery(await this.#queuesFor(this.ttl).session.query());
+    const state = await this.#queuesFor(this.ttl).session.query();
+    return describeQuery(
+      state,
+      [...this.#queues.values()].flatMap(({ local }) => local.waiters),
+    );
+  }
+
+  /**
+   * Takes the locks on any of `keys` from whoever holds them, in whatever process; who waits for the keys
+   * gets them next, with higher tokens. Resolves to the locks that were taken, as {@link query} shows
+   * them: all that a request holds goes with it, also its other keys, and in the mode `local` what its
+   * process has taken along.
+   *
+   * The loser's signal aborts with a {@link LockLostError} when the news reaches its process, at the
+   * latest at its next heartbeat. Until then two believe to hold the lock: what must not happen twice
+   * has to check the {@link RedisGuard.token | token}.
+   */
+  async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
+    const wanted = new Set(readKeys(keys));
+    const { session } = this.#queuesFor(this.ttl);
+    const { held } = describeQuery(await session.query(), []);
+    const found = held.filter((lock) => lock.keys.some((key) => wanted.has(key)));
+    const taken = await Promise.all(
+      found.map(({ id, token, keys }) => session.number({ name: 'take', id, token, keys })),
+    );
+    return found.filter((_, i) => taken[i]);
   }
 
   /** What this mutex has counted so far. */
@@ -225,30 +265,38 @@ export class RedisMutex {
     return this.#metrics.snapshot();
   }
 
+  /** Whether {@link close} has been called. */
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
   /**
-   * Sends all waiters away with a `ClosedError`, gives all locks back, and closes the connections of
-   * its own. Guards that are out are released by it; their signals do not abort. A second call waits
-   * for the first.
+   * Sends all waiters away, gives all locks back, and closes the connections of its own and the mutexes
+   * {@link within} it. Guards that are out are released by it; their signals do not abort. Whoever waits,
+   * and whoever comes later, is refused with `reason`, any value; by default a `ClosedError`. A second
+   * call does nothing, and returns the promise of the first.
    */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(reason: unknown = new ClosedError(`${this.#label}the mutex is closed`)): Promise<void> {
+    if (this.#closed === undefined) {
+      this.#closed = { reason };
+      this.#closing = this.#close(reason);
+    }
     return this.#closing;
   }
 
   /** The same as {@link close}; what `await using` calls. */
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  async #close(): Promise<void> {
-    const error = new ClosedError('the mutex is closed');
-    const children = [...this.#children].map((child) => child.close());
+  async #close(reason: unknown): Promise<void> {
+    const children = [...this.#children].map((child) => child.close(reason));
     const sessions = [...this.#queues.values()].map(({ session, local, strict }) => {
       for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
-        acquisition.giveUp(error);
+        acquisition.giveUp(reason);
       for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
         void acquisition.release();
-      return session.close();
+      return session.close(reason);
     });
     await Promise.all([...children, ...sessions]);
     if (this.#parent !== undefined) this.#parent.#children.delete(this);
@@ -267,42 +315,59 @@ export class RedisMutex {
         queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
-      checkWaitOptions(options, lockNames);
+      checkLockOptions(options, wait);
       const { signal, timeout, owner, ttl = this.ttl, mode = this.#mode } = options;
       if (signal?.aborted) throw signal.reason;
-      const kind = readMode(mode);
-      const length = readTtl(ttl);
-      if (owner !== undefined) this.#refuseHolder(owner, wanted);
-      const queue: Queue = this.#queuesFor(length)[kind];
+      const held = owner === undefined ? undefined : this.#heldBy(owner, wanted, options);
+      if (held !== undefined) {
+        resolve(held.share(wanted));
+        return;
+      }
+      const queue: Queue = this.#queuesFor(ttl)[mode];
       const once = timeout === 0;
-      const acquisition = new Acquisition(
+      const acquisition: Acquisition = new Acquisition(
         queue,
         this.#metrics,
         wanted,
-        { owner, wait: wait && !once },
-        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0))) : resolve,
+        { owner, wait: wait && !once, maxHold: options.maxHold },
+        once ? (guard) => resolve(guard ?? Promise.reject(acquisition.timedOut(0))) : resolve,
       );
       acquisition.limit({ signal, timeout: once ? undefined : timeout });
       queue.enter(acquisition);
     });
   }
 
-  #refuseHolder(owner: unknown, keys: readonly string[]): void {
+  /** The lock by which the owner holds the keys, if it does and may have it again. */
+  #heldBy(
+    owner: unknown,
+    keys: readonly string[],
+    { reentrant = false }: LockKeysOptions,
+  ): Acquisition | undefined {
     for (const { local, strict } of this.#queues.values()) {
       for (const key of keys) {
         for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
           if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
+          if (reentrant && keys.every((each) => acquisition.keys.includes(each))) {
+            return acquisition;
+          }
           const held = `${describe(key)} already, with token ${acquisition.guard?.token}`;
           const message = `owner ${describe(owner)} of ${this.#process} holds ${held}`;
-          throw new ReentrancyError(`${message}, since ${Math.round(acquisition.age)} ms`, owner);
+          const since = `since ${Math.round(acquisition.age)} ms`;
+          const other = reentrant ? ', but not all of the keys by that lock' : '';
+          throw new ReentrancyError(`${this.#label}${message}, ${since}${other}`, owner);
         }
       }
     }
+    return undefined;
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed !== undefined) throw this.#closed.reason;
   }
 
   /** Where requests with leases of this length wait. */
   #queuesFor(ttl: number): Queues {
-    if (this.#closing !== undefined) throw new ClosedError('the mutex is closed');
+    this.#refuseIfClosed();
     let queues = this.#queues.get(ttl);
     if (queues === undefined) {
       for (const [other, { session }] of this.#queues) {
@@ -314,9 +379,17 @@ export class RedisMutex {
       const { commands, factory } = this.#connections;
       const base = baseOf(factory.keyPrefix, this.namespace);
       const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
-      const handler = new Handler(commands, base, factory.channels);
+      const handler = new Handler(commands, base, factory);
       const name = `${this.#process}-${++this.#sessions}`;
-      const session = new Session(this.#connections, handler, base, name, ttl, this.#metrics);
+      const session = new Session(
+        this.#connections,
+        handler,
+        base,
+        name,
+        ttl,
+        this.#metrics,
+        this.#label,
+      );
       const local = new LocalQueue(session, this.#metrics);
       queues = { session, local, strict: new StrictQueue(session) };
       this.#queues.set(ttl, queues);

@@ -9,13 +9,14 @@ import type { ReconnectingConnection } from './reconnecting.js';
 import type { Adapter } from './socket.js';
 import { Subscriptions } from './subscriptions.js';
 
-function adapterOf(client: unknown): Adapter {
+/** The adapter for a client of either library. */
+export function adapterOf(client: unknown): Adapter {
   if (isIoredis(client)) return fromIoredis(client);
   if (isNodeRedis(client)) return fromNodeRedis(client);
   throw invalid(
     'client',
     client,
-    'a Redis or Cluster of ioredis, or what createClient or createCluster of node-redis returns',
+    'a Redis or Cluster of ioredis 5 or later, or what createClient or createCluster of node-redis 5 or later returns',
   );
 }
 
@@ -26,12 +27,8 @@ export function connectionsOf(client: unknown): ConnectionFactory {
   return {
     channels: adapter.slotOf ? 'sharded' : 'plain',
     keyPrefix: adapter.keyPrefix,
+    database: adapter.database,
     commands: (events) => new Commands(adapter, events, all),
     subscriptions: (events) => new Subscriptions(adapter, events, all),
   };
-}
-
-/** One command on the client itself, for what needs no connection of its own. */
-export async function callOn(client: unknown, key: string, command: string[]): Promise<unknown> {
-  return adapterOf(client).call(key, command);
 }

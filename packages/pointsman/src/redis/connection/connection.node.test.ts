@@ -1,12 +1,25 @@
 /** One behaviour of all adapters, on a real server, behind a proxy that loses connections. */
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
+import { createOldClient, OldestRedis } from '../../../tests/redis/clients.js';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from './clients.js';
+import { Commands } from './commands.js';
 import { type ConnectionFactory, ConnectionLostError } from './connection.js';
 import { slotOf } from './slot.js';
+import type { Adapter, Socket, SocketEvents } from './socket.js';
 
 /** A client of an application. */
 interface Client {
@@ -19,17 +32,17 @@ type Connect = (port: number) => Promise<Client>;
 const ignore = (): void => {};
 
 const ioredis =
-  (options: object = {}): Connect =>
+  (options: object = {}, Client = Redis): Connect =>
   async (port) => {
-    const client = new Redis({ port, ...options });
+    const client = new Client({ port, ...options });
     client.on('error', ignore);
     return { client, close: () => client.disconnect() };
   };
 
 const nodeRedis =
-  (options: object = {}): Connect =>
+  (options: object = {}, create = createClient): Connect =>
   async (port) => {
-    const client = createClient({ url: `redis://127.0.0.1:${port}`, ...options });
+    const client = create({ url: `redis://127.0.0.1:${port}`, ...options });
     client.on('error', ignore);
     await client.connect();
     return { client, close: () => client.destroy() };
@@ -85,6 +98,8 @@ const cases: Case[] = [
     }),
     cluster: false,
   },
+  { name: 'ioredis, the oldest', connect: ioredis({}, OldestRedis), cluster: false },
+  { name: 'node-redis 5', connect: nodeRedis({}, createOldClient), cluster: false },
   { name: 'ioredis, a cluster', connect: ioredisCluster, cluster: true },
   { name: 'node-redis, a cluster', connect: nodeRedisCluster, cluster: true },
 ];
@@ -329,6 +344,24 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await vi.waitFor(() => expect(heard).toEqual(['again']));
   }, 20_000);
 
+  test('an attempt to connect that is refused is followed by another, also the first', async () => {
+    const { client, close } = await connect(server.port);
+    onTestFinished(close);
+    const own = connectionsOf(client);
+    await server.kill();
+    const events: string[] = [];
+    const connection = own.commands({
+      up: () => events.push('up'),
+      down: () => events.push('down'),
+    });
+    onTestFinished(() => connection.close());
+    const refused = await connection.call('{a}key', 'PING').catch((error) => error);
+    expect(refused).toMatchObject({ name: 'ConnectionLostError', cause: expect.any(Error) });
+    await server.restart();
+    await vi.waitFor(() => expect(events).toEqual(['down', 'up']), 10_000);
+    expect(await connection.call('{a}key', 'PING')).toBe('PONG');
+  }, 20_000);
+
   test('what is closed while it connects stays closed', async () => {
     const own = await factory();
     const warm = own.commands({ up: ignore, down: ignore });
@@ -531,6 +564,51 @@ test.concurrent.for([
   },
 );
 
+describe('a socket that cannot be destroyed', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('is followed by another, and hides nothing', async () => {
+    const opened: SocketEvents[] = [];
+    const adapter: Adapter = {
+      keyPrefix: '',
+      database: 0,
+      async open(_purpose, events) {
+        opened.push(events);
+        return {
+          send: async ([name]) => name,
+          destroy() {
+            throw new Error('The client is closed');
+          },
+        } as Partial<Socket> as Socket;
+      },
+      eval: async () => {},
+    };
+    const events: unknown[] = [];
+    const commands = new Commands(
+      adapter,
+      { up: () => events.push('up'), down: (reason) => events.push(reason) },
+      new Set(),
+    );
+    const refused = commands.call('', 'PING').catch((error) => error);
+    const cause = new Error('connect ECONNREFUSED');
+    await vi.advanceTimersByTimeAsync(0);
+    opened[0]?.lost(cause);
+    expect(await refused).toMatchObject({ name: 'ConnectionLostError', cause });
+    await vi.advanceTimersToNextTimerAsync();
+    opened[1]?.ready();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(events).toMatchObject([{ cause }, 'up']);
+    expect(await commands.call('', 'PING')).toBe('PING');
+    await commands.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
 test('whatever is no client of these libraries is refused', () => {
   const sentinel = createSentinel({
     name: 'x',
@@ -547,8 +625,8 @@ test('whatever is no client of these libraries is refused', () => {
   for (const [client, got] of others) {
     expect(() => connectionsOf(client)).toThrow(
       new TypeError(
-        'client must be a Redis or Cluster of ioredis, or what createClient or createCluster of ' +
-          `node-redis returns, got ${got}`,
+        'client must be a Redis or Cluster of ioredis 5 or later, or what createClient or ' +
+          `createCluster of node-redis 5 or later returns, got ${got}`,
       ),
     );
   }

@@ -13,6 +13,8 @@ export interface ConnectionFactory {
   readonly channels: 'plain' | 'sharded';
   /** What the client puts before every key. Connections put nothing before anything. */
   readonly keyPrefix: string;
+  /** The number of the database that the keys are in; channels are the same in all. */
+  readonly database: number;
   /** Opens a connection of its own for commands, with the client's settings. */
   commands(events: ConnectionEvents): CommandConnection;
   /** Opens a connection of its own for subscriptions, with the client's settings. */

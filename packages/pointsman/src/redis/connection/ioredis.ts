@@ -10,6 +10,7 @@ interface Redis {
   readonly isCluster: false;
   readonly options: {
     readonly keyPrefix?: unknown;
+    readonly db?: unknown;
     readonly host?: unknown;
     readonly port?: unknown;
   };
@@ -45,20 +46,22 @@ export function isIoredis(client: unknown): client is Redis | Cluster {
 
 export function fromIoredis(client: Redis | Cluster): Adapter {
   const keyPrefix = String(client.options.keyPrefix ?? '');
-  const call = (_key: string, [name = '', ...parameters]: string[]) =>
-    client.call(name, ...parameters);
+  const evaluate: Adapter['eval'] = (script, keys, ...parameters) =>
+    client.call('EVAL', script, `${keys.length}`, ...keys, ...parameters);
   if (!client.isCluster) {
     return {
       keyPrefix,
+      database: Number(client.options.db ?? 0),
       open: async (_purpose, events) => open(client, events, ''),
-      call,
+      eval: evaluate,
     };
   }
   return {
     keyPrefix,
+    database: 0,
     slotOf,
     open: async (_purpose, events, key) => open(await masterOf(client, key), events, 's'),
-    call,
+    eval: evaluate,
   };
 }
 

@@ -11,6 +11,7 @@ interface Client {
   readonly isPubSubActive: boolean;
   readonly options?: {
     readonly keyPrefix?: unknown;
+    readonly database?: unknown;
     readonly RESP?: unknown;
     readonly socket?: object;
   };
@@ -47,18 +48,29 @@ export const isNodeRedis = (client: unknown): client is Client | Cluster =>
     'isPubSubActive' in (client as object));
 
 export function fromNodeRedis(client: Client | Cluster): Adapter {
+  const options = isCluster(client) ? client._options : client.options;
+  const keyPrefix = String(options?.keyPrefix ?? '');
+  /** The library puts no prefix into a command that it is given whole. */
+  const evaluation = (script: string, keys: readonly string[], parameters: string[]): string[] => {
+    const names = keys.map((key) => keyPrefix + key);
+    return ['EVAL', script, `${names.length}`, ...names, ...parameters];
+  };
   if (!isCluster(client)) {
     return {
-      keyPrefix: String(client.options?.keyPrefix ?? ''),
+      keyPrefix,
+      database: Number(client.options?.database ?? 0),
       open: async (purpose, events) => open(client, purpose, events, false),
-      call: (_key, command) => client.sendCommand(command, {}),
+      eval: (script, keys, ...parameters) =>
+        client.sendCommand(evaluation(script, keys, parameters), {}),
     };
   }
   return {
-    keyPrefix: String(client._options?.keyPrefix ?? ''),
+    keyPrefix,
+    database: 0,
     slotOf,
     open: async (purpose, events, key) => open(await masterOf(client, key), purpose, events, true),
-    call: (key, command) => client.sendCommand(key, false, command),
+    eval: (script, keys, ...parameters) =>
+      client.sendCommand(keyPrefix + keys[0], false, evaluation(script, keys, parameters)),
   };
 }
 
@@ -98,13 +110,16 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     done.then(forget, forget);
     return done;
   };
+  let connected = false;
   let destroyed = false;
   redis.on('error', (error: unknown) => {
     if (!redis.isReady) events.lost(error);
   });
   redis.on('ready', events.ready);
-  // The library makes no end of a client that is destroyed while its socket connects.
+  // The library makes no end of a client that is destroyed while its socket connects, so that is done
+  // when it has; an attempt that fails ends by itself.
   redis.on('connect', () => {
+    connected = true;
     if (destroyed) redis.destroy();
   });
   redis.on('sharded-channel-moved', () => events.lost(new Error('the slot has moved')));
@@ -118,7 +133,7 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     ping: () => redis.sendCommand(['PING'], untimed),
     destroy() {
       destroyed = true;
-      redis.destroy();
+      if (connected) redis.destroy();
     },
   };
 }

@@ -15,6 +15,13 @@ const lastRetry = 1_000;
 /** Where a cluster has moved the slot to is found by connecting again. */
 const moved = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
+/** What comes of it is no matter: node-redis 5 throws for a socket that has closed by itself. */
+function discard(socket: Socket): void {
+  try {
+    socket.destroy();
+  } catch {}
+}
+
 /** Sockets to one place, one after the other: a new one when the last is lost. */
 export class ReconnectingSocket {
   /** The one that is ready, if any. */
@@ -52,7 +59,7 @@ export class ReconnectingSocket {
       this.#lose = undefined;
       this.current = undefined;
       this.reason = reason;
-      socket?.destroy();
+      if (socket) discard(socket);
       if (again < Number.POSITIVE_INFINITY) {
         this.#retry = setTimeout(() => this.#connect(), again);
       }
@@ -79,7 +86,7 @@ export class ReconnectingSocket {
     const opened = this.#open({ ready: () => ready().catch(lost), lost });
     opened.then((made) => {
       socket = made;
-      if (over) made.destroy();
+      if (over) discard(made);
     }, lost);
   }
 

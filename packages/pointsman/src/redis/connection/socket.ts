@@ -26,10 +26,12 @@ export type Purpose = 'commands' | 'subscriptions';
 /** A client that the user gave, as a maker of sockets with its settings. */
 export interface Adapter {
   readonly keyPrefix: string;
+  /** The number of the database that the keys are in. */
+  readonly database: number;
   /** The slot of a key in a cluster; undefined where all keys are in one place. */
   readonly slotOf?: (key: string) => number;
   /** Opens a socket to where `key` is. */
   open(purpose: Purpose, events: SocketEvents, key: string): Promise<Socket>;
-  /** Sends a command on the client itself; `key` says which node of a cluster it goes to. */
-  call(key: string, command: string[]): Promise<unknown>;
+  /** Runs a script on the client itself, on keys to which it puts its prefix. */
+  eval(script: string, keys: readonly string[], ...parameters: string[]): Promise<unknown>;
 }

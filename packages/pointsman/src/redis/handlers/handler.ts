@@ -27,5 +27,12 @@ export const keysOf = (base: string): readonly [string, string, string, string] 
   `${base}requests`,
 ];
 
+/**
+ * What the names of a namespace's channels begin with: channels are the same in all databases, and
+ * those of different databases have nothing to do with each other. No process has a slash in its name.
+ */
+export const channelBaseOf = (base: string, database: number): string =>
+  database === 0 ? base : `${base}${database}/`;
+
 /** Where a process is spoken to; without a name, where all who hold something are. */
-export const channelOf = (base: string, process = ''): string => base + process;
+export const channelOf = (channelBase: string, process = ''): string => channelBase + process;

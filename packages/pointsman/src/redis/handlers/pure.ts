@@ -13,12 +13,13 @@ import type { CommandConnection, ConnectionFactory } from '../connection/connect
 import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
 import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
-import { channelOf, type Handler, keysOf } from './handler.js';
+import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
 
 type Fields = Map<string, string>;
+type Five = [number, number, number, number, number];
 
 /** The namespace as it lies in Redis. */
 interface Stored {
@@ -34,8 +35,9 @@ function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Req
   for (const [key, value] of locks) {
     const words = value.split(' ');
     if (key === '') {
-      const [token, time, seen, guard] = words.map(Number) as [number, number, number, number];
-      state.clock = { token, time, seen };
+      const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
+      const run = words[5] === '-' ? undefined : words[5];
+      state.clock = { token, time, seen, doubted: doubted === 1, run };
       state.guard = guard > 0 ? guard : undefined;
     } else {
       state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
@@ -57,7 +59,8 @@ function store({ clock, locks, sessions, requests, guard }: State): Stored {
     queue: new Set(),
   };
   if (clock === undefined) return stored;
-  stored.locks.set('', `${clock.token} ${clock.time} ${clock.seen} ${guard ?? 0}`);
+  const { token, time, seen, doubted, run = '-' } = clock;
+  stored.locks.set('', `${token} ${time} ${seen} ${guard ?? 0} ${doubted ? 1 : 0} ${run}`);
   for (const [key, { id, token }] of locks) stored.locks.set(key, `${id} ${token}`);
   for (const [session, { expires, incarnation, ttl }] of sessions) {
     stored.sessions.set(session, `${expires} ${incarnation} ${ttl}`);
@@ -87,18 +90,18 @@ function changesOf(key: string, before: Fields, after: Fields): string[][] {
 export class PureHandler implements Handler {
   readonly #connection: CommandConnection;
   readonly #keys: ReturnType<typeof keysOf>;
-  readonly #base: string;
+  readonly #channelBase: string;
   readonly #channels: ConnectionFactory['channels'];
   readonly #transactions: Mutex;
 
   constructor(
     connection: CommandConnection,
     base: string,
-    channels: ConnectionFactory['channels'],
+    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     this.#connection = connection;
     this.#keys = keysOf(base);
-    this.#base = base;
+    this.#channelBase = channelBaseOf(base, database);
     this.#channels = channels;
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
@@ -140,9 +143,12 @@ export class PureHandler implements Handler {
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
     const fresh = !locks.has('');
     const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
+    const differs = batch.run !== undefined && !locks.get('')?.endsWith(` ${batch.run}`);
+    const info = fresh || differs ? String(await this.#call('INFO', 'server')) : '';
     const world = {
       now: seconds * 1e6 + micros,
-      uptime: fresh ? await this.#uptime() : Number.POSITIVE_INFINITY,
+      uptime: Number(/^uptime_in_seconds:(-?\d+)/m.exec(info)?.[1] ?? 0) * 1000,
+      run: /^run_id:(\w+)/m.exec(info)?.[1],
     };
 
     // Who listens is asked for when it turns out to matter, and then everything is done again.
@@ -191,7 +197,7 @@ export class PureHandler implements Handler {
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, message]) => [
             this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
-            channelOf(this.#base, process),
+            channelOf(this.#channelBase, process),
             encodeMessage(message),
           ]),
         ],
@@ -218,14 +224,9 @@ export class PureHandler implements Handler {
 
   /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
-    const channels = processes.map((name) => channelOf(this.#base, name));
+    const channels = processes.map((name) => channelOf(this.#channelBase, name));
     const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
     return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
-  }
-
-  async #uptime(): Promise<number> {
-    const info = String(await this.#call('INFO', 'server'));
-    return Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0) * 1000;
   }
 }

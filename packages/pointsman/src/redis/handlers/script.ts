@@ -11,10 +11,10 @@ import {
   type ConnectionFactory,
   ConnectionLostError,
 } from '../connection/connection.js';
-import { luaFile } from '../lua-files.js';
+import { batch as script } from '../lua/scripts.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
 import { decodeReply, encodeBatch } from '../protocol/wire.js';
-import { channelOf, type Handler, keysOf } from './handler.js';
+import { channelBaseOf, type Handler, keysOf } from './handler.js';
 
 export class ScriptHandler implements Handler {
   readonly #connection: CommandConnection;
@@ -25,7 +25,7 @@ export class ScriptHandler implements Handler {
   constructor(
     connection: CommandConnection,
     base: string,
-    channels: ConnectionFactory['channels'],
+    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     const keys = keysOf(base);
     this.#connection = connection;
@@ -33,13 +33,12 @@ export class ScriptHandler implements Handler {
     this.#head = [
       `${keys.length}`,
       ...keys,
-      channelOf(base),
+      channelBaseOf(base, database),
       channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
     ];
   }
 
   async prepare(): Promise<void> {
-    const script = ['0-quick', '1-state', '2-queue', '3-operations'].map(luaFile).join('\n');
     this.#digest = String(await this.#connection.call(this.#key, 'SCRIPT', 'LOAD', script));
   }
 

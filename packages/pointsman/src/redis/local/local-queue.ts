@@ -22,6 +22,7 @@ import type { Acquisition, Queue } from '../acquisition.js';
 import type { LockLostError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
 import type { Grant } from '../protocol/protocol.js';
+import type { LocalWaiter } from '../query.js';
 import type { Session } from '../session/session.js';
 import { KeyQueues, type Standing } from './key-queues.js';
 import { type ClaimOwner, type KeyQueue, LocalClaim } from './local-claim.js';
@@ -58,6 +59,17 @@ export class LocalQueue implements Queue, ClaimOwner {
 
   get acquisitions(): Iterable<Acquisition> {
     return this.#queues.acquisitions;
+  }
+
+  /** Who waits, the first first. */
+  get waiters(): LocalWaiter[] {
+    const session = this.session.id;
+    return [...this.acquisitions]
+      .filter(({ state }) => state === 'waiting')
+      .map((acquisition) => {
+        const claim = this.#queues.of(acquisition)?.claim;
+        return { keys: acquisition.keys, session, id: claim && this.session.idOf(claim) };
+      });
   }
 
   acquisitionsOf(key: string): Iterable<Acquisition> {

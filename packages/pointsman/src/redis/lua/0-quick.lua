@@ -8,21 +8,24 @@ local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?
 local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
 
 if alone and redis.call('EXISTS', KEYS[3]) == 0 then
-  local me, ttl, mine, renew = string.match(ARGV[3], '^(%S+) (%d+) (%d+) %a+ (%d)')
+  local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+)$'
+  local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
   local fields = { '', unpack(ARGV, 5) }
   local held = redis.call('HMGET', KEYS[1], unpack(fields))
   local record = redis.call('HGET', KEYS[2], me)
-  local token, time, seen, guard = string.match(held[1] or '', '^(%d+) (%d+) (%d+) (%d+)$')
+  local clock = '^(%d+) (%d+) (%d+) (%d+) 0 (%S+)$'
+  local token, time, seen, guard, same = string.match(held[1] or '', clock)
   local expires, incarnation = string.match(record or '', '^(%d+) (%d+) ')
-  if token and incarnation == mine and renew == '0' then
+  if token and incarnation == mine and renew == '0' and same == run then
     local server = redis.call('TIME')
     local micros = server[1] * 1000000 + server[2]
     local now = math.floor(micros / 1000)
-    local step = math.max(now - seen, 0)
+    local passed = math.max(now - seen, 0)
+    local step = math.min(passed, math.max(vouched - time, 0))
+    local rest = passed - step
     time = time + step
-    local left = expires - time
-    -- A longer step may have to be shortened.
-    local owned, foreign = {}, step > 25 or guard + 0 > time
+    local left = expires - time - rest
+    local owned, foreign = {}, guard + 0 > time
     for i = 2, #fields do
       if held[i] and string.sub(held[i], 1, #id + 1) == id .. ' ' then
         owned[#owned + 1] = fields[i]
@@ -30,15 +33,16 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
         foreign = true
       end
     end
-    local times = ' ' .. time .. ' ' .. now .. ' ' .. guard
-    local answer = 'done ' .. left .. ' ' .. now .. ' 1\n'
-    if left >= ttl * 2 / 3 and step <= 25 and name == 'unlock' then
+    local times = ' ' .. time .. ' ' .. now - rest .. ' ' .. guard .. ' 0 ' .. run
+    local answer = 'done ' .. left .. ' ' .. time .. ' 1\n'
+    local lasting = rest <= tonumber(ttl) and left >= ttl * 2 / 3
+    if lasting and name == 'unlock' then
       if #owned > 0 then
         redis.call('HDEL', KEYS[1], unpack(owned))
       end
       redis.call('HSET', KEYS[1], '', token .. times)
       return answer .. 'number ' .. #owned
-    elseif left >= ttl * 2 / 3 and not foreign and #owned == 0 then
+    elseif lasting and not foreign and #owned == 0 then
       local granted = math.max(token + 1, micros)
       local text = string.format('%.0f', granted)
       local values = { '', string.format('%.0f', granted + tokens - 1) .. times }

@@ -1,15 +1,17 @@
 -- The state of a namespace, as one batch finds it: four keys of one hash tag, which vanish together
 -- some time after the last process has fallen silent.
 --
---   locks     hash   '' -> "<last token> <time> <server's clock> <guard>", key -> "<request> <token>"
+--   locks     hash   '' -> "<last token> <time> <server's clock> <guard> <doubted> <run>",
+--                    key -> "<request> <token>"
 --   sessions  hash   session -> "<expires> <incarnation> <ttl>"
 --   queue     zset   one member for each key that a request waits for, in lexical order:
 --                    "k<length>:<key>:<order, 16 digits><request>", "c..." for a condition
 --   requests  hash   request -> what it waits for, in JSON
 --
--- Invariant: time here is the namespace's own. It never runs backwards, and never faster than half of
--- the shortest lease per batch: a jump of the server's clock cannot end the leases of those who are
--- alive. No process ever sends its own clock.
+-- Invariant: time here is the namespace's own. It never runs backwards, and goes on only as far as the
+-- server's clock has moved and the sender of a batch vouches for: so much time has passed, by a
+-- monotonic clock, since it was last told the time. So a jump of the server's clock cannot end the
+-- leases of those who are alive.
 --
 -- The server runs all of this anew for each batch. Everything hangs on one table, because a function
 -- that captures locals costs as much to make as a command.
@@ -38,8 +40,9 @@ local space = {
 }
 
 space.publish = ARGV[2]
-space.me, space.ttl, space.incarnation, space.join, space.renew, space.listening =
-  string.match(ARGV[3], '^(%S+) (%d+) (%d+) (%a+) (%d) (%d)$')
+local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+)$'
+space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run =
+  string.match(ARGV[3], header)
 space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.
@@ -51,27 +54,65 @@ function space.session_of(request)
   return string.match(request, '^(.-)/')
 end
 
+-- The longest lease that there is.
+function space.longest()
+  local longest = space.ttl
+  for _, record in ipairs(redis.call('HVALS', space.sessions)) do
+    longest = math.max(longest, string.match(record, '%d+$'))
+  end
+  return longest
+end
+
+-- Moves time on. `seen` is the server's clock up to where it has been counted. What passed since then
+-- and nobody has vouched for yet may still be counted: leases begin after it.
+function space.advance(seen)
+  local passed = math.max(space.now - seen, 0)
+  local step = math.min(passed, math.max(space.vouched - space.time, 0))
+  local rest = passed - step
+  if rest > space.ttl and rest > space.longest() then
+    -- Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
+    -- so before, and nobody with something to lose has spoken since, nobody is.
+    if space.doubted == '1' then
+      step = passed
+    end
+    space.doubted, rest = '1', 0
+  elseif space.join == 'must' and space.renew == '1' then
+    rest = 0
+  end
+  space.time = space.time + step
+  space.seen, space.latest = space.now - rest, space.time + rest
+end
+
+-- Another run of the server may have read an older state: who was granted something meanwhile is not
+-- in there. Through a proxy the sender's connection may be older than the run, so the server is asked.
+function space.check_run()
+  if space.sender_run == '-' or space.sender_run == space.run then
+    return
+  end
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  if space.run ~= '-' and space.run ~= run then
+    space.guard = math.max(space.guard, space.latest + space.longest())
+  end
+  space.run = run
+end
+
 function space.load()
   local server = redis.call('TIME')
   space.micros = server[1] * 1000000 + server[2]
-  space.seen = math.floor(space.micros / 1000)
+  space.now = math.floor(space.micros / 1000)
   local clock = redis.call('HGET', space.locks, '')
   if clock then
-    local token, time, seen, guard = string.match(clock, '^(%d+) (%d+) (%d+) (%d+)$')
-    local step = math.max(space.seen - seen, 0)
-    if step > 25 then
-      -- Half of the shortest lease that is allowed; only now need it be known which there are.
-      local shortest = space.ttl
-      for _, record in ipairs(redis.call('HVALS', space.sessions)) do
-        shortest = math.min(shortest, string.match(record, '%d+$'))
-      end
-      step = math.min(step, math.floor(shortest / 2))
-    end
-    space.token, space.time, space.guard = tonumber(token), time + step, tonumber(guard)
+    local pattern = '^(%d+) (%d+) (%d+) (%d+) (%d) (%S+)$'
+    local token, time, seen, guard, doubted, run = string.match(clock, pattern)
+    space.token, space.time, space.guard = tonumber(token), tonumber(time), tonumber(guard)
+    space.doubted, space.run = doubted, run
+    space.advance(tonumber(seen))
   else
     -- The rest may have stayed, where the server evicts keys.
     redis.call('DEL', space.sessions, space.queue, space.requests)
-    space.fresh, space.token, space.time, space.guard = true, 0, space.seen, 0
+    space.fresh, space.token, space.time, space.guard = true, 0, space.now, 0
+    space.seen, space.latest = space.now, space.now
+    space.doubted, space.run = '0', space.sender_run
   end
   space.waiting = redis.call('ZCARD', space.queue)
 end

@@ -112,6 +112,21 @@ function space.unpark(id, request, notified)
   space.revoke(redis.call('HMGET', space.locks, unpack(request.keys)))
 end
 
+-- Takes those out who stand first in the queue of a key and whose session has ended: nobody is behind
+-- the dead.
+function space.bury(key)
+  local id = space.first('k', key)
+  while id and not space.is_live(space.session_of(id)) do
+    local request = space.request_of(id)
+    if request then
+      space.remove(id, request)
+    else
+      space.forget('k', key)
+    end
+    id = space.first('k', key)
+  end
+end
+
 function space.notify(condition, count)
   local moved = 0
   while moved < count do

@@ -52,6 +52,9 @@ function operations.lock(words)
   end
 
   if space.waiting == 0 or redis.call('HEXISTS', space.requests, id) == 0 then
+    for _, key in ipairs(space.waiting > 0 and keys or {}) do
+      space.bury(key)
+    end
     if not blocked and not space.is_guarded() and not space.is_contended(keys) then
       local token, contended, extra = space.plan(tokens + 0, keys, optional)
       space.take(id, token, keys, extra)
@@ -99,6 +102,24 @@ function operations.unlock(words)
     space.remove(id, request)
   end
   return 'number ' .. #mine
+end
+
+-- id, token, how many keys; keys
+function operations.take(words)
+  local id, token, size = string.match(words, '^(%S+) (%d+) (%d+)$')
+  local keys = list(size)
+  local taken = {}
+  for i, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
+    if held == id .. ' ' .. token then
+      taken[#taken + 1] = keys[i]
+    end
+  end
+  if #taken > 0 then
+    redis.call('HDEL', space.locks, unpack(taken))
+    space.free(taken)
+    space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'taken', id, token })
+  end
+  return 'number ' .. #taken
 end
 
 -- id, how many keys; keys
@@ -175,21 +196,27 @@ end
 
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
-  local others = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' })) - space.listening
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)') * 1000
-  if join == 'again' or others > 0 or uptime < ttl then
-    space.guard = space.time + ttl
+  local holders = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
+  if join == 'again' or holders > 0 or uptime < ttl then
+    space.guard = space.latest + ttl
   end
-elseif lease and lease <= space.time then
-  space.finish(me)
-  lease = false
+else
+  if join == 'must' then
+    space.doubted = '0'
+  end
+  space.check_run()
+  if lease and lease <= space.time then
+    space.finish(me)
+    lease = false
+  end
 end
 local renewing = space.renew == '1'
   or not lease
   or incarnation > space.incarnations[me]
-  or lease - space.time < ttl * 2 / 3
+  or lease - space.latest < ttl * 2 / 3
 if renewing then
-  space.leases[me] = space.time + ttl
+  space.leases[me] = space.latest + ttl
   redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. incarnation .. ' ' .. ttl)
 end
 
@@ -205,7 +232,8 @@ if space.ended and ahead == 0 and space.guard == 0 and redis.call('EXISTS', spac
   redis.call('DEL', space.locks, space.queue, space.requests)
 else
   local times = space.time .. ' ' .. space.seen .. ' ' .. space.guard
-  redis.call('HSET', space.locks, '', space.token_text(space.token) .. ' ' .. times)
+  local run = ' ' .. space.doubted .. ' ' .. space.run
+  redis.call('HSET', space.locks, '', space.token_text(space.token) .. ' ' .. times .. run)
   if renewing or space.lasting then
     -- Not before the server's clock has come after the last token.
     local life = math.ceil(3 * ttl + ahead)
@@ -217,8 +245,8 @@ else
   end
 end
 
-local left = (space.leases[me] or space.time) - space.time
-local lines = { 'done ' .. left .. ' ' .. space.seen .. ' ' .. #results }
+local left = (space.leases[me] or space.latest) - space.latest
+local lines = { 'done ' .. left .. ' ' .. space.time .. ' ' .. #results }
 for _, part in ipairs({ results, space.grants }) do
   for _, line in ipairs(part) do
     lines[#lines + 1] = line

@@ -6,8 +6,9 @@
  * - a key is held by at most one request, and only by one of a session that exists;
  * - the first in the queue for a key cannot be granted all of its keys;
  * - every token handed out is higher than all before it;
- * - time in here never runs backwards, and never faster than half of the shortest lease per batch, so
- *   that a jump of the server's clock cannot end the leases of those who are alive.
+ * - time in here never runs backwards, and goes on only as far as the server's clock has moved and the
+ *   sender of a batch vouches for, so that a jump of that clock cannot end the leases of those who are
+ *   alive.
  */
 
 import {
@@ -28,8 +29,15 @@ export interface Clock {
   token: number;
   /** The namespace's own time in milliseconds. */
   time: number;
-  /** The server's clock when the last batch came, in milliseconds. */
+  /** The server's clock, in milliseconds, up to where it has been counted. */
   seen: number;
+  /**
+   * Whether more of it than any lease had to be left out, and nobody who has something to lose has
+   * spoken since.
+   */
+  doubted: boolean;
+  /** The run of the server that this is the state of, if it is known. */
+  run: string | undefined;
 }
 
 export interface Session {
@@ -57,6 +65,8 @@ export interface World {
   readonly now: number;
   /** How long the server has been running, in milliseconds. */
   readonly uptime: number;
+  /** Which run of the server this is. Only looked at if the state is that of another, or seems so. */
+  readonly run: string | undefined;
   /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
   /** Tells one process; how many were listening. */
@@ -84,6 +94,8 @@ class Application {
   readonly #batch: Batch;
   readonly #world: World;
   readonly #clock: Clock;
+  /** The namespace's time if all that has passed were counted. */
+  #latest: number;
   /** Keys whose queue may have somebody to serve. */
   readonly #freed: string[] = [];
   readonly #grants: Grant[] = [];
@@ -95,15 +107,43 @@ class Application {
     this.#batch = batch;
     this.#world = world;
     const now = Math.floor(world.now / 1000);
+    this.#latest = now;
     if (state.clock === undefined) {
       Object.assign(state, emptyState());
-      this.#clock = { token: 0, time: now, seen: now };
+      this.#clock = { token: 0, time: now, seen: now, doubted: false, run: batch.run };
     } else {
-      const { token, time, seen } = state.clock;
-      const shortest = Math.min(batch.ttl, ...[...state.sessions.values()].map(({ ttl }) => ttl));
-      const step = Math.min(Math.max(now - seen, 0), Math.floor(shortest / 2));
-      this.#clock = { token, time: time + step, seen: now };
+      this.#clock = { ...state.clock };
+      this.#advance(now);
     }
+  }
+
+  /**
+   * Moves time on. What has passed and nobody has vouched for yet may still be counted: leases begin
+   * after it.
+   */
+  #advance(now: number): void {
+    const clock = this.#clock;
+    const { time = 0, join, operations } = this.#batch;
+    const passed = Math.max(now - clock.seen, 0);
+    let step = Math.min(passed, Math.max(time - clock.time, 0));
+    let rest = passed - step;
+    if (rest > this.#longest()) {
+      // Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
+      // so before, and nobody with something to lose has spoken since, nobody is.
+      if (clock.doubted) step = passed;
+      clock.doubted = true;
+      rest = 0;
+    } else if (join === 'must' && operations.some(({ name }) => name === 'renew')) {
+      rest = 0;
+    }
+    clock.time += step;
+    clock.seen = now - rest;
+    this.#latest = clock.time + rest;
+  }
+
+  /** The longest lease that there is. */
+  #longest(): number {
+    return Math.max(this.#batch.ttl, ...[...this.#state.sessions.values()].map(({ ttl }) => ttl));
   }
 
   reply(): Reply {
@@ -111,29 +151,34 @@ class Application {
     const known = this.#state.sessions.get(session);
     if (known !== undefined && incarnation < known.incarnation) return { name: 'stale' };
     if (join === 'must' && !this.#isLive(session)) return { name: 'lost' };
-    if (this.#state.clock === undefined) this.#begin();
+    if (this.#state.clock === undefined) {
+      this.#begin();
+    } else {
+      if (join === 'must') this.#clock.doubted = false;
+      this.#checkRun();
+    }
     if (known !== undefined && !this.#isLive(session)) this.#end(session);
     this.#state.clock = this.#clock;
     const current = this.#state.sessions.get(session);
     if (
       current === undefined ||
       incarnation > current.incarnation ||
-      current.expires - this.#clock.time < (ttl * 2) / 3 ||
+      current.expires - this.#latest < (ttl * 2) / 3 ||
       operations.some(({ name }) => name === 'renew')
     ) {
-      this.#state.sessions.set(session, { expires: this.#clock.time + ttl, incarnation, ttl });
+      this.#state.sessions.set(session, { expires: this.#latest + ttl, incarnation, ttl });
     }
     const results = operations.map((operation) => this.#perform(operation));
     this.#settle();
     const { sessions, guard } = this.#state;
-    const left = (sessions.get(session)?.expires ?? this.#clock.time) - this.#clock.time;
+    const left = (sessions.get(session)?.expires ?? this.#latest) - this.#latest;
     if (sessions.size === 0 && guard === undefined && this.#clock.token <= this.#world.now) {
       Object.assign(this.#state, emptyState());
     }
     return {
       name: 'done',
       left,
-      now: this.#clock.seen,
+      time: this.#clock.time,
       results,
       grants: this.#grants,
     };
@@ -141,11 +186,26 @@ class Application {
 
   /** A namespace without state: is it new, or has the server lost it? */
   #begin(): void {
-    const { join, ttl, listening } = this.#batch;
-    const others = this.#world.announce({ name: 'lost' }) - (listening ? 1 : 0);
-    if (join === 'again' || others > 0 || this.#world.uptime < ttl) {
-      this.#state.guard = this.#clock.time + ttl;
+    const { join, ttl } = this.#batch;
+    const holders = this.#world.announce({ name: 'lost' });
+    if (join === 'again' || holders > 0 || this.#world.uptime < ttl) {
+      this.#state.guard = this.#latest + ttl;
     }
+  }
+
+  /**
+   * Another run of the server may have read an older state: who was granted something meanwhile is not
+   * in there. Through a proxy the sender's connection may be older than the run, so the server is asked.
+   */
+  #checkRun(): void {
+    const clock = this.#clock;
+    const { run = clock.run } = this.#batch;
+    if (run === clock.run) return;
+    if (clock.run !== undefined && clock.run !== this.#world.run) {
+      const until = this.#latest + this.#longest();
+      this.#state.guard = Math.max(this.#state.guard ?? 0, until);
+    }
+    clock.run = this.#world.run;
   }
 
   #isLive(session: string): boolean {
@@ -213,6 +273,14 @@ class Application {
     this.#state.requests.delete(id);
     if (request.condition === undefined) this.#freed.push(...request.keys);
     if (request.notified !== undefined) this.#notify(request.notified, 1);
+  }
+
+  /** Takes those out who stand first in the queue of a key and whose session has ended. */
+  #bury(key: string): void {
+    for (let id = this.#first(key); id !== undefined; id = this.#first(key)) {
+      if (this.#isLive(sessionOf(id))) return;
+      this.#remove(id);
+    }
   }
 
   #notify(condition: string, count: number): number {
@@ -328,6 +396,7 @@ class Application {
     }
     const holders = this.#holdersOf(keys);
     if (!requests.has(id)) {
+      for (const key of keys) this.#bury(key);
       if (holders.length === 0 && !this.#guarded() && !this.#contended(keys)) {
         const grant = this.#plan(id, { tokens, keys, optional });
         this.#take(grant, keys);
@@ -361,6 +430,20 @@ class Application {
         }
         this.#remove(id);
         return { name: 'number', value: freed };
+      }
+      case 'take': {
+        const { id, token, keys } = operation;
+        const { locks } = this.#state;
+        const taken = keys.filter((key) => {
+          const lock = locks.get(key);
+          return lock?.id === id && lock.token === token;
+        });
+        for (const key of taken) locks.delete(key);
+        this.#freed.push(...taken);
+        if (taken.length > 0) {
+          this.#world.tell(processOf(sessionOf(id)), { name: 'taken', id, token });
+        }
+        return { name: 'number', value: taken.length };
       }
       case 'check': {
         const { id, keys } = operation;

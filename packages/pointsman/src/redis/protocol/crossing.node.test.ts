@@ -26,7 +26,7 @@ const ttl = 60_000;
 test('a grant that is told before the answer that it waits: the request is not left waiting', async () => {
   const server = new Server();
   const process = (name: string, delay: () => number) =>
-    new RedisMutex(new Connections(new Network(server, delay, () => 0.9)), {
+    new RedisMutex(new Connections(new Network(server, delay, () => 0.9)) as never, {
       ttl,
       name,
       mode: 'strict',

@@ -29,12 +29,15 @@ let server: Server;
 let client: Redis;
 let commands: CommandConnection;
 let listeners: Redis[];
+/** Which run of the server this is. */
+let run: string;
 
 beforeAll(async () => {
   // Hashes then keep the order in which their fields came, as maps do.
   server = await startServer({ args: ['--hash-max-listpack-value', '100000'] });
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
+  run = /^run_id:(\w+)/m.exec(await client.info('server'))?.[1] as string;
   listeners = processes.map(() => new Redis(server.port));
   await vi.waitUntil(async () => (await uptime()) >= ttls.short, { timeout: 5_000 });
 }, 20_000);
@@ -51,13 +54,23 @@ async function uptime(): Promise<number> {
 }
 
 type Step =
-  | { readonly do: 'batch'; readonly batch: Batch; readonly pure: boolean }
+  | {
+      readonly do: 'batch';
+      readonly batch: Batch;
+      readonly pure: boolean;
+      /** By how much the sender takes the namespace's time to be ahead of what the state has. */
+      readonly ahead: number | undefined;
+      /** Whether its connection is of this run of the server. */
+      readonly run: 'this' | 'another' | undefined;
+    }
   /** The same batch as an earlier one, as after a lost answer. */
   | { readonly do: 'again'; readonly earlier: number; readonly pure: boolean }
   /** Milliseconds; less than none when the server's clock is set back. */
   | { readonly do: 'pass'; readonly time: number }
   | { readonly do: 'listen'; readonly process: number }
-  | { readonly do: 'flush' };
+  | { readonly do: 'flush' }
+  /** The state is that of another run from now on. */
+  | { readonly do: 'restart' };
 
 interface Case {
   /** Which processes listen in the beginning. */
@@ -120,6 +133,14 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
         count: fc.constantFrom(1, 2, 2 ** 31 - 1),
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({ request: fc.constantFrom(...requests), stale: fc.boolean() })
+        .map(({ request: { id, keys }, stale }): Operation => {
+          return { name: 'take', id, token: stale ? 7 : 0, keys };
+        }),
+    },
     { weight: 1, arbitrary: fc.constant<Operation>({ name: 'reserve', tokens: 4096 }) },
     { weight: 2, arbitrary: fc.constant<Operation>({ name: 'renew' }) },
     {
@@ -138,7 +159,6 @@ const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((sessio
     ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
     incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
     join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
-    listening: fc.boolean(),
     operations: fc.array(anyOperation(session), { minLength: 1, maxLength: 4 }),
   }),
 );
@@ -150,6 +170,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('batch' as const),
       batch: anyBatch,
       pure: fc.boolean(),
+      ahead: fc.constantFrom(undefined, 0, 0, 340, 500, 5_000, 5_000),
+      run: fc.constantFrom<'this' | 'another' | undefined>('this', 'this', 'another', undefined),
     }),
   },
   {
@@ -164,7 +186,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('pass' as const),
-      time: fc.constantFrom(340, 340, 500, 500, 5_000, -2_000),
+      time: fc.constantFrom(340, 340, 500, 500, 5_000, 5_000_000, -2_000),
     }),
   },
   {
@@ -172,11 +194,22 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
   },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
 );
 
 const anyCase: fc.Arbitrary<Case> = fc.record({
   listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
   steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
+});
+
+/** Who takes a lock by force has seen its token before. */
+const withTokens = (batch: Batch, { locks }: State): Batch => ({
+  ...batch,
+  operations: batch.operations.map((operation) => {
+    if (operation.name !== 'take' || operation.token !== 0) return operation;
+    const held = [...locks.values()].find(({ id }) => id === operation.id);
+    return { ...operation, token: held?.token ?? 1 };
+  }),
 });
 
 /** All that a batch has brought about. */
@@ -186,6 +219,8 @@ interface Outcome {
   readonly told: readonly (readonly Message[])[];
   readonly state: State;
 }
+
+type Five = [number, number, number, number, number];
 
 /** One namespace, and who listens there. */
 class Namespace {
@@ -200,8 +235,9 @@ class Namespace {
   constructor(name: string) {
     this.base = baseOf('', name);
     this.keys = keysOf(this.base);
-    this.script = new ScriptHandler(commands, this.base, 'plain');
-    this.pure = new PureHandler(commands, this.base, 'plain');
+    const where = { channels: 'plain', database: 0 } as const;
+    this.script = new ScriptHandler(commands, this.base, where);
+    this.pure = new PureHandler(commands, this.base, where);
     this.#hear = listeners.map((listener, i) => {
       const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text));
       listener.on('message', hear);
@@ -237,8 +273,9 @@ class Namespace {
     for (const [key, value] of Object.entries(held)) {
       const words = value.split(' ');
       if (key === '') {
-        const [token, time, seen, guard] = words.map(Number) as [number, number, number, number];
-        state.clock = { token, time, seen };
+        const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
+        const run = words[5] === '-' ? undefined : words[5];
+        state.clock = { token, time, seen, doubted: doubted === 1, run };
         if (guard > 0) state.guard = guard;
       } else {
         state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
@@ -286,6 +323,7 @@ function predict(
   const reply = apply(state, batch, {
     now,
     uptime,
+    run,
     announce: (message) => {
       told.forEach((messages, i) => {
         if (listening[i]) messages.push(message);
@@ -314,14 +352,22 @@ function tokensOf({ reply, told, state }: Outcome): number[] {
 }
 
 /**
- * The script tells its clock in milliseconds only. The microseconds show in the tokens, or else in
- * whether the state was old enough to be given up.
+ * When in a millisecond the batch may have been applied. The script does not tell its clock: it shows in
+ * the tokens, or else in whether the state was old enough to be given up.
  */
 function moments(actual: Outcome, predicted: Outcome, before: State, least: number): number[] {
   const shifts = tokensOf(actual).map((token, i) => token - (tokensOf(predicted)[i] ?? token));
   const base = Math.max(least, (before.clock?.token ?? 0) + 1);
   const found = [least, least + 999, ...shifts.map((shift) => base + shift)];
   return found.filter((now) => now >= least && now < least + 1000);
+}
+
+function sentBy({ batch, ahead, run: connected }: Step & { do: 'batch' }, { clock }: State): Batch {
+  return {
+    ...batch,
+    ...(ahead !== undefined && clock !== undefined && { time: clock.time + ahead }),
+    ...(connected !== undefined && { run: connected === 'this' ? run : 'another' }),
+  };
 }
 
 let runs = 0;
@@ -343,25 +389,35 @@ async function play({ listening, steps }: Case): Promise<void> {
         await client.del(...namespace.keys);
         continue;
       }
-      if (step.do === 'pass') {
+      if (step.do === 'pass' || step.do === 'restart') {
         const { clock, guard = 0 } = before;
         if (clock === undefined) continue;
-        const moved = `${clock.token} ${clock.time} ${clock.seen - step.time} ${guard}`;
-        await client.hset(namespace.keys[0] as string, '', moved);
+        const { token, time, seen, doubted, run = '-' } = clock;
+        const moved =
+          step.do === 'pass' ? { seen: seen - step.time, run } : { seen, run: 'an-earlier-one' };
+        const words = [token, time, moved.seen, guard, doubted ? 1 : 0, moved.run];
+        await client.hset(namespace.keys[0] as string, '', words.join(' '));
         continue;
       }
-      const batch = step.do === 'batch' ? step.batch : sent[step.earlier % (sent.length || 1)];
+      const batch =
+        step.do === 'batch'
+          ? withTokens(sentBy(step, before), before)
+          : sent[step.earlier % sent.length];
       if (batch === undefined) continue;
       sent.push(batch);
       const handler = step.pure ? namespace.pure : namespace.script;
+      const begun = Date.now();
       const reply = await handler.exchange(batch);
+      const ended = Date.now();
       const actual = { reply, told: await namespace.told(), state: await namespace.state() };
 
-      const least = reply.name === 'done' ? reply.now * 1000 : Date.now() * 1000;
-      const predicted = predict(before, batch, namespace.listening, least, up);
-      const possible = moments(actual, predicted, before, least).map((now) =>
-        predict(before, batch, namespace.listening, now, up),
-      );
+      const possible: Outcome[] = [];
+      for (let least = begun * 1000; least <= ended * 1000; least += 1000) {
+        const predicted = predict(before, batch, namespace.listening, least, up);
+        for (const now of moments(actual, predicted, before, least)) {
+          possible.push(predict(before, batch, namespace.listening, now, up));
+        }
+      }
       if (!possible.some((outcome) => isDeepStrictEqual(outcome, actual))) {
         expect({ batch, before, ...actual }).toEqual({ batch, before, ...possible.at(-1) });
       }

@@ -33,7 +33,7 @@ async function holder() {
     () => delay,
     () => 0.9,
   );
-  const mutex = new RedisMutex(new Connections(network), { ttl, namespace: 'n' });
+  const mutex = new RedisMutex(new Connections(network) as never, { ttl, namespace: 'n' });
   const locked = mutex.lock('a');
   await vi.advanceTimersByTimeAsync(50);
   const unplug = (): void => {

@@ -24,6 +24,16 @@ export type Operation =
     }
   /** Frees those of `keys` that the request holds, and takes it out of the queue if it is there. */
   | { readonly name: 'unlock'; readonly id: string; readonly keys: readonly string[] }
+  /**
+   * Frees those of `keys` that the request holds with this token, and tells its process. Anybody may
+   * send it.
+   */
+  | {
+      readonly name: 'take';
+      readonly id: string;
+      readonly token: number;
+      readonly keys: readonly string[];
+    }
   /** Whether the request still holds all of `keys`, and whether somebody waits for one of them. */
   | { readonly name: 'check'; readonly id: string; readonly keys: readonly string[] }
   /** Parks a request for `keys` until somebody notifies the condition. */
@@ -51,8 +61,13 @@ export interface Batch {
   /** Grows with each connection: what an older one delivers late is refused as stale. */
   readonly incarnation: number;
   readonly join: Join;
-  /** Whether this process listens where the loss of the state is announced, as those who hold do. */
-  readonly listening?: boolean;
+  /**
+   * The namespace's time, in milliseconds, that has certainly come by the sender's monotonic clock: what
+   * it was told last, and how long ago that was. 0 if it has not been told.
+   */
+  readonly time?: number;
+  /** Which run of the server the connection was made to, if the server tells. */
+  readonly run?: string | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -107,8 +122,8 @@ export type Reply =
       readonly name: 'done';
       /** Milliseconds that the session's lease had left. */
       readonly left: number;
-      /** The server's clock in milliseconds. */
-      readonly now: number;
+      /** The namespace's time in milliseconds. */
+      readonly time: number;
       readonly results: readonly Result[];
       /** Requests of this session that were granted while the batch was applied. */
       readonly grants: readonly Grant[];
@@ -119,6 +134,8 @@ export type Message =
   | { readonly name: 'held'; readonly grant: Grant }
   /** Somebody else waits for a key of this request. */
   | { readonly name: 'revoke'; readonly id: string }
+  /** What the request was granted with this token was taken from it by force. */
+  | { readonly name: 'taken'; readonly id: string; readonly token: number }
   /** The state of the namespace is new: whoever held something has lost it. */
   | { readonly name: 'lost' };
 

@@ -103,7 +103,7 @@ class Participant {
   ) {
     this.network = new Network(server, delay, random);
     this.connections = new Connections(this.network);
-    this.mutex = new RedisMutex(this.connections, { name, ttl: TTL, namespace: 'n' });
+    this.mutex = new RedisMutex(this.connections as never, { name, ttl: TTL, namespace: 'n' });
   }
 
   async task(random: Random, rounds: number): Promise<void> {

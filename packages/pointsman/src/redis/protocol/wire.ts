@@ -32,6 +32,10 @@ function wordsOf(operation: Operation): readonly string[] {
     case 'unlock':
     case 'check':
       return [`${operation.name} ${operation.id} ${operation.keys.length}`, ...operation.keys];
+    case 'take': {
+      const { id, token, keys } = operation;
+      return [`take ${id} ${token} ${keys.length}`, ...keys];
+    }
     case 'wait': {
       const { id, condition, keys } = operation;
       return [`wait ${id} ${keys.length}`, ...keys, condition];
@@ -51,10 +55,10 @@ function wordsOf(operation: Operation): readonly string[] {
 }
 
 export function encodeBatch(batch: Batch): string[] {
-  const { session, ttl, incarnation, join, listening = false, operations } = batch;
+  const { session, ttl, incarnation, join, time = 0, run = '-' } = batch;
+  const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const flags = `${flag(renew)} ${flag(listening)}`;
-  const words = [`${session} ${ttl} ${incarnation} ${join} ${flags}`];
+  const words = [`${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run}`];
   for (const operation of operations) words.push(...wordsOf(operation));
   return words;
 }
@@ -116,13 +120,13 @@ function resultOf(line: string): Result {
 /** A line for the batch, one for each operation, and one for each request granted meanwhile. */
 export function decodeReply(reply: string): Reply {
   const lines = reply.split('\n');
-  const [name, left, now, count] = (lines[0] as string).split(' ') as [Reply['name'], ...string[]];
+  const [name, left, time, count] = (lines[0] as string).split(' ') as [Reply['name'], ...string[]];
   if (name !== 'done') return { name };
   const results = 1 + Number(count);
   return {
     name,
     left: Number(left),
-    now: Number(now),
+    time: Number(time),
     results: lines.slice(1, results).map(resultOf),
     grants: lines.slice(results).map(grantOf),
   };
@@ -136,6 +140,8 @@ export function encodeMessage(message: Message): string {
     }
     case 'revoke':
       return JSON.stringify(['revoke', message.id]);
+    case 'taken':
+      return JSON.stringify(['taken', message.id, `${message.token}`]);
     case 'lost':
       return JSON.stringify(['lost']);
   }
@@ -144,6 +150,7 @@ export function encodeMessage(message: Message): string {
 export function decodeMessage(text: string): Message {
   const [name, id, token, contended, ...extra] = JSON.parse(text) as [string, ...unknown[]];
   if (name === 'revoke') return { name, id: id as string };
+  if (name === 'taken') return { name, id: id as string, token: Number(token) };
   if (name === 'held') {
     const grant = { id: id as string, token: Number(token), contended: contended === 1 };
     return { name, grant: { ...grant, extra: extra as string[] } };

@@ -19,7 +19,7 @@ import type { Batch, Operation, Reply, Result } from '../protocol/protocol.js';
 export interface PendingOperation {
   /** Undefined if there is nothing left to ask for. */
   operation(): Operation | undefined;
-  done(result: Result, alarmed: boolean): void;
+  done(result: Result, alarmed: number): void;
   /** The server has refused the batch. */
   failed(error: RedisLockError): void;
   /** The session has ended before there was an answer. */
@@ -29,14 +29,16 @@ export interface PendingOperation {
 export interface SentBatch {
   readonly operations: readonly PendingOperation[];
   readonly at: Moment;
-  /** Whether this process would have heard of a loss of the state since. */
-  readonly alarmed: boolean;
+  /** How this process would hear of a loss of the state, as `Connections.hears` says it. */
+  readonly alarmed: number;
 }
 
 /** Whose batches these are. */
 export interface Sender {
+  /** What messages of errors begin with. */
+  readonly label: string;
   readonly handler: Handler;
-  readonly alarmed: boolean;
+  readonly alarmed: number;
   /** Whether batches may be sent. If not, it calls `flush` when they may. */
   ready(): boolean;
   /** What a batch says of the session. */
@@ -148,7 +150,7 @@ export class BatchStream {
           return;
         }
         this.#answered(sent);
-        const refusal = refusalOf(error);
+        const refusal = refusalOf(error, this.#sender.label);
         for (const operation of pending) operation.failed(refusal);
       },
     );

@@ -12,8 +12,8 @@ import type { ActiveClaim } from './claims.js';
 
 /** What comes of a `lock`. */
 export interface LockAnswers {
-  /** `alarmed`: whether this process would have heard of a loss of the state since. */
-  held(grant: Grant, alarmed: boolean): void;
+  /** `alarmed`: how this process would have heard of a loss of the state since. */
+  held(grant: Grant, alarmed: number): void;
   /** `left`: milliseconds until the lease of a holder runs out. */
   queued(left: number): void;
   /** Queued, by an answer that may be older than what was heard since: a message may overtake it. */

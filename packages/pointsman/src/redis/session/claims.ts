@@ -44,6 +44,10 @@ export class ActiveClaim {
   locking: 'no' | 'once' | 'again' = 'no';
   /** Whether it was asked to come back before it was known to be granted. */
   revokedEarly = false;
+  /** The first token with which it is held. */
+  token = 0;
+  /** The highest token with which it was taken away by force: news of that grant may come later. */
+  taken = 0;
   #optional: readonly string[] | undefined;
 
   constructor(id: string, claim: Claim) {

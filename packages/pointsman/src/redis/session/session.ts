@@ -5,6 +5,8 @@
  * Invariants:
  * - A claim is granted to its owner only while the session's lease is valid here. A grant that comes
  *   with less is confirmed by the server first.
+ * - Nothing is valid while a loss of the state would not be heard of, nor before the server has
+ *   confirmed, since it would be, that the session is as it was.
  * - When the lease has run out, or the server no longer knows the session, everything held is lost at
  *   once, and a new session is begun under a new name: nothing said to the old one is taken for its own.
  *
@@ -14,8 +16,8 @@
 import { ConnectionLostError } from '../connection/connection.js';
 import type { ConnectionObserver, Connections } from '../connections.js';
 import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
-import { channelOf, type Handler, keysOf } from '../handlers/handler.js';
-import { Lease, now } from '../lease.js';
+import { channelBaseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
+import { Lease, now, Witness } from '../lease.js';
 import type { Metrics } from '../metrics.js';
 import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
 import { decodeMessage } from '../protocol/wire.js';
@@ -27,15 +29,20 @@ import { OneShotTimer } from './one-shot-timer.js';
 /** Milliseconds that a connection may take to be made, however short the leases are. */
 const PATIENCE = 1_000;
 /** Operations that do not depend on which session asks. */
-const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve']);
+const ANYBODYS: ReadonlySet<Operation['name']> = new Set(['query', 'notify', 'reserve', 'take']);
 
 export class Session implements ConnectionObserver {
   readonly handler: Handler;
   readonly ttl: number;
+  readonly label: string;
   readonly lease = new Lease();
   readonly #connections: Connections;
-  readonly #base: string;
+  /** A key of its own, which says where it is in a cluster. */
+  readonly key: string;
   readonly #process: string;
+  /** Where it is spoken to, and where all who hold something are. */
+  readonly #ownChannel: string;
+  readonly #commonChannel: string;
   readonly #metrics: Metrics;
   readonly #claims = new Claims();
   readonly #stream: BatchStream;
@@ -45,6 +52,7 @@ export class Session implements ConnectionObserver {
   #join: Join = 'new';
   /** Which run of which server it has spoken to last. */
   #server: string | undefined;
+  readonly #witness = new Witness();
   /** Whether it hears what is said to it. */
   #listening: 'no' | 'soon' | 'yes' = 'no';
   /** Refuses whoever waits for a server that cannot be reached. */
@@ -60,9 +68,15 @@ export class Session implements ConnectionObserver {
     if (this.#claims.in('asked').length > 0 && this.#stream.suspended === undefined) this.#ask();
   });
   #sweepAt = Number.POSITIVE_INFINITY;
+  /** `alarmed`, when the server confirmed the session last. */
+  #confirmed = 0;
+  /** Since when something is held and a loss of the state might not be heard of. */
+  #deafSince: number | undefined;
+  /** Who waits until what is held is beyond doubt. */
+  #unsure: { resolve(): void; reject(error: LockLostError): void }[] = [];
   /** Whether the server is being asked because the clocks have moved apart. */
   #doubting = false;
-  #closed = false;
+  #closed: { readonly reason: unknown } | undefined;
 
   constructor(
     connections: Connections,
@@ -71,19 +85,20 @@ export class Session implements ConnectionObserver {
     process: string,
     ttl: number,
     metrics: Metrics,
+    label: string,
   ) {
     this.#connections = connections;
     this.handler = handler;
-    this.#base = base;
+    this.key = keysOf(base)[0];
+    const channels = channelBaseOf(base, connections.factory.database);
+    this.#ownChannel = channelOf(channels, process);
+    this.#commonChannel = channelOf(channels);
     this.#process = process;
     this.ttl = ttl;
+    this.label = label;
     this.#metrics = metrics;
     this.#stream = new BatchStream(this, metrics);
     connections.add(this);
-  }
-
-  get key(): string {
-    return keysOf(this.#base)[0];
   }
 
   get id(): string {
@@ -137,13 +152,18 @@ export class Session implements ConnectionObserver {
     return (result as Result & { name: 'query' }).state;
   }
 
-  /** Renews the lease. Rejects if the session has ended by then. */
+  /** Renews the lease. Resolves when it is beyond doubt; rejects if the session has ended by then. */
   async renew(): Promise<void> {
     await this.#perform({ name: 'renew' });
+    if (this.#sure) return;
+    await new Promise<void>((resolve, reject) => this.#unsure.push({ resolve, reject }));
   }
 
-  /** Ends the session on the server too. Its owner has dealt with all claims. */
-  async close(): Promise<void> {
+  /**
+   * Ends the session on the server too. Its owner has dealt with all claims; what else has no answer
+   * by then is refused with the reason.
+   */
+  async close(reason: unknown = this.#ended()): Promise<void> {
     if (this.#listening === 'yes' && this.#stream.suspended === undefined) {
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([
@@ -155,18 +175,22 @@ export class Session implements ConnectionObserver {
       ]);
       clearTimeout(timer);
     }
-    this.#closed = true;
+    this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
-    this.#connections.unlisten(channelOf(this.#base), this.#listener);
-    this.#connections.unlisten(channelOf(this.#base, this.#process), this.#listener);
+    this.#endDoubt(new LockLostError(`${this.label}the session has ended`));
+    this.#connections.unlisten(this.#commonChannel, this.#listener);
+    this.#connections.unlisten(this.#ownChannel, this.#listener);
     this.#connections.delete(this);
     for (const timer of [this.#unreachable, this.#heartbeat, this.#lapse, this.#sweep])
       timer.stop();
   }
 
-  /** Whether the lease is valid. If it has run out, what is held is lost now; if in doubt, it asks. */
+  /**
+   * Whether what is held is beyond doubt. If its lease has run out, it is lost now; if the clocks have
+   * moved apart, it asks. If a loss of the state may not have been heard of, it asks when it would be.
+   */
   checkLease(): boolean {
-    if (this.lease.valid) return true;
+    if (this.lease.valid) return this.#sure;
     if (this.#claims.in('held').length > 0) {
       if (this.lease.left <= 0) {
         this.#lose('its lease ran out before it could be renewed');
@@ -206,13 +230,18 @@ export class Session implements ConnectionObserver {
   readonly #listener = (text: string): void => {
     const message = decodeMessage(text);
     if (message.name === 'held') {
-      this.#grant(message.grant, this.alarmed);
+      const { alarmed } = this;
+      // A session that is granted something now is known to the server now.
+      if (this.#claims.get(message.grant.id)?.state === 'asked') this.#confirmed = alarmed;
+      this.#grant(message.grant, alarmed);
     } else if (message.name === 'revoke') {
       // It may come before the answer that tells of the grant: then the claim is not held yet, and
       // whoever waits is found by the check that follows.
       const active = this.#claims.get(message.id);
       if (active?.state === 'held') active.claim.revoked?.();
       else if (active !== undefined) active.revokedEarly = true;
+    } else if (message.name === 'taken') {
+      this.#taken(message.id, message.token);
     } else if (this.#join === 'must') {
       this.#ask();
     }
@@ -224,7 +253,7 @@ export class Session implements ConnectionObserver {
   ready(): boolean {
     if (this.#listening === 'no') {
       this.#listening = 'soon';
-      this.#connections.listen(channelOf(this.#base, this.#process), this.#listener).then(
+      this.#connections.listen(this.#ownChannel, this.#listener).then(
         () => {
           this.#listening = 'yes';
           this.#stream.flush();
@@ -238,9 +267,14 @@ export class Session implements ConnectionObserver {
     return this.#listening === 'yes';
   }
 
-  /** Whether this process hears it when the server loses its state. */
-  get alarmed(): boolean {
-    return this.#connections.hears(channelOf(this.#base), this.#listener);
+  /** Whether this process hears it when the server loses its state, as `Connections.hears` says it. */
+  get alarmed(): number {
+    return this.#connections.hears(this.#commonChannel, this.#listener);
+  }
+
+  /** Whether it has heard of everything since the server confirmed the session last. */
+  get #sure(): boolean {
+    return this.#confirmed !== 0 && this.#confirmed === this.alarmed;
   }
 
   header() {
@@ -248,8 +282,8 @@ export class Session implements ConnectionObserver {
       session: this.id,
       ttl: this.ttl,
       join: this.#join,
-      // Another session of this process that listens holds something, and is counted like anybody.
-      listening: this.alarmed && this.#connections.listenersIn(channelOf(this.#base)) === 1,
+      time: this.#witness.time,
+      run: this.#server,
     };
   }
 
@@ -261,14 +295,26 @@ export class Session implements ConnectionObserver {
       return;
     }
     this.lease.renew(at, reply.left);
+    this.#witness.hear(reply.time);
     this.#doubting = false;
+    this.#confirmed = alarmed;
     reply.results.forEach((result, i) => {
       operations[i]?.done(result, alarmed);
     });
     for (const grant of reply.grants) this.#grant(grant, alarmed);
+    if (this.#sure) this.#endDoubt();
     if (!this.idle) {
       this.#join = 'must';
       this.#watchLapse();
+    }
+  }
+
+  #endDoubt(error?: LockLostError): void {
+    const unsure = this.#unsure;
+    this.#unsure = [];
+    for (const { resolve, reject } of unsure) {
+      if (error === undefined) resolve();
+      else reject(error);
     }
   }
 
@@ -304,7 +350,7 @@ export class Session implements ConnectionObserver {
       held: (grant, alarmed) => this.#grant(grant, alarmed),
       queued: (left) => {
         this.#sweepIn(left);
-        if (!this.alarmed) this.#listenForAlarm().catch(() => {});
+        if (this.alarmed === 0) this.#listenForAlarm().catch(() => {});
       },
       outdated: () => this.#lock(active),
       busy: () => {
@@ -323,9 +369,11 @@ export class Session implements ConnectionObserver {
       checkOperation(active, {
         contended: () => claim.revoked?.(),
         gone: () => {
+          // What is left of it is of no use to anybody.
+          void this.#unlock(active.id, claim.owned);
           this.#forget(active);
           this.#metrics.losses++;
-          claim.lost(new LockLostError('the server no longer has the lock'));
+          claim.lost(new LockLostError(`${this.label}the server no longer has the lock`));
         },
       }),
     );
@@ -364,6 +412,10 @@ export class Session implements ConnectionObserver {
     });
   }
 
+  #ended(): LockLostError {
+    return new LockLostError(`${this.label}the session has ended`);
+  }
+
   #perform(operation: Operation): Promise<Result> {
     return new Promise((resolve, reject) => {
       const pending: PendingOperation = {
@@ -374,7 +426,7 @@ export class Session implements ConnectionObserver {
         lost: () =>
           ANYBODYS.has(operation.name) && !this.#closed
             ? this.#send(pending)
-            : reject(new LockLostError('the session has ended')),
+            : reject(this.#closed ? this.#closed.reason : this.#ended()),
       };
       this.#send(pending);
     });
@@ -382,8 +434,8 @@ export class Session implements ConnectionObserver {
 
   // --- what becomes of claims ---
 
-  /** `alarmed`: whether this process would have heard of a loss of the state since the grant. */
-  #grant(grant: Grant, alarmed: boolean): void {
+  /** `alarmed`: how this process would have heard of a loss of the state since the grant. */
+  #grant(grant: Grant, alarmed: number): void {
     const active = this.#claims.get(grant.id);
     if (active?.state !== 'asked') return;
     if (!this.lease.lasting) {
@@ -392,24 +444,42 @@ export class Session implements ConnectionObserver {
       this.#lock(active);
       return;
     }
-    if (!alarmed) {
+    if (alarmed === 0 || alarmed !== this.alarmed) {
       // If the connection for messages is down, all that is asked for is sent again when it is up.
       this.#listenForAlarm().then(
         () => {
-          if (this.alarmed) this.#lock(active);
+          if (this.alarmed !== 0) this.#lock(active);
         },
         (error) => this.#refuse(error),
       );
       return;
     }
+    if (grant.token <= active.taken) {
+      // It is over already; the server is asked anew.
+      this.#lock(active);
+      return;
+    }
     active.state = 'held';
+    active.token = grant.token;
     this.#metrics.grants++;
     active.claim.granted({ ...grant, contended: active.revokedEarly || grant.contended });
   }
 
   /** Listens where the loss of the state is announced, as everybody does who holds something. */
   #listenForAlarm(): Promise<void> {
-    return this.#connections.listen(channelOf(this.#base), this.#listener);
+    return this.#connections.listen(this.#commonChannel, this.#listener);
+  }
+
+  #taken(id: string, token: number): void {
+    const active = this.#claims.get(id);
+    if (active === undefined) return;
+    if (active.state === 'asked') {
+      active.taken = token;
+    } else if (active.token <= token) {
+      this.#forget(active);
+      this.#metrics.losses++;
+      active.claim.lost(new LockLostError(`${this.label}the lock was taken by forceUnlock`));
+    }
   }
 
   #forget(active: ActiveClaim): void {
@@ -427,14 +497,14 @@ export class Session implements ConnectionObserver {
 
   /** The server cannot be used: nobody is left to wait for it. */
   #refuse(reason: unknown): void {
-    const refusal = refusalOf(reason);
+    const refusal = refusalOf(reason, this.label);
     const unsent = this.#stream.takeUnsent();
     for (const active of this.#claims.in('asked')) this.#refuseClaim(active, refusal);
     for (const operation of unsent) operation.failed(refusal);
   }
 
   #lose(reason: string): void {
-    const error = new LockLostError(reason);
+    const error = new LockLostError(this.label + reason);
     const before = this.id;
     const operations = this.#stream.take();
     const held = this.#claims.in('held');
@@ -445,6 +515,7 @@ export class Session implements ConnectionObserver {
     this.lease.end();
     void this.#perform({ name: 'leave', session: before }).catch(() => {});
     this.#metrics.losses += held.length;
+    this.#endDoubt(error);
     for (const operation of operations) operation.lost();
     for (const { claim } of lost) claim.lost(error);
   }
@@ -460,12 +531,13 @@ export class Session implements ConnectionObserver {
   #beat(): void {
     if (this.idle) {
       if (this.#stream.empty) {
-        this.#connections.unlisten(channelOf(this.#base), this.#listener);
+        this.#connections.unlisten(this.#commonChannel, this.#listener);
         return;
       }
       // What should go back has ended with its lease, whether the server has heard of it or not.
       if (this.lease.left <= 0) this.#lose('its lease ran out before it was given back');
     }
+    this.#giveUpWhatIsUnsure();
     const since = this.#stream.unansweredSince;
     if (since !== undefined && now().monotonic - since.monotonic > this.ttl) {
       this.#connections.reconnect();
@@ -477,6 +549,18 @@ export class Session implements ConnectionObserver {
       this.recheck();
     }
     if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+  }
+
+  /** What has been in doubt for as long as a lease is lost: whoever holds it does not wait for ever. */
+  #giveUpWhatIsUnsure(): void {
+    if (this.#sure || this.#claims.in('held').length === 0) {
+      this.#deafSince = undefined;
+      return;
+    }
+    this.#deafSince ??= performance.now();
+    if (performance.now() - this.#deafSince < this.ttl / 2) return;
+    this.#deafSince = undefined;
+    this.#lose('a loss of it could not be heard of for as long as a lease lasts');
   }
 
   #watchLapse(): void {

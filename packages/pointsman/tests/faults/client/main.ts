@@ -119,8 +119,8 @@ async function once(
   history.left(id, now(), valid);
   if (!valid && !guard.signal.aborted) {
     // Timers that came due while the process was stopped run in any order, and a guard that is in
-    // doubt may prove valid.
-    const silentUntil = performance.now() + silence;
+    // doubt may prove valid, or be lost after a lease.
+    const silentUntil = performance.now() + start.setting.ttl + silence;
     const untold = () => !isValid(guard) && !guard.signal.aborted;
     while (untold() && performance.now() < silentUntil) await sleep(1);
     if (untold()) history.silent(id, now());

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { availableServers, type Kind } from '../../servers/server.js';
 
-const source = fileURLToPath(new URL('../../../clock/wrong-time.c', import.meta.url));
+/** The same file wherever this one is compiled to. */
+const source = fileURLToPath(import.meta.url).replace(
+  /(?<=\/tests\/faults\/).*/,
+  'clock/wrong-time.c',
+);
 
 /** Why there cannot be one here. */
 export function missingCompiler(): string | undefined {

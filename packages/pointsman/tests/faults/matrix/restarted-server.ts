@@ -4,8 +4,17 @@ import { together } from '../outcome.js';
 import { between } from '../random.js';
 import { type Terms, Trial } from '../trial.js';
 
-const kinds = [
+interface Kind {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly keepData: boolean;
+  readonly save?: boolean;
+}
+
+const kinds: readonly Kind[] = [
   { name: 'empty', args: [], keepData: false },
+  // What was written since the last SAVE is lost.
+  { name: 'an older snapshot', args: [], keepData: true, save: true },
   {
     name: 'AOF everysec',
     args: ['--appendonly', 'yes', '--appendfsync', 'everysec'],
@@ -17,14 +26,14 @@ const kinds = [
 export const restartedServer: Fault = {
   number: '9',
   name: 'server restarted',
-  how: 'kill -9 of the server and a restart without its data, with AOF everysec, with AOF always (one server each)',
+  how: 'kill -9 of the server and a restart without its data, with an older snapshot, with AOF everysec, with AOF always (one server each)',
   holds: 'tokens grow over restarts, also over those without data',
   full: { ttl: 1_000, count: 12, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 2, trials: ['script'] },
   run: async (terms) => together(await Promise.all(kinds.map((kind) => restarts(terms, kind)))),
 };
 
-function restarts(terms: Terms, { name, args, keepData }: (typeof kinds)[number]) {
+function restarts(terms: Terms, { name, args, keepData, save }: Kind) {
   return Trial.run(
     terms,
     async (trial) => {
@@ -37,6 +46,11 @@ function restarts(terms: Terms, { name, args, keepData }: (typeof kinds)[number]
         long: { share: 0.1, hold: [terms.ttl / 2, 1.5 * terms.ttl] },
       });
       for (let restart = 0; restart < terms.count; restart += 1) {
+        if (save) {
+          await sleep(between([0, 0.5]) * terms.ttl);
+          await trial.server.command('SAVE');
+          trial.note('SAVE');
+        }
         await sleep(between([0.5, 1.5]) * terms.ttl);
         trial.note('kill -9 of the server');
         await trial.server.kill();
@@ -48,7 +62,7 @@ function restarts(terms: Terms, { name, args, keepData }: (typeof kinds)[number]
       await sleep(1.5 * terms.ttl);
       await trial.finish();
       // A guard that has not been renewed yet cannot know that the server has forgotten it.
-      return trial.outcome(keepData ? [] : ['forgotten']);
+      return trial.outcome(keepData && !save ? [] : ['forgotten']);
     },
     { args },
   );

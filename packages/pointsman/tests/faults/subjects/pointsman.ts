@@ -1,5 +1,5 @@
 /** Ours, with either client library. */
-import { RedisMutex } from 'pointsman/redis';
+import { type RedisClient, RedisMutex } from 'pointsman/redis';
 import type { Lock, Setting } from './subject.js';
 
 export default async function open(setting: Setting): Promise<Lock> {
@@ -17,7 +17,7 @@ export default async function open(setting: Setting): Promise<Lock> {
 }
 
 /** Loads only the library that it needs: hundreds of processes are started. */
-async function connect({ library, port }: Setting): Promise<{ client: unknown; end(): void }> {
+async function connect({ library, port }: Setting): Promise<{ client: RedisClient; end(): void }> {
   if (library === 'ioredis') {
     const { Redis } = await import('ioredis');
     const client = new Redis({ host: '127.0.0.1', port });

@@ -12,11 +12,9 @@ import type {
   Operation,
   Reply,
 } from '../../../src/redis/protocol/protocol.js';
+import { Violation } from './rules.js';
 
-/**
- * The length of a lease and a step of the clock, in the milliseconds of the model. A batch moves the
- * server's time by at most one step, however late it comes.
- */
+/** The length of a lease and a step of the clock, in the milliseconds of the model. */
 export const TTL = 6;
 export const TICK = TTL / 2;
 
@@ -28,6 +26,9 @@ export interface Claim {
   readonly held: boolean;
   /** Somebody has asked for it. */
   readonly wanted: boolean;
+  /** With which token it is held, and up to which it was taken away by force. */
+  readonly token: number;
+  readonly taken: number;
 }
 
 /** An operation that has no answer yet. What it asks for is looked at again when it is sent again. */
@@ -38,13 +39,19 @@ export type Sending =
       readonly keys: readonly string[];
     }
   | { readonly name: 'leave'; readonly session: string }
+  | {
+      readonly name: 'take';
+      readonly id: string;
+      readonly token: number;
+      readonly keys: readonly string[];
+    }
   | { readonly name: 'renew' };
 
 interface Sent {
   readonly sendings: readonly Sending[];
   readonly at: number;
-  /** Whether it would have heard of a loss of the state since. */
-  readonly alarmed: boolean;
+  /** How it would have heard of a loss of the state since. */
+  readonly heard: number;
 }
 
 export class Client {
@@ -57,6 +64,10 @@ export class Client {
   ear: 'shut' | 'on' | 'deaf' | 'off' = 'shut';
   /** Whether it listens where the loss of the state is announced, as it does before it holds anything. */
   alarm: 'off' | 'soon' | 'on' = 'off';
+  /** Counts its subscriptions. */
+  ears = 1;
+  /** How it would have heard of a loss when the server confirmed its session last. */
+  confirmed = 0;
   epoch = 0;
   incarnation = 1;
   requests = 0;
@@ -64,6 +75,10 @@ export class Client {
   /** Until when its lease is valid. */
   lease = 0;
   beat = 0;
+  /** By how much the namespace's time is ahead of its clock, at least; undefined if it has not heard. */
+  ahead: number | undefined;
+  /** Which run of the server it has spoken to last. */
+  run: number | undefined;
   claims: readonly Claim[] = [];
   outbox: readonly Sending[] = [];
   /** Not answered; undefined where the answer does not matter any more. */
@@ -95,9 +110,18 @@ export class Client {
     return alarm !== 'soon' && ways.every(({ length }) => length === 0);
   }
 
-  /** Whether it may use what it holds. */
   believes(now: number): boolean {
     return now < this.lease;
+  }
+
+  /** How it hears of a loss of the state: the number of its subscription, or 0. */
+  get heard(): number {
+    return this.alarm === 'on' && this.ear === 'on' ? this.ears : 0;
+  }
+
+  /** Whether it may use what it holds. */
+  sure(now: number): boolean {
+    return this.believes(now) && this.confirmed !== 0 && this.confirmed === this.heard;
   }
 
   ask(keys: readonly string[], revocable: boolean, now: number): void {
@@ -114,6 +138,11 @@ export class Client {
   renew(now: number): void {
     this.beat = now;
     this.#send([{ name: 'renew' }, ...this.#locks(), ...this.#checks()], now);
+  }
+
+  /** Takes a lock from whoever holds it. */
+  take(id: string, token: number, keys: readonly string[], now: number): void {
+    this.#send([{ name: 'take', id, token, keys }], now);
   }
 
   leave(now: number): void {
@@ -135,9 +164,12 @@ export class Client {
     this.repliesIn = [];
   }
 
-  resume(now: number): void {
+  resume(now: number, run: number): void {
     this.connected = true;
     this.incarnation++;
+    const replaced = this.run !== undefined && this.run !== run;
+    this.run = run;
+    if (replaced) this.#lose(now);
     const outbox = this.outbox;
     this.outbox = [];
     this.#send([...outbox, ...this.#locks(), ...this.#checks()], now);
@@ -152,6 +184,7 @@ export class Client {
   /** It listens again, and may have missed something. */
   listen(now: number): void {
     this.ear = 'on';
+    this.ears++;
     if (this.connected) this.#send([...this.#locks(), ...this.#checks()], now);
   }
 
@@ -166,20 +199,22 @@ export class Client {
       return;
     }
     this.lease = sent.at + reply.left;
+    this.confirmed = sent.heard;
+    this.ahead = Math.max(reply.time - now, this.ahead ?? Number.NEGATIVE_INFINITY);
     const more: Sending[] = [];
     for (const [i, result] of reply.results.entries()) {
       const sending = sent.sendings[i] as Sending;
       if (result.name === 'held') {
-        more.push(...this.#grant(result.grant, sent.alarmed, now));
+        more.push(...this.#grant(result.grant, sent.heard, now));
       } else if (result.name === 'queued') {
         if (this.alarm === 'off') this.alarm = 'soon';
       } else if (result.name === 'check' && sending.name === 'check') {
         const { held, contended } = result;
-        if (!held) this.#forgetHeld(sending.id);
+        if (!held) more.push(...this.#forgetHeld(sending.id));
         else if (contended) this.#want(sending.id);
       }
     }
-    for (const grant of reply.grants) more.push(...this.#grant(grant, sent.alarmed, now));
+    for (const grant of reply.grants) more.push(...this.#grant(grant, sent.heard, now));
     if (!this.idle) this.join = 'must';
     this.#send(more, now);
   }
@@ -187,31 +222,38 @@ export class Client {
   hear(now: number): void {
     const [message, ...messages] = this.messagesIn as [Message, ...Message[]];
     this.messagesIn = messages;
-    if (message.name === 'held')
-      this.#send(this.#grant(message.grant, this.alarm === 'on', now), now);
-    else if (message.name === 'revoke') this.#want(message.id);
+    if (message.name === 'held') {
+      if (this.#asks(message.grant.id)) this.confirmed = this.heard;
+      this.#send(this.#grant(message.grant, this.heard, now), now);
+    } else if (message.name === 'revoke') this.#want(message.id);
+    else if (message.name === 'taken') this.#taken(message.id, message.token);
     else if (this.join === 'must') this.#send([{ name: 'renew' }], now);
   }
 
   #claim(keys: readonly string[], revocable: boolean): Sending {
     const id = `${this.session}/${++this.requests}${revocable ? '~' : ''}`;
-    this.claims = [...this.claims, { id, keys, revocable, held: false, wanted: false }];
+    this.claims = [
+      ...this.claims,
+      { id, keys, revocable, held: false, wanted: false, token: 0, taken: 0 },
+    ];
     return { name: 'lock', id, keys };
   }
 
-  #grant(grant: Grant, alarmed: boolean, now: number): Sending[] {
+  #grant(grant: Grant, heard: number, now: number): Sending[] {
     const { id, contended } = grant;
     const claim = this.claims.find((claim) => claim.id === id);
     if (claim === undefined || claim.held) return [];
     if (!this.believes(now)) {
       return [{ name: 'renew' }, { name: 'lock', id, keys: claim.keys }];
     }
-    if (!alarmed) {
-      if (this.alarm === 'on') return [{ name: 'lock', id, keys: claim.keys }];
-      this.alarm = 'soon';
+    if (heard === 0 || heard !== this.heard) {
+      if (this.heard !== 0) return [{ name: 'lock', id, keys: claim.keys }];
+      if (this.alarm === 'off') this.alarm = 'soon';
       return [];
     }
-    this.#change(id, { held: true, wanted: claim.wanted || contended });
+    if (grant.token <= claim.taken) return [{ name: 'lock', id, keys: claim.keys }];
+    if (!this.sure(now)) throw new Violation(`${id} is handed out in doubt`);
+    this.#change(id, { held: true, wanted: claim.wanted || contended, token: grant.token });
     return [];
   }
 
@@ -233,13 +275,22 @@ export class Client {
     );
   }
 
+  #taken(id: string, token: number): void {
+    const claim = this.claims.find((claim) => claim.id === id);
+    if (claim?.held && claim.token <= token) this.#forget(id);
+    else if (claim?.held === false) this.#change(id, { taken: token });
+  }
+
   #forget(id: string): void {
     this.claims = this.claims.filter((claim) => claim.id !== id);
     if (this.join === 'must' && this.idle) this.join = 'new';
   }
 
-  #forgetHeld(id: string): void {
-    if (this.claims.some((claim) => claim.id === id && claim.held)) this.#forget(id);
+  #forgetHeld(id: string): Sending[] {
+    const claim = this.claims.find((claim) => claim.id === id && claim.held);
+    if (claim === undefined) return [];
+    this.#forget(id);
+    return [{ name: 'unlock', id, keys: claim.keys }];
   }
 
   #want(id: string): void {
@@ -305,9 +356,10 @@ export class Client {
     const { session, incarnation } = this;
     // What has no answer yet has begun the session, and may have been granted something.
     const join = this.sent.some((sent) => sent !== undefined) ? 'must' : this.join;
-    const listening = this.alarm === 'on';
-    const batch = { session, ttl: TTL, incarnation, join, listening, operations };
+    const time = this.ahead === undefined ? 0 : now + this.ahead;
+    const head = { session, ttl: TTL, incarnation, join, time, run: `${this.run}` };
+    const batch = { ...head, operations };
     this.requestsOut = [...this.requestsOut, batch];
-    this.sent = [...this.sent, { sendings, at: now, alarmed: listening }];
+    this.sent = [...this.sent, { sendings, at: now, heard: this.heard }];
   }
 }

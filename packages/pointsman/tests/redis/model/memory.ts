@@ -51,6 +51,7 @@ export class Server {
     const reply = apply(this.state, batch, {
       now: Date.now() * 1000 + 500,
       uptime: performance.now() - this.startedAt,
+      run: 'the only one',
       announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
       tell: (process, message) => {
         this.note(`tells ${process} ${encodeMessage(message)}`);
@@ -119,6 +120,7 @@ class Way {
 export class Network implements ConnectionFactory {
   readonly channels = 'plain';
   readonly keyPrefix = '';
+  readonly database = 0;
   /** How often what was sent on a connection that is lost arrives all the same. */
   late = 0.5;
   /** How often a message is lost, and the connection is not. */

@@ -41,12 +41,13 @@ export function checkServer(before: State, after: State, highest: number): numbe
 }
 
 /** Nobody believes to hold what somebody else believes to hold. */
-export function checkExclusion({ clients, now }: World): void {
+export function checkExclusion({ clients, now, forced }: World): void {
   const holders = new Map<string, string>();
   for (const client of clients) {
-    if (!client.alive || !client.believes(now)) continue;
-    for (const { id, keys, held } of client.claims) {
-      if (!held) continue;
+    if (!client.alive || !client.sure(now)) continue;
+    for (const { id, keys, held, token } of client.claims) {
+      // Who does not know yet that a lock was taken goes on until the news comes.
+      if (!held || forced.has(`${id} ${token}`)) continue;
       for (const key of keys) {
         const other = holders.get(key);
         if (other !== undefined) throw new Violation(`${other} and ${id} both hold ${key}`);

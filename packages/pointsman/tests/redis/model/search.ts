@@ -123,12 +123,12 @@ function settle(world: World): void {
       const { now } = world;
       while (client.strays.length > 0) world.deliverStray(client);
       if (!client.alive) continue;
-      if (!client.connected) client.resume(now);
+      if (!client.connected) client.resume(now, world.run);
       if (client.ear === 'off' || client.ear === 'deaf') client.listen(now);
       if (client.claims.some(({ held }) => held) && !client.believes(now)) client.lapse(now);
       while (client.requestsOut.length > 0) world.deliver(client);
       while (client.repliesIn.length > 0) client.receive(now);
-      while (client.messagesIn.length > 0) client.hear(now);
+      while (client.messagesIn.length > 0) world.hear(client);
       if (client.alarm === 'soon') client.alarmed(now);
       checkExclusion(world);
       for (const claim of client.claims) {

@@ -29,8 +29,16 @@ export interface Faults {
   readonly flush?: number;
   /** The server loses its data and all connections. */
   readonly restart?: number;
+  /** The server writes its data down. */
+  readonly save?: number;
+  /** The server loses all connections, and has the data that it wrote down last. */
+  readonly rollback?: number;
+  /** The server's clock jumps forward by two leases. */
+  readonly jump?: number;
   /** A request is given up. */
   readonly cancel?: number;
+  /** A lock is taken by force. */
+  readonly force?: number;
   readonly beat?: number;
   readonly tick?: number;
 }
@@ -44,12 +52,28 @@ export interface Setup {
   readonly alarmed?: readonly number[];
 }
 
+const copyOf = ({ clock, locks, sessions, requests, guard }: State): State => ({
+  clock,
+  locks: new Map(locks),
+  sessions: new Map(sessions),
+  requests: new Map(requests),
+  guard,
+});
+
 export class World {
   /** Milliseconds. */
   now = 1_000_000;
   /** The server's clock has moved on by more than what was handed out when the state is lost. */
   losses = 0;
   startedAt = 0;
+  /** By how much the server's clock has jumped. */
+  jumped = 0;
+  /** Since its clock has jumped, nobody has renewed a lease who had something to lose. */
+  jumping = false;
+  /** Counts the runs of the server. */
+  run = 1;
+  /** What the server wrote down. */
+  saved: State = emptyState();
   server: State;
   /** The highest token that a request was ever granted with. */
   highest = 0;
@@ -57,10 +81,13 @@ export class World {
   /** How many wishes each process has uttered. */
   uttered: number[];
   may: Record<keyof Faults, number>;
+  /** Grants that were taken by force, each as its request and token, and whose holder has not heard of it. */
+  forced: ReadonlySet<string> = new Set();
 
   constructor(readonly setup: Setup) {
     this.server = emptyState();
-    this.server.clock = { token: 0, time: this.now, seen: this.now };
+    const { now } = this;
+    this.server.clock = { token: 0, time: now, seen: now, doubted: false, run: `${this.run}` };
     this.clients = setup.wishes.map((_, i) => new Client(`p${i}`));
     for (const i of setup.alarmed ?? []) {
       Object.assign(this.clients[i] as Client, { alarm: 'on', ear: 'on' });
@@ -73,7 +100,11 @@ export class World {
       crash: 0,
       flush: 0,
       restart: 0,
+      save: 0,
+      rollback: 0,
+      jump: 0,
       cancel: 0,
+      force: 0,
       beat: 0,
       tick: 0,
     };
@@ -82,14 +113,7 @@ export class World {
 
   copy(): World {
     const world = Object.assign(Object.create(World.prototype), this) as World;
-    const { clock, locks, sessions, requests, guard } = this.server;
-    world.server = {
-      clock,
-      locks: new Map(locks),
-      sessions: new Map(sessions),
-      requests: new Map(requests),
-      guard,
-    };
+    world.server = copyOf(this.server);
     world.clients = this.clients.map((client) => client.copy());
     world.uttered = [...this.uttered];
     world.may = { ...this.may };
@@ -97,7 +121,7 @@ export class World {
   }
 
   get micros(): number {
-    return this.now * 1000 + this.losses * 100;
+    return (this.now + this.jumped) * 1000 + this.losses * 100;
   }
 
   get quiet(): boolean {
@@ -106,8 +130,7 @@ export class World {
 
   /** The server takes in a batch. */
   serve(client: Client, batch: Batch, answers: boolean): void {
-    const { locks, requests } = this.server;
-    const before = { ...this.server, locks: new Map(locks), requests: new Map(requests) };
+    const before = copyOf(this.server);
     const listening = ({ ear }: Client): number => (ear === 'on' || ear === 'deaf' ? 1 : 0);
     const tell = (client: Client, message: Message): number => {
       if (client.ear === 'on') client.messagesIn = [...client.messagesIn, message];
@@ -116,6 +139,7 @@ export class World {
     const reply = apply(this.server, batch, {
       now: this.micros,
       uptime: this.now - this.startedAt,
+      run: `${this.run}`,
       announce: (message) =>
         this.clients
           .filter(({ alarm }) => alarm === 'on')
@@ -123,6 +147,14 @@ export class World {
       tell: (process, message) =>
         tell(this.clients.find((client) => client.process === process) as Client, message),
     });
+    if (batch.join === 'must' && reply.name === 'done') this.jumping = false;
+    for (const operation of batch.operations) {
+      if (operation.name !== 'take' || reply.name !== 'done') continue;
+      const taken = [...before.locks.values()].some(
+        ({ id, token }) => id === operation.id && token === operation.token,
+      );
+      if (taken) this.forced = new Set([...this.forced, grantKey(operation)]);
+    }
     this.highest = checkServer(before, this.server, this.highest);
     if (answers) client.repliesIn = [...client.repliesIn, reply];
   }
@@ -133,6 +165,14 @@ export class World {
     this.serve(client, batch, true);
   }
 
+  /** Whoever has heard that a grant was taken must not use it any more. */
+  hear(client: Client): void {
+    const [message] = client.messagesIn as [Message];
+    client.hear(this.now);
+    if (message.name !== 'taken') return;
+    this.forced = new Set([...this.forced].filter((grant) => grant !== grantKey(message)));
+  }
+
   deliverStray(client: Client): void {
     const [batch, ...rest] = client.strays as [Batch, ...Batch[]];
     client.strays = rest;
@@ -140,7 +180,13 @@ export class World {
   }
 }
 
+export const grantKey = ({ id, token }: { readonly id: string; readonly token: number }): string =>
+  `${id} ${token}`;
+
 type Step = readonly [name: string, take: (world: World) => void];
+
+/** What is held, by request. */
+const locksOf = ({ locks }: State) => new Map([...locks.values()].map((lock) => [lock.id, lock]));
 
 /** All that can happen next. */
 export function stepsFrom(world: World): Step[] {
@@ -166,7 +212,7 @@ export function stepsFrom(world: World): Step[] {
     }
     if (client.repliesIn.length > 0) step('receives', (client) => client.receive(now));
     if (client.messagesIn.length > 0) {
-      step('hears', (client) => client.hear(now));
+      step('hears', (client, world) => world.hear(client));
       fault('deafness', ': a message is lost', (client) => {
         client.messagesIn = client.messagesIn.slice(1);
       });
@@ -176,6 +222,7 @@ export function stepsFrom(world: World): Step[] {
       step('asks', (client, world) => {
         (world.uttered[i] as number)++;
         if (client.ear === 'shut') client.ear = 'on';
+        client.run ??= world.run;
         client.ask(wish.keys, wish.revocable ?? false, now);
       });
     }
@@ -189,6 +236,17 @@ export function stepsFrom(world: World): Step[] {
     if (!client.idle && client.connected && client.beat < now) {
       fault('beat', 's', (client) => client.renew(now));
     }
+    for (const [id, { token }] of client.connected ? locksOf(world.server) : []) {
+      fault('force', `s ${id} open`, (client) => {
+        const keys = [...world.server.locks].filter(([, lock]) => lock.id === id);
+        client.take(
+          id,
+          token,
+          keys.map(([key]) => key),
+          now,
+        );
+      });
+    }
     if (client.alarm === 'soon' && client.ear === 'on') {
       step('is alarmed from now on', (client) => client.alarmed(now));
     }
@@ -198,7 +256,7 @@ export function stepsFrom(world: World): Step[] {
         fault('cut', ' and what was sent arrives late', (client) => client.suspend(true));
       }
     } else {
-      step('connects', (client) => client.resume(now));
+      step('connects', (client, world) => client.resume(now, world.run));
     }
     if (client.ear === 'on') {
       fault('silence', 'd', (client) => {
@@ -245,20 +303,53 @@ export function stepsFrom(world: World): Step[] {
       },
     ]);
   }
+  const restart = (world: World, state: State): void => {
+    world.losses++;
+    world.run++;
+    world.server = state;
+    world.startedAt = world.now;
+    for (const client of world.clients) {
+      if (client.alive && client.connected) client.suspend(false);
+      if (client.ear !== 'shut') client.ear = 'off';
+      client.messagesIn = [];
+      client.strays = [];
+    }
+  };
   if (may.restart > 0 && world.server.sessions.size > 0) {
     steps.push([
       'restart',
       (world) => {
         world.may.restart--;
-        world.losses++;
-        world.server = emptyState();
-        world.startedAt = world.now;
-        for (const client of world.clients) {
-          if (client.alive && client.connected) client.suspend(false);
-          if (client.ear !== 'shut') client.ear = 'off';
-          client.messagesIn = [];
-          client.strays = [];
-        }
+        restart(world, emptyState());
+      },
+    ]);
+  }
+  if (may.save > 0) {
+    steps.push([
+      'save',
+      (world) => {
+        world.may.save--;
+        world.saved = copyOf(world.server);
+      },
+    ]);
+  }
+  // What was written down when there was nothing is as good as a restart without data.
+  if (may.rollback > 0 && may.save === 0 && world.server.sessions.size > 0) {
+    steps.push([
+      'restart with what was saved',
+      (world) => {
+        world.may.rollback--;
+        restart(world, copyOf(world.saved));
+      },
+    ]);
+  }
+  if (may.jump > 0 && !world.jumping) {
+    steps.push([
+      "the server's clock jumps",
+      (world) => {
+        world.may.jump--;
+        world.jumped += 2 * TTL;
+        world.jumping = true;
       },
     ]);
   }
@@ -267,14 +358,22 @@ export function stepsFrom(world: World): Step[] {
 
 /** The same for states from which the same things can happen. */
 export function signature(world: World): string {
-  const { now, server, clients, may, uttered, highest, startedAt } = world;
+  const { now, server, clients, may, uttered, highest, startedAt, setup, forced } = world;
   const { clock, locks, sessions, requests, guard } = server;
+  const { saved, run } = world;
+  const wall = now + world.jumped;
   const time = clock?.time ?? 0;
   const ahead = (token: number): number => Math.max(token - world.micros, -1);
   const until = (end: number): number => Math.max(end - time, 0);
   const queue = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
   return JSON.stringify([
-    clock && [ahead(clock.token), Math.min(now - clock.seen, TTL)],
+    clock && [ahead(clock.token), wall - clock.seen, clock.doubted, clock.run === `${run}`],
+    may.rollback > 0 && [
+      [...saved.locks].map(([key, { id }]) => key + id).sort(),
+      [...saved.sessions].map(([id, { expires }]) => [id, expires - time]).sort(),
+      [...saved.requests.keys()],
+      saved.clock && [wall - saved.clock.seen, saved.clock.time - time],
+    ],
     [...locks].map(([key, { id }]) => key + id).sort(),
     [...sessions].map(([id, { expires, incarnation }]) => [id, until(expires), incarnation]).sort(),
     queue.map(([id]) => id),
@@ -283,21 +382,34 @@ export function signature(world: World): string {
     Math.min(now - startedAt, TTL),
     Object.values(may),
     uttered,
+    world.jumping,
+    [...forced],
     clients.map((client) => [
       client.alive,
       client.connected,
       client.ear,
       client.alarm,
+      client.confirmed !== 0 && client.confirmed === client.heard,
       client.session,
       client.incarnation,
       client.requests,
       client.join,
+      client.run,
+      client.ahead === undefined ? undefined : Math.max(client.ahead + now - time, -TTL),
       Math.max(client.lease - now, 0),
       client.beat === now,
-      client.claims,
+      // Tokens are all different; only where locks are taken do they matter.
+      setup.may.force === undefined
+        ? client.claims.map(({ token, taken, ...claim }) => claim)
+        : client.claims,
       client.outbox,
       client.sent.map(
-        (sent) => sent && [Math.max(sent.at - now, -TTL), sent.sendings, sent.alarmed],
+        (sent) =>
+          sent && [
+            Math.max(sent.at - now, -TTL),
+            sent.sendings,
+            sent.heard !== 0 && sent.heard === client.heard,
+          ],
       ),
       client.requestsOut,
       client.strays,
@@ -305,6 +417,7 @@ export function signature(world: World): string {
         reply.name === 'done'
           ? [
               reply.left,
+              reply.time - time,
               reply.results.map((result) =>
                 result.name === 'held'
                   ? [result.grant.id, result.grant.contended]

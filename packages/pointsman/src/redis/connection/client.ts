@@ -1,0 +1,36 @@
+/**
+ * What the client libraries have in common with no other object, so that a wrong one is an error of types.
+ *
+ * Only the members that tell a client apart, with types that say as little as they can: whoever has one of the
+ * libraries needs no types of the other, and any version's client fits, with whatever modules and types of replies
+ * it was made.
+ */
+
+type Method = (...args: never[]) => unknown;
+
+/** A `Redis` or `Cluster` of ioredis. */
+interface IoredisClient {
+  readonly isCluster: boolean;
+  call: Method;
+  duplicate: Method;
+  disconnect: Method;
+}
+
+/** What `createClient` of node-redis returns. */
+interface NodeRedisClient {
+  readonly isPubSubActive: boolean;
+  sendCommand: Method;
+  sSubscribe: Method;
+  duplicate: Method;
+  destroy: Method;
+}
+
+/** What `createCluster` of node-redis returns. */
+interface NodeRedisCluster {
+  sendCommand: Method;
+  sSubscribe: Method;
+  nodeClient: Method;
+}
+
+/** A client of ioredis 5 or later, or of node-redis 5 or later; a single server's or a cluster's. */
+export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisCluster;
