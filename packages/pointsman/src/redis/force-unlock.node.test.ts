@@ -92,7 +92,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const next = await other.lock('k');
     proxy.cut();
     proxy.letGo();
-    await expect.poll(() => guard.valid, soon).toBe(false);
+    await expect.poll(() => guard.signal.aborted, soon).toBe(true);
     expect(guard.signal.reason).toBeInstanceOf(LockLostError);
     expect(next.valid).toBe(true);
   });
