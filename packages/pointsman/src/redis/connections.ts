@@ -37,7 +37,8 @@ const patience = 3_000;
 
 /**
  * Refuses a server that is too old; one that does not tell its version gets the benefit of the doubt.
- * Resolves to the id of this run of this server.
+ * Resolves to which run of which server this is: as much of its id as tells them apart. The server keeps
+ * a small hash in one piece only while none of its values is longer than 64 bytes.
  */
 async function checkServer(
   connection: CommandConnection,
@@ -55,7 +56,7 @@ async function checkServer(
       `the server must be Redis ${oldest.join('.')} or later, or Valkey, got ${version}`,
     );
   }
-  return /^run_id:(\w+)/m.exec(String(info))?.[1];
+  return /^run_id:(\w{8})/m.exec(String(info))?.[1];
 }
 
 interface Channel {

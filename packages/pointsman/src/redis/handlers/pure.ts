@@ -148,7 +148,7 @@ export class PureHandler implements Handler {
     const world = {
       now: seconds * 1e6 + micros,
       uptime: Number(/^uptime_in_seconds:(-?\d+)/m.exec(info)?.[1] ?? 0) * 1000,
-      run: /^run_id:(\w+)/m.exec(info)?.[1],
+      run: /^run_id:(\w{8})/m.exec(info)?.[1],
     };
 
     // Who listens is asked for when it turns out to matter, and then everything is done again.

@@ -10,8 +10,7 @@ local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 
 if alone and redis.call('EXISTS', KEYS[3]) == 0 then
   local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+)$'
   local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
-  local fields = { '', unpack(ARGV, 5) }
-  local held = redis.call('HMGET', KEYS[1], unpack(fields))
+  local held = redis.call('HMGET', KEYS[1], '', unpack(ARGV, 5))
   local record = redis.call('HGET', KEYS[2], me)
   local clock = '^(%d+) (%d+) (%d+) (%d+) 0 (%S+)$'
   local token, time, seen, guard, same = string.match(held[1] or '', clock)
@@ -25,33 +24,36 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
     local rest = passed - step
     time = time + step
     local left = expires - time - rest
-    local owned, foreign = {}, guard + 0 > time
-    for i = 2, #fields do
-      if held[i] and string.sub(held[i], 1, #id + 1) == id .. ' ' then
-        owned[#owned + 1] = fields[i]
-      elseif held[i] then
-        foreign = true
-      end
-    end
     local times = ' ' .. time .. ' ' .. now - rest .. ' ' .. guard .. ' 0 ' .. run
     local answer = 'done ' .. left .. ' ' .. time .. ' 1\n'
     local lasting = rest <= tonumber(ttl) and left >= ttl * 2 / 3
     if lasting and name == 'unlock' then
+      local prefix, owned = id .. ' ', {}
+      for i = 2, #held do
+        if held[i] and string.sub(held[i], 1, #prefix) == prefix then
+          owned[#owned + 1] = ARGV[3 + i]
+        end
+      end
       if #owned > 0 then
         redis.call('HDEL', KEYS[1], unpack(owned))
       end
       redis.call('HSET', KEYS[1], '', token .. times)
       return answer .. 'number ' .. #owned
-    elseif lasting and not foreign and #owned == 0 then
+    end
+    local free = guard + 0 <= time
+    for i = 2, #held do
+      free = free and not held[i]
+    end
+    if lasting and name == 'lock' and free then
       local granted = math.max(token + 1, micros)
       local text = string.format('%.0f', granted)
-      local values = { '', string.format('%.0f', granted + tokens - 1) .. times }
-      for i = 2, #fields do
-        values[2 * i - 1], values[2 * i] = fields[i], id .. ' ' .. text
+      local last = tokens == '1' and text or string.format('%.0f', granted + tokens - 1)
+      local values, value = {}, id .. ' ' .. text
+      for i = 5, #ARGV do
+        values[2 * i - 9], values[2 * i - 8] = ARGV[i], value
       end
-      redis.call('HSET', KEYS[1], unpack(values))
-      return answer .. 'held ' .. id .. ' ' .. text .. ' 0'
+      redis.call('HSET', KEYS[1], '', last .. times, unpack(values))
+      return answer .. 'held ' .. value .. ' 0'
     end
   end
 end
-

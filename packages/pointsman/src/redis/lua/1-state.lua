@@ -89,7 +89,7 @@ function space.check_run()
   if space.sender_run == '-' or space.sender_run == space.run then
     return
   end
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w%w%w%w%w%w%w%w)')
   if space.run ~= '-' and space.run ~= run then
     space.guard = math.max(space.guard, space.latest + space.longest())
   end

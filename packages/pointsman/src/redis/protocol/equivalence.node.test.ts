@@ -37,7 +37,7 @@ beforeAll(async () => {
   server = await startServer({ args: ['--hash-max-listpack-value', '100000'] });
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
-  run = /^run_id:(\w+)/m.exec(await client.info('server'))?.[1] as string;
+  run = /^run_id:(\w{8})/m.exec(await client.info('server'))?.[1] as string;
   listeners = processes.map(() => new Redis(server.port));
   await vi.waitUntil(async () => (await uptime()) >= ttls.short, { timeout: 5_000 });
 }, 20_000);

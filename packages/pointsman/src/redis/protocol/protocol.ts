@@ -66,7 +66,7 @@ export interface Batch {
    * it was told last, and how long ago that was. 0 if it has not been told.
    */
   readonly time?: number;
-  /** Which run of the server the connection was made to, if the server tells. */
+  /** Which run of the server the connection was made to, by the beginning of its id, if it tells. */
   readonly run?: string | undefined;
   readonly operations: readonly Operation[];
 }

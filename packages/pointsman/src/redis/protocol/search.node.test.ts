@@ -278,7 +278,7 @@ const mistakes: Mistake[] = [
     file: 'client',
     from: "? 'must' : this.join",
     to: '? this.join : this.join',
-    setup: 'a loss of the state',
+    setup: 'a lease in doubt',
     finds: /waits for ever|both hold/,
   },
   {

@@ -59,9 +59,10 @@ export class Client {
   connected = true;
   /**
    * How its subscription stands: `shut` until it asks for something for the first time, `off` when it
-   * is lost, `deaf` when it is lost and the server does not know.
+   * is lost, `deaf` when it is lost and the server does not know, `cut` when it is lost and the process
+   * does not know.
    */
-  ear: 'shut' | 'on' | 'deaf' | 'off' = 'shut';
+  ear: 'shut' | 'on' | 'deaf' | 'cut' | 'off' = 'shut';
   /** Whether it listens where the loss of the state is announced, as it does before it holds anything. */
   alarm: 'off' | 'soon' | 'on' = 'off';
   /** Counts its subscriptions. */
@@ -116,7 +117,8 @@ export class Client {
 
   /** How it hears of a loss of the state: the number of its subscription, or 0. */
   get heard(): number {
-    return this.alarm === 'on' && this.ear === 'on' ? this.ears : 0;
+    const hears = this.ear === 'on' || this.ear === 'cut';
+    return this.alarm === 'on' && hears ? this.ears : 0;
   }
 
   /** Whether it may use what it holds. */

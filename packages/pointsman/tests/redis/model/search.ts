@@ -124,7 +124,7 @@ function settle(world: World): void {
       while (client.strays.length > 0) world.deliverStray(client);
       if (!client.alive) continue;
       if (!client.connected) client.resume(now, world.run);
-      if (client.ear === 'off' || client.ear === 'deaf') client.listen(now);
+      if (client.ear !== 'on' && client.ear !== 'shut') client.listen(now);
       if (client.claims.some(({ held }) => held) && !client.believes(now)) client.lapse(now);
       while (client.requestsOut.length > 0) world.deliver(client);
       while (client.repliesIn.length > 0) client.receive(now);

@@ -310,7 +310,8 @@ export function stepsFrom(world: World): Step[] {
     world.startedAt = world.now;
     for (const client of world.clients) {
       if (client.alive && client.connected) client.suspend(false);
-      if (client.ear !== 'shut') client.ear = 'off';
+      if (client.ear === 'on') client.ear = 'cut';
+      else if (client.ear !== 'shut' && client.ear !== 'cut') client.ear = 'off';
       client.messagesIn = [];
       client.strays = [];
     }
