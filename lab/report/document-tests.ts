@@ -16,8 +16,8 @@ import { html, type Markup } from './html.js';
 import { verdictClass } from './verdict.js';
 
 export function documentTests(rows: readonly RowOutcome[]): Markup {
-  const cells = [...new Set(rows.map(({ cell }) => cell))];
-  const tests = cells.map((cell) => rows.filter((row) => row.cell === cell));
+  const headings = [...new Set(rows.map(({ row }) => row.heading))];
+  const tests = headings.map((heading) => rows.filter(({ row }) => row.heading === heading));
   const lines = new Map(
     rows.flatMap(({ subjects }) => subjects).map((line) => [line.subject.name, line]),
   );

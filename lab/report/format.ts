@@ -39,6 +39,12 @@ export function describeShare(share: number): string {
   return `${(share * 100).toFixed(share >= 0.1 ? 0 : 1)} %`;
 }
 
+/** How far a factor is above 1: `3 %`, `150 %`. */
+export function describeExcess(factor: number): string {
+  const percent = (factor - 1) * 100;
+  return `${percent >= 1 ? percent.toFixed(0) : '1'} %`;
+}
+
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

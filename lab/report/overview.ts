@@ -12,7 +12,7 @@ export function overview(outcomes: readonly TableOutcome[]): Markup {
 ${outcomes.map((outcome) => {
   const { table, title } = outcome.table;
   const row = headlineRow(outcome);
-  const chart = row ? headlineChart(row) : '';
+  const chart = row ? headlineChart(row, 340) : '';
   return html`<li>
 <div>
 <h2><a href="#${table}">${title}</a></h2>

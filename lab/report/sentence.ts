@@ -1,13 +1,13 @@
 /**
  * The one sentence that a table comes down to: who is how many times faster than whom.
  *
- * Invariant: it says no more than the verdict does; a row that was lost or is level says so.
+ * Invariant: it says no more than the verdict does. A row that was lost or is level says so; one without
+ * a verdict says what is known, and why no more than that.
  */
-
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
-import type { Estimate } from '../harness/statistics.js';
-import { fewestRounds } from '../harness/statistics.js';
+import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
 import { counted, describeRatio, describeRatioInterval } from './format.js';
+import { describeDoubt } from './verdict.js';
 
 /** The sentence in its parts; the page sets the figure apart and holds back the interval. */
 export interface Sentence {
@@ -16,6 +16,9 @@ export interface Sentence {
   readonly after: string;
   readonly interval: string;
 }
+
+/** An interval as wide as this says how many times at least, not how many times. */
+const wideFactor = 1.5;
 
 export function sentenceOf(outcome: TableOutcome): string {
   const { before, figure, after, interval } = sentencePartsOf(outcome);
@@ -34,43 +37,53 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
   const peer = row?.bestPeer?.subject.name;
   const ratio = row?.ratio;
-  if (!row || !ratio || !peer || row.verdict === 'unknown') {
-    const before = `No verdict yet on ${ours}${where}: ${lack(row)}`;
-    return { before, figure: '', after: '', interval: '' };
-  }
-  const disturbed =
-    row.disturbedRounds === 0
-      ? ''
-      : `; others kept the machine busy in ${row.disturbedRounds} of ${counted(row.rounds, 'round')}, so measure again`;
-  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}${disturbed}`;
-  if (row.verdict === 'faster') {
+  if (!row || !ratio || !peer || row.rounds < fewestRounds) {
+    const why = row ? describeDoubt(row) : 'its first row has not been measured';
     return {
-      before: `${ours} is `,
-      figure: `${describeRatio(ratio.median)} times faster`,
-      after: ` than ${peer}, the fastest peer${where && `,${where}`}`,
+      before: `No verdict yet on ${ours}${where}: ${why}`,
+      ...{ figure: '', after: '', interval: '' },
+    };
+  }
+  const isKnown = row.verdict !== 'unknown';
+  const doubts = [isKnown ? '' : describeDoubt(row), disturbance(row)].filter(Boolean).join('; ');
+  const interval = (of: Estimate) =>
+    `95 % interval ${describeRatioInterval(of)}${doubts && `; ${doubts}`}`;
+  const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
+  const isOrSeems = isKnown ? 'is' : 'seems';
+
+  if (row.verdict === 'faster' || (!isKnown && ratio.low > levelWithin)) {
+    return {
+      before: `${ours} ${isOrSeems} `,
+      figure: `${times(ratio, isKnown)} faster`,
+      after: than,
       interval: interval(ratio),
     };
   }
-  if (row.verdict === 'slower') {
+  if (row.verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
     const inverse = { median: 1 / ratio.median, low: 1 / ratio.high, high: 1 / ratio.low };
     return {
-      before: `${ours} is `,
-      figure: `${describeRatio(inverse.median)} times slower`,
-      after: ` than ${peer}, the fastest peer${where && `,${where}`}`,
+      before: `${ours} ${isOrSeems} `,
+      figure: `${times(inverse, isKnown)} slower`,
+      after: than,
       interval: interval(inverse),
     };
   }
   return {
     before: `${ours} and ${peer}, the fastest peer, show `,
-    figure: 'no difference',
+    figure: isKnown ? 'no difference' : 'no certain difference',
     after: where,
     interval: `ratio ${describeRatio(ratio.median)}, ${interval(ratio)}`,
   };
 }
 
-function lack(row: RowOutcome | undefined): string {
-  if (!row) return 'its first row has not been measured';
-  if (row.ours && !row.ours.ok) return `it failed the row (${row.ours.note})`;
-  if (!row.bestPeer) return 'no peer did the work';
-  return `${counted(row.rounds, 'round')} where at least ${fewestRounds} are needed`;
+/** What is certain is said: how many times, or where the interval is wide or doubted, at least. */
+function times({ median, low, high }: Estimate, isKnown: boolean): string {
+  return isKnown && high / low < wideFactor
+    ? `${describeRatio(median)} times`
+    : `at least ${describeRatio(low)} times`;
+}
+
+function disturbance({ disturbedRounds, rounds }: RowOutcome): string {
+  if (disturbedRounds === 0) return '';
+  return `others kept the machine busy in ${disturbedRounds} of ${counted(rounds, 'round')}, so measure again`;
 }

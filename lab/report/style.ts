@@ -53,11 +53,11 @@ small { font-size: 0.875em; color: var(--quiet); }
 .legend .ours::before { background: var(--ours); }
 .legend .floor::before { height: 0; vertical-align: 0.25rem; background: none; border-top: 1px dashed var(--floor); }
 article { padding-bottom: 3rem; border-bottom: 1px solid var(--line); }
-.eyebrow { margin: 4rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
+.eyebrow { margin: 2.5rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
 article > h2 { max-width: 36em; margin: 0; font-size: 1.25rem; line-height: 1.35; font-weight: 600; text-wrap: pretty; }
 article > h2 small { font-weight: 400; }
 .byline { margin: 1.25rem 0 0; color: var(--quiet); font-size: 0.875rem; }
-.method h2, h3 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
+.method h2, h3 { margin: 1.75rem 0 0.25rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
 h4 { margin: 0; font-size: 1rem; font-weight: 600; overflow-wrap: anywhere; }
 .source, .about { margin: 0 0 1rem; color: var(--quiet); font-size: 0.9375rem; max-width: 44em; }
 .method p { max-width: 44em; }
@@ -79,7 +79,6 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .tests td.ratio + td { border-left: 1px solid var(--line); }
 .tests .version { display: block; font-size: 0.75rem; }
 .tests tbody th { min-width: 9rem; }
-.matrix-title { margin: 2.5rem 0 0.25rem; }
 .matrix { font-size: 0.8125rem; }
 .matrix th, .matrix td { padding: 0.4rem 0.3rem; }
 .matrix th:first-child { padding-left: 0; }
@@ -140,6 +139,15 @@ figure svg { display: block; max-width: 100%; height: auto; }
 .failures strong { color: var(--slower); font-weight: 500; }
 .conditions { margin: 0; color: var(--quiet); font-size: 0.8125rem; line-height: 2; }
 summary { cursor: pointer; color: var(--quiet); font-size: 0.875rem; width: fit-content; }
+.fold { border-top: 1px solid var(--line); }
+.fold > summary { width: auto; padding: 0.625rem 0; color: var(--ink); font-size: 0.9375rem; }
+.fold[open] > summary { font-weight: 600; }
+.fold[open] { padding-bottom: 1.5rem; }
+.headline { margin: 1.5rem 0; }
+figcaption { margin-bottom: 0.5rem; color: var(--quiet); font-size: 0.875rem; }
+.missing { margin: 0.75rem 0 0; padding: 0.5rem 0.75rem; background: var(--shade); border-left: 3px solid var(--floor); font-size: 0.875rem; }
+.data { margin: 0; padding-top: 0.75rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 0.875rem; }
+.doubt { display: block; max-width: 16rem; font-size: 0.75rem; white-space: normal; }
 summary:hover { color: var(--ink); }
 .machine { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.75rem 2rem; margin: 0.75rem 0 0; font-size: 0.9375rem; }
 dt { color: var(--quiet); font-size: 0.8125rem; }
@@ -182,7 +190,7 @@ dd { margin: 0; }
   tr, .sides, .overview li { break-inside: avoid; }
   .scroll { overflow: visible; }
   details::details-content { content-visibility: visible; block-size: auto; }
-  summary { display: none; }
+  details:not(.fold) > summary { display: none; }
   a { text-decoration: none; }
 }
 `;
