@@ -57,6 +57,10 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
 }
 
 function checkTable(table: Table): void {
+  const [headline] = table.cells;
+  if (!headline || rowsOf(table, headline).length === 0) {
+    throw new Error(`table ${table.table}: its first cell has no row to be the headline`);
+  }
   for (const cell of table.cells) {
     for (const name of cell.subjects) subjectOf(table, name);
     const behaves = table.behaviours?.some((behaviours) => behaviours.cell === cell.id);

@@ -31,20 +31,14 @@ export function describeTally(outcome: TableOutcome): string {
   return `${counted(rows.length, 'row')}: ${tally.join(', ')}`;
 }
 
-const mostCellsNamed = 4;
-
 /** What has not been measured, and the command that does; nothing when there is nothing. */
 export function describeUnmeasured({
   table,
   unmeasured,
 }: TableOutcome): { readonly words: string; readonly command: string } | undefined {
   if (unmeasured.length === 0) return undefined;
-  const cells = [...new Set(unmeasured.map(({ cell }) => cell))];
-  const named = cells.slice(0, mostCellsNamed).join('; ');
-  const further = cells.length > mostCellsNamed ? '; …' : '';
-  const which = `${counted(cells.length, 'cell')} (${named}${further})`;
   return {
-    words: `${counted(unmeasured.length, 'more row')} not measured yet, of ${which}`,
+    words: `${counted(unmeasured.length, 'more row')} not measured yet`,
     command: repeatCommand({ TABLE: table.table }),
   };
 }

@@ -16,7 +16,7 @@ ${outcomes.map((outcome) => {
   return html`<li>
 <div>
 <h2><a href="#${table}">${title}</a></h2>
-<p>${sentence(outcome)}</p>
+<p>${sentence(outcome, 'short')}</p>
 </div>
 ${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
 </li>`;
@@ -25,8 +25,10 @@ ${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
 <p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that nobody can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>`;
 }
 
-export function sentence(outcome: TableOutcome): Markup {
-  const { before, figure, after, interval } = sentencePartsOf(outcome);
+/** On the first screen there is no room for what makes it doubtful; the table's own section has it. */
+export function sentence(outcome: TableOutcome, length: 'short' | 'whole'): Markup {
+  const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
+  const aside = [interval, length === 'whole' ? doubt : ''].filter(Boolean).join('; ');
   const verdict = headlineRow(outcome)?.verdict ?? 'unknown';
-  return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${interval ? html` <small>(${interval}).</small>` : '.'}`;
+  return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${aside ? html` <small>(${aside}).</small>` : '.'}`;
 }

@@ -68,7 +68,7 @@ ${method()}
 
 /** What stands open is one screen: the sentence, its row and the published table. All else is folded. */
 function tableSection(outcome: TableOutcome): Markup {
-  const { table, rows, rounds, journal, date, foreignShare } = outcome;
+  const { table, rows, journal, date, foreignShare } = outcome;
   const { machine } = journal.header;
   const others = rows.filter(
     (row) => !documentRows(outcome).includes(row) && row.row.matrix === undefined,
@@ -76,7 +76,7 @@ function tableSection(outcome: TableOutcome): Markup {
   const missing = describeUnmeasured(outcome);
   return html`<article id="${table.table}">
 <p class="eyebrow">${table.title}</p>
-<h2>${sentence(outcome)}</h2>
+<h2>${sentence(outcome, 'whole')}</h2>
 <p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
 ${missing && html`<p class="missing">${missing.words}: <code>${missing.command}</code></p>`}
 ${documentSection(outcome)}
@@ -93,7 +93,7 @@ ${fold(
   )}`,
 )}
 ${fold('Machine and versions', machineSection(outcome))}
-<p class="data">Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. The whole table again: <code>${repeatCommand({ TABLE: table.table, ROUNDS: rounds })}</code></p>
+<p class="data">Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. The whole table again: <code>${repeatCommand({ TABLE: table.table })}</code></p>
 </article>`;
 }
 
@@ -128,13 +128,15 @@ ${content}
 }
 
 function method(): Markup {
-  return html`<section class="method" id="method">
-<h2>How to read this</h2>
+  // A link to what is inside opens it.
+  return html`<details class="fold method"><summary>How to read this</summary>
+<div id="method">
 <p>Each subject does each piece of work in a process of its own. A round measures all subjects of a row back to back in random order; the ratio is taken inside the round, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; intervals are 95 % bootstrap intervals over rounds.</p>
 <p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not known, and has no colour: measure it with more rounds, or on a machine with less to do.</p>
 <p>The floor is work that no subject can avoid, done with nothing around it. A subject that gave one wrong answer has failed the row, however fast it was. One that did the work but lost the caller's async context, or did it at another priority, is shown with its figures and its note, and is never the best peer.</p>
 <p>The ratio is the median of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
 <p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. The small figure in µs is the processor time that one call or task took of all threads.</p>
 <p>Foreign load is the share of processor time that went to other processes and to the hypervisor. A round with more than ${describeShare(foreignLimit)} is measured again, and the calmest attempt is kept.</p>
-</section>`;
+</div>
+</details>`;
 }

@@ -15,14 +15,17 @@ export interface Sentence {
   readonly figure: string;
   readonly after: string;
   readonly interval: string;
+  /** Why it is not as certain as it could be. */
+  readonly doubt: string;
 }
 
 /** An interval as wide as this says how many times at least, not how many times. */
 const wideFactor = 1.5;
 
 export function sentenceOf(outcome: TableOutcome): string {
-  const { before, figure, after, interval } = sentencePartsOf(outcome);
-  return `${before}${figure}${after}${interval && ` (${interval})`}.`;
+  const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
+  const aside = [interval, doubt].filter(Boolean).join('; ');
+  return `${before}${figure}${after}${aside && ` (${aside})`}.`;
 }
 
 /** The first row of the first cell, if it has been measured. */
@@ -41,13 +44,12 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
     const why = row ? describeDoubt(row) : 'its first row has not been measured';
     return {
       before: `No verdict yet on ${ours}${where}: ${why}`,
-      ...{ figure: '', after: '', interval: '' },
+      ...{ figure: '', after: '', interval: '', doubt: '' },
     };
   }
   const isKnown = row.verdict !== 'unknown';
-  const doubts = [isKnown ? '' : describeDoubt(row), disturbance(row)].filter(Boolean).join('; ');
-  const interval = (of: Estimate) =>
-    `95 % interval ${describeRatioInterval(of)}${doubts && `; ${doubts}`}`;
+  const doubt = [isKnown ? '' : describeDoubt(row), disturbance(row)].filter(Boolean).join('; ');
+  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}`;
   const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
   const isOrSeems = isKnown ? 'is' : 'seems';
 
@@ -57,6 +59,7 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
       figure: `${times(ratio, isKnown)} faster`,
       after: than,
       interval: interval(ratio),
+      doubt,
     };
   }
   if (row.verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
@@ -66,6 +69,7 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
       figure: `${times(inverse, isKnown)} slower`,
       after: than,
       interval: interval(inverse),
+      doubt,
     };
   }
   return {
@@ -73,6 +77,7 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
     figure: isKnown ? 'no difference' : 'no certain difference',
     after: where,
     interval: `ratio ${describeRatio(ratio.median)}, ${interval(ratio)}`,
+    doubt,
   };
 }
 
@@ -85,5 +90,6 @@ function times({ median, low, high }: Estimate, isKnown: boolean): string {
 
 function disturbance({ disturbedRounds, rounds }: RowOutcome): string {
   if (disturbedRounds === 0) return '';
-  return `others kept the machine busy in ${disturbedRounds} of ${counted(rounds, 'round')}, so measure again`;
+  const of = disturbedRounds === rounds ? 'all' : `${disturbedRounds} of`;
+  return `others kept the machine busy in ${of} ${counted(rounds, 'round')}, so measure again`;
 }

@@ -1,7 +1,7 @@
 /** What a verdict is called: as a class of the page's style, in a word, and why there is none. */
 import type { RowOutcome } from '../harness/outcome.js';
 import { fewestRounds, type Verdict } from '../harness/statistics.js';
-import { counted, describeExcess, describeRatioInterval } from './format.js';
+import { counted, describeExcess } from './format.js';
 
 /** Only a significant verdict has a colour. */
 export function verdictClass(verdict: Verdict): string {

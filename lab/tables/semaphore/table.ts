@@ -213,7 +213,7 @@ const sharedRow: Row = {
 
 const table: Table = {
   table: 'semaphore',
-  title: 'Async semaphores in workerd, Node and Bun',
+  title: 'Async semaphores',
   headline: {
     ours: "Pointsman's semaphore",
     where: 'in workerd',
