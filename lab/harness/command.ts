@@ -6,18 +6,19 @@
  * kept, no process is left behind, and the last lines say what there is or how to go on.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
 import { sum } from 'simple-statistics';
 import { describeBehaviours, describeRow } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
-import { outcomesOf, sayOutcomes, writeOutcomes } from './conclude.js';
+import { outcomesOf, sayOutcomes, sayPage, writeOutcomes } from './conclude.js';
 import { headerOf } from './header.js';
 import { Journal } from './journal.js';
 import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
 import { outcomeOf, type TableOutcome } from './outcome.js';
-import { journalPath, type Places, trialPath } from './places.js';
+import { journalPath, type Places, reportPath, trialPath } from './places.js';
 import { type Part, type Plan, parts, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
 import { Measuring } from './rounds.js';
@@ -72,7 +73,7 @@ async function runLab(places: Places, options: Options): Promise<number> {
   const { due, later } = await prepareWorks(places, names, options, interruption.signal);
   await measureAll(places, due, interruption);
   if (interruption.signal.aborted) {
-    sayHowToGoOn(options, due);
+    sayHowToGoOn(places, options, due);
     // What a table's preparation left running must not hold the terminal.
     process.exit(interruptedExitCode);
   }
@@ -257,6 +258,7 @@ function sayWhatWasAsked(works: readonly Work[]): void {
 }
 
 function sayHowToGoOn(
+  places: Places,
   { table, full, rounds, row, subject }: Options,
   works: readonly Work[],
 ): void {
@@ -269,18 +271,24 @@ function sayHowToGoOn(
     return;
   }
   console.log('\nInterrupted. What was measured is kept.');
+  if (existsSync(reportPath(places))) sayPage(places);
   console.log(`Go on:      ${repeatCommand(again)}`);
   console.log(`Start anew: ${repeatCommand({ ...again, FRESH: 1 })}`);
 }
 
 /** A subject of ours that fails its own row is a defect, not a figure. */
 function exitCodeOf(outcomes: readonly TableOutcome[]): number {
-  const failed = outcomes
-    .flatMap(({ rows }) => rows)
-    .flatMap(({ row, subjects }) => subjects.map((found) => ({ row, ...found })))
-    .filter(({ subject, ok, unavailable }) => subject.role === 'ours' && !ok && !unavailable);
-  for (const { row, subject, note } of failed) {
-    console.error(`${subject.name} failed the row ${row.row}: ${note}`);
+  const failures = new Map<string, string[]>();
+  for (const { row, subjects } of outcomes.flatMap(({ rows }) => rows)) {
+    for (const { subject, ok, unavailable, note } of subjects) {
+      if (subject.role !== 'ours' || ok || unavailable) continue;
+      const what = `${subject.name} failed: ${note}`;
+      failures.set(what, [...(failures.get(what) ?? []), row.row]);
+    }
   }
-  return failed.length === 0 ? 0 : 1;
+  for (const [what, [first, ...others]] of failures) {
+    const more = others.length === 0 ? '' : ` and ${counted(others.length, 'more row')}`;
+    console.error(`${what}; row ${first}${more}`);
+  }
+  return failures.size === 0 ? 0 : 1;
 }

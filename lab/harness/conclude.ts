@@ -60,5 +60,10 @@ export function sayOutcomes(
     console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}`);
     if (missing) console.log(`${missing.words}: ${missing.command}`);
   }
-  console.log(`\nPage:   ${relative(process.cwd(), reportPath(places))}`);
+  console.log();
+  sayPage(places);
+}
+
+export function sayPage(places: Places): void {
+  console.log(`Page:   ${relative(process.cwd(), reportPath(places))}`);
 }

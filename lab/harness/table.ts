@@ -165,7 +165,7 @@ export interface Table {
   readonly subjects: readonly Subject[];
   /**
    * The first is the headline's, which `make lab` measures: its first row is the table's picture and first
-   * sentence, and one round of it takes less than a minute. The rows with a `column`, of this and other
+   * sentence. A round of it takes less than half a minute. The rows with a `column`, of this and other
    * cells, are the document's columns, in their order.
    */
   readonly cells: readonly Cell[];

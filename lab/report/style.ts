@@ -143,7 +143,7 @@ figure svg { display: block; max-width: 100%; height: auto; }
 .conditions { margin: 0; color: var(--quiet); font-size: 0.8125rem; line-height: 2; }
 summary { cursor: pointer; padding: 0.375rem 0; color: var(--quiet); font-size: 0.875rem; width: fit-content; }
 .fold { border-top: 1px solid var(--line); }
-.fold > summary { width: auto; padding: 0.625rem 0; color: var(--ink); font-size: 0.9375rem; }
+.fold > summary { width: auto; padding: 0.375rem 0; color: var(--ink); }
 .fold[open] > summary { font-weight: 600; }
 .fold[open] { padding-bottom: 1.5rem; }
 .headline { margin: 1.5rem 0; }
