@@ -19,7 +19,7 @@ import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
 import { outcomeOf, type TableOutcome } from './outcome.js';
 import { journalPath, type Places, reportPath, trialPath } from './places.js';
-import { type Part, type Plan, parts, planAsked, planPart } from './plan.js';
+import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
 import { Measuring } from './rounds.js';
 import type { Prepared, Table } from './table.js';
@@ -114,26 +114,31 @@ async function prepareWorks(
 ): Promise<{ readonly due: readonly Work[]; readonly later: readonly Work[] }> {
   const tables = await Promise.all(names.map((name) => loadTable(places.tables, name)));
   const asked = options.row ?? options.subject;
-  const plansOf = ({ table }: LoadedTable): Plan[] =>
-    asked === undefined
-      ? parts.map((part) => planPart(table, part, options.rounds))
-      : [planAsked({ ...options, table })];
+  const plansOf = ({ table }: LoadedTable): [Plan, ...Plan[]] => {
+    if (asked !== undefined) return [planAsked({ ...options, table })];
+    const { rounds } = options;
+    return [planPart(table, 'headline', rounds), planPart(table, 'all other rows', rounds)];
+  };
   const planned = tables.map((loaded) => ({ loaded, plans: plansOf(loaded) }));
   const isHeadlinesOnly = options.table === undefined && !options.full;
   const machine = await describeMachine(places.tables);
   const wakeUp = await measureWakeUp();
-  const works = planned.flatMap(({ loaded, plans }) => {
-    const { table, module } = loaded;
-    const [{ isTrial = false, budget } = {}] = plans;
-    if (!budget) return [];
-    const now = isHeadlinesOnly ? plans.slice(0, 1) : plans;
-    const journal = new Journal({
-      path: (isTrial ? trialPath : journalPath)(places, table.table),
-      header: headerOf(loaded, machine, wakeUp),
-      cells: now.flatMap(({ groups }) => groups.map(({ cell }) => cell.id)),
-      budget,
-      fresh: options.fresh || isTrial,
+  const open = (fresh: boolean) =>
+    planned.map(({ loaded, plans }) => {
+      const { isTrial, budget } = plans[0];
+      const now = isHeadlinesOnly ? plans.slice(0, 1) : plans;
+      const path = (isTrial ? trialPath : journalPath)(places, loaded.table.table);
+      const header = headerOf(loaded, machine, wakeUp);
+      const cells = now.flatMap(({ groups }) => groups.map(({ cell }) => cell.id));
+      const journal = new Journal({ path, header, cells, budget, fresh: fresh || isTrial });
+      return { journal, isDone: cells.every((cell) => journal.isFinished(cell)) };
     });
+  let journals = open(options.fresh);
+  // Who asks for what is all there wants it anew; else only what is missing.
+  if (journals.every(({ isDone }) => isDone)) journals = open(true);
+  const works = planned.flatMap(({ loaded: { table, module }, plans }, index) => {
+    const journal = journals[index]?.journal;
+    if (!journal) return [];
     let prepared: Promise<Prepared | undefined> | undefined;
     const prepare: Work['prepare'] = (report) => {
       prepared ??= Promise.resolve(table.prepare?.(report));
@@ -144,14 +149,11 @@ async function prepareWorks(
       return { table, plan, journal, measuring, prepare };
     });
   });
-  const isPart = (part: Part) => (work: Work) => work.plan.part === part;
-  const [headlines, others] = [
-    works.filter(isPart('headline')),
-    works.filter(isPart('all other rows')),
-  ];
   if (asked !== undefined) return { due: works, later: [] };
-  if (isHeadlinesOnly) return { due: headlines, later: others };
-  return { due: [...headlines, ...others], later: [] };
+  const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
+  const [headlines, others] = [ofPart('headline'), ofPart('all other rows')];
+  if (!isHeadlinesOnly) return { due: [...headlines, ...others], later: [] };
+  return { due: headlines, later: others.filter(({ measuring }) => !measuring.isDone) };
 }
 
 async function measureAll(

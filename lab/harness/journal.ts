@@ -125,9 +125,9 @@ export class Journal {
   readonly #content: JournalContent;
 
   /**
-   * Finds out what to do and touches nothing: go on where a run of the same key and budget stopped,
-   * and keep what it finished; or else, where all these cells are finished, start them anew. Other cells
-   * are left as they are.
+   * Finds out what to do and touches nothing: go on where a run of the same key and budget stopped, and
+   * keep what it finished; or else, where it is to be `fresh`, start these cells anew. Other cells are left
+   * as they are.
    */
   constructor(options: {
     readonly path: string;
@@ -140,12 +140,10 @@ export class Journal {
     const found = readJournal(path);
     const groups = found?.header.key === header.key ? found.groups : new Map<string, Group>();
     const sameBudget = (cell: string) => isDeepStrictEqual(groups.get(cell)?.budget, budget);
-    const isDone = (cell: string) => sameBudget(cell) && groups.get(cell)?.finished === true;
-    const resumes = !fresh && !cells.every(isDone);
     this.#path = path;
     this.#header = header;
     this.#budget = budget;
-    this.#anew = new Set(cells.filter((cell) => !resumes || !sameBudget(cell)));
+    this.#anew = new Set(cells.filter((cell) => fresh || !sameBudget(cell)));
     this.#inFile = new Set(groups.keys());
     for (const cell of this.#anew) groups.delete(cell);
     this.#content = { header, groups };

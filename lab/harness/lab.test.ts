@@ -80,6 +80,7 @@ describe('a whole run', () => {
       'failing peers',
       'native speed',
       'seldom speed',
+      'speed elsewhere',
     ]);
     for (const row of everything.rows) {
       expect(Object.keys(row)).toEqual([
@@ -160,6 +161,15 @@ describe('a whole run', () => {
       absent: 'not here: absent, which `make lab` brings where it can',
     });
 
+    const absent = 'not here: absent-runtime, which `make lab` brings where it can';
+    expect(rowNamed('speed elsewhere')).toMatchObject({
+      verdict: 'unknown',
+      subjects: [
+        { subject: 'ours', ok: false, note: absent },
+        { subject: 'slow', ok: false, note: absent },
+      ],
+    });
+
     expect(text).toMatch(/Manners: a fault\n {4}ours {2}says so\n {2}! slow {2}hangs/);
     const manners = journal().filter(({ cell }) => cell === 'manners');
     expect(manners.map(({ round }) => round)).toEqual([1]);
@@ -171,6 +181,7 @@ describe('a whole run', () => {
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain('counted 4,999 of 5,000');
     expect(page).not.toContain('not measured yet');
+    expect(page).toContain('<td class="here" data-label="Ours"><span class="absent">not here</span>');
     expect(page).toContain('each work measured for 120 ms or a multiple');
     expect(page).toContain('<td class="note absent" data-label="a fault">hangs</td>');
     expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
@@ -187,7 +198,7 @@ describe('a run of the headlines', () => {
     expect(new Set(journal().map(({ cell }) => cell))).toEqual(new Set(['plain']));
     expect(journal().map(({ round }) => round)).toEqual([1, 2, 3, 4, 5]);
     expect(results().rows.map(({ row }) => row)).toEqual(['speed', 'time']);
-    const leftOut = '4 more rows not measured yet: ';
+    const leftOut = '5 more rows not measured yet: ';
     expect(text).toContain(`${leftOut}make lab TABLE=sample`);
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain(`${leftOut}<code>make lab TABLE=sample</code>`);

@@ -27,6 +27,9 @@ export interface InProcess<Form> {
   >;
 }
 
+/** The budget of a cell in a run that is not thorough. */
+const usualMilliseconds = 200;
+
 const lostContext = "ran the work in another caller's AsyncLocalStorage context";
 
 export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
@@ -54,5 +57,7 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
   }
 
   const names = [...contenders, floor].map((subject) => subject.name);
-  return { id, subjects: names, measure, ...(runtime === undefined ? {} : { runtime }) };
+  const expectedMilliseconds = (longer - 1) * usualMilliseconds;
+  const elsewhere = runtime === undefined ? {} : { runtime };
+  return { id, subjects: names, expectedMilliseconds, measure, ...elsewhere };
 }
