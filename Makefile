@@ -10,7 +10,7 @@ RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  make lab FULL=1                      every row of every table: more than an hour"
+	@echo "  make lab FULL=1                      every row of every table: about an hour"
 	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 does it thoroughly"
 	@echo "  make lab TABLE=semaphore ROW=…       one row again; SUBJECT=… tries one subject"
 	@echo "  make lab FRESH=1                     discard what an interrupted run kept"

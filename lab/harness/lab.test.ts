@@ -181,7 +181,9 @@ describe('a whole run', () => {
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain('counted 4,999 of 5,000');
     expect(page).not.toContain('not measured yet');
-    expect(page).toContain('<td class="here" data-label="Ours"><span class="absent">not here</span>');
+    expect(page).toContain(
+      '<td class="here" data-label="Ours"><span class="absent">not here</span>',
+    );
     expect(page).toContain('each work measured for 120 ms or a multiple');
     expect(page).toContain('<td class="note absent" data-label="a fault">hangs</td>');
     expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
