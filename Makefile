@@ -10,7 +10,8 @@ RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo "  make lab TABLE=semaphore ROUNDS=20   one table, thoroughly"
+	@echo "  make lab FULL=1                      every row of every table: about an hour"
+	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 does it thoroughly"
 	@echo "  make lab TABLE=semaphore ROW=…       one row again; SUBJECT=… tries one subject"
 	@echo "  make lab FRESH=1                     discard what an interrupted run kept"
 	@echo "  make lab REPORT=1                    build the page again, measure nothing"
@@ -23,6 +24,7 @@ node_modules/.package-lock.json: package-lock.json
 	@touch $@
 
 setup: node_modules/.package-lock.json ## install and build, as every other target does first
+	@echo "Building the packages and the lab: some seconds."
 	@npm run --silent build
 
 # --- the lab ---
@@ -35,30 +37,32 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
-# The tables that need a server, a browser or a load driver.
-ifneq ($(filter lock,$(or $(TABLE),lock)),)
-lab: redis
-endif
-ifneq ($(filter bridge,$(or $(TABLE),bridge)),)
-lab: browser
-endif
-ifneq ($(filter offload,$(or $(TABLE),offload)),)
-lab: ab
-endif
-
-ifneq ($(filter runtime,$(or $(TABLE),runtime)),)
+# What the tables need besides: a server, a browser, a load driver, programs.
+LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
-lab: cells
-endif
+lab: $(if $(filter lock,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
+lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
+lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
+# Queues are measured in other runtimes too, when all rows of their table are.
+lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
 
-lab: setup ## measure every table against every peer, and build the report
+$(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
+	@echo "Queues are measured in the newest Node and in Bun too: installing them into lab/.tools (300 MB)."
+	@mkdir -p $(@D) && cp $< $(@D)
+	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
+	  echo "They are not to be had here: their rows will be missing."
+
+lab: setup ## measure the headline of every table against every peer, and build the page: minutes
 	@$(LAB_NODE) lab/dist/lab.js \
-	  $(if $(TABLE),--table "$(TABLE)") $(if $(ROUNDS),--rounds "$(ROUNDS)") \
+	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
 	  $(if $(FRESH),--fresh) $(if $(REPORT),--report)
 
 cells: ## build the programs of the table runtime, one for each runtime
+	@command -v cargo >/dev/null && [ ! -e lab/.tools/cells/release/runtime-nio ] && \
+	  echo "The table runtime measures programs in Rust: building them, which takes a minute or two." || true
 	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs): its rows will be missing."
 	@! command -v cargo >/dev/null || { \
 	$(foreach runtime,pointsman tokio nio,cargo build --release \

@@ -38,9 +38,17 @@ export async function runCell(options: {
   const [file, ...words] =
     'command' in cell
       ? cell.command(subject, budget)
-      : [process.execPath, program, module, cell.id, subject, JSON.stringify(budget), wanted];
+      : [
+          cell.runtime ?? process.execPath,
+          program,
+          module,
+          cell.id,
+          subject,
+          JSON.stringify(budget),
+          wanted,
+        ];
   if (!existsSync(file)) {
-    const note = `not here: ${basename(file)}, which \`make lab\` builds`;
+    const note = `not here: ${basename(file)}, which \`make lab\` brings where it can`;
     return { ok: false, note, unavailable: true, samples: {}, milliseconds: 0, crashed: false };
   }
   const running = x(file, words, {

@@ -1,43 +1,38 @@
 /**
- * The lab's command: measures tables one after the other, writes their results and the report.
+ * The lab's command: measures tables part by part, their headlines first, and after each part writes the
+ * results and the report.
  *
  * Invariant: whatever ends it (the last round, Ctrl-C, an error), the rounds that were done are
  * kept, no process is left behind, and the last lines say what there is or how to go on.
  */
 import { once } from 'node:events';
-import { relative } from 'node:path';
+import { existsSync } from 'node:fs';
 import { type CommandDef, defineCommand } from 'citty';
 import { Listr } from 'listr2';
-import {
-  describeBehaviours,
-  describeDocument,
-  describeRow,
-  describeTally,
-  describeUnmeasured,
-} from '../report/console.js';
+import { sum } from 'simple-statistics';
+import { describeBehaviours, describeRow } from '../report/console.js';
 import { counted, describeDuration } from '../report/format.js';
-import { writeReport } from '../report/report.js';
-import { sentenceOf } from '../report/sentence.js';
+import { outcomesOf, sayOutcomes, sayPage, writeOutcomes } from './conclude.js';
 import { headerOf } from './header.js';
-import { Journal, readJournal } from './journal.js';
+import { Journal } from './journal.js';
 import { describeMachine } from './machine.js';
 import { type Options, optionArguments, parseOptions } from './options.js';
 import { outcomeOf, type TableOutcome } from './outcome.js';
-import { journalPath, type Places, reportPath, resultsPath, trialPath } from './places.js';
-import { type Plan, planTable } from './plan.js';
+import { journalPath, type Places, reportPath, trialPath } from './places.js';
+import { type Part, type Plan, planAsked, planPart } from './plan.js';
 import { repeatCommand } from './repeat.js';
-import { resultsOf, writeResults } from './results.js';
 import { Measuring } from './rounds.js';
-import type { Table } from './table.js';
-import { loadTable, tableNames } from './tables.js';
+import type { Prepared, Table } from './table.js';
+import { type LoadedTable, loadTable, tableNames } from './tables.js';
 import { measureWakeUp } from './wake-up.js';
 
-/** One table with all that is needed to measure it. */
+/** A part of a table with all that is needed to measure it. */
 interface Work {
   readonly table: Table;
   readonly plan: Plan;
   readonly journal: Journal;
   readonly measuring: Measuring;
+  prepare(report: (line: string) => void): Promise<Prepared | undefined>;
 }
 
 /** The part of a listr task that is used here. */
@@ -71,71 +66,119 @@ async function runLab(places: Places, options: Options): Promise<number> {
     throw new Error(`--row and --subject need --table: expected one of ${known.join(', ')}`);
   }
   const names = options.table === undefined ? known : [options.table];
-  if (!options.report) {
-    const interruption = new AbortController();
-    const works = await prepareWorks(places, names, options, interruption.signal);
-    await measureAll(works, interruption);
-    if (interruption.signal.aborted) {
-      sayHowToGoOn(options, works);
-      // What a table's preparation left running must not hold the terminal.
-      process.exit(interruptedExitCode);
-    }
-    const outcomes = works.map(({ table, journal }) => outcomeOf(table, journal.content));
-    if (options.row !== undefined || options.subject !== undefined) {
-      const groups = works.flatMap(({ plan }) => plan.groups);
-      const wanted = new Set(groups.flatMap(({ rows }) => rows));
-      const rows = outcomes.flatMap((outcome) => outcome.rows);
-      const asked = rows.filter(({ row }) => wanted.has(row)).map(describeRow);
-      const ids = new Set(groups.map(({ cell }) => cell.id));
-      const behaviours = outcomes
-        .flatMap((outcome) => outcome.behaviours)
-        .filter((found) => ids.has(found.behaviours.cell))
-        .map(describeBehaviours);
-      console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
-    }
-    if (works.some(({ plan }) => plan.isTrial)) return exitCodeOf(outcomes);
+  if (options.report) return exitCodeOf(await conclude(places, names));
+
+  const startedAt = performance.now();
+  const interruption = new AbortController();
+  const { due, later } = await prepareWorks(places, names, options, interruption.signal);
+  await measureAll(places, due, interruption);
+  if (interruption.signal.aborted) {
+    sayHowToGoOn(places, options, due);
+    // What a table's preparation left running must not hold the terminal.
+    process.exit(interruptedExitCode);
   }
-  return exitCodeOf(await conclude(places, names));
+  const isAsked = options.row !== undefined || options.subject !== undefined;
+  if (isAsked) sayWhatWasAsked(due);
+  const outcomes = due.some(({ plan }) => plan.isTrial)
+    ? due.map(({ table, journal }) => outcomeOf(table, journal.content))
+    : await conclude(places, names, isAsked);
+  console.log(`Took:   ${describeDuration(performance.now() - startedAt)}`);
+  if (later.length > 0) {
+    console.log(
+      `Next:   ${repeatCommand({ FULL: 1 })} measures every row, about ${howLong(later)};`,
+    );
+    console.log(`        ${repeatCommand({ TABLE: names[0] })} those of one table`);
+  }
+  return exitCodeOf(outcomes);
 }
 
+/** Writes everything that is known, and says it of these tables. */
+async function conclude(
+  places: Places,
+  names: readonly string[],
+  isAsked = false,
+): Promise<readonly TableOutcome[]> {
+  const outcomes = await outcomesOf(places);
+  writeOutcomes(places, outcomes);
+  const concluded = outcomes.filter(({ table }) => names.includes(table.table));
+  sayOutcomes(places, concluded, isAsked ? 'sentence' : 'all');
+  return concluded;
+}
+
+/** What is measured now, and what is left for another time. */
 async function prepareWorks(
   places: Places,
   names: readonly string[],
   options: Options,
   signal: AbortSignal,
-): Promise<Work[]> {
+): Promise<{ readonly due: readonly Work[]; readonly later: readonly Work[] }> {
   const tables = await Promise.all(names.map((name) => loadTable(places.tables, name)));
-  const amongAll = options.table === undefined;
-  const plans = tables.map(({ table }) => ({
-    table,
-    plan: planTable({ ...options, table, amongAll }),
-  }));
+  const asked = options.row ?? options.subject;
+  const plansOf = ({ table }: LoadedTable): [Plan, ...Plan[]] => {
+    if (asked !== undefined) return [planAsked({ ...options, table })];
+    const { rounds } = options;
+    return [planPart(table, 'headline', rounds), planPart(table, 'all other rows', rounds)];
+  };
+  const planned = tables.map((loaded) => ({ loaded, plans: plansOf(loaded) }));
+  const isHeadlinesOnly = options.table === undefined && !options.full;
   const machine = await describeMachine(places.tables);
   const wakeUp = await measureWakeUp();
-  return plans.map(({ table, plan }, index) => {
-    const loaded = tables[index];
-    if (!loaded) throw new Error(`table ${table.table} is not loaded`);
-    const pathOf = plan.isTrial ? trialPath : journalPath;
-    const journal = new Journal({
-      path: pathOf(places, table.table),
-      header: headerOf(loaded, machine, wakeUp),
-      cells: plan.groups.map((group) => group.cell.id),
-      budget: plan.budget,
-      fresh: options.fresh || plan.isTrial,
+  const open = (fresh: boolean) =>
+    planned.map(({ loaded, plans }) => {
+      const { isTrial, budget } = plans[0];
+      const now = isHeadlinesOnly ? plans.slice(0, 1) : plans;
+      const path = (isTrial ? trialPath : journalPath)(places, loaded.table.table);
+      const header = headerOf(loaded, machine, wakeUp);
+      const cells = now.flatMap(({ groups }) => groups.map(({ cell }) => cell.id));
+      const journal = new Journal({ path, header, cells, budget, fresh: fresh || isTrial });
+      return { journal, isDone: cells.every((cell) => journal.isFinished(cell)) };
     });
-    const measuring = new Measuring({ plan, module: loaded.module, journal, signal });
-    return { table, plan, journal, measuring };
+  let journals = open(options.fresh);
+  // Who asks for what is all there wants it anew; else only what is missing.
+  if (journals.every(({ isDone }) => isDone)) journals = open(true);
+  const works = planned.flatMap(({ loaded: { table, module }, plans }, index) => {
+    const journal = journals[index]?.journal;
+    if (!journal) return [];
+    let prepared: Promise<Prepared | undefined> | undefined;
+    const prepare: Work['prepare'] = (report) => {
+      prepared ??= Promise.resolve(table.prepare?.(report));
+      return prepared;
+    };
+    return plans.map((plan) => {
+      const measuring = new Measuring({ plan, module, journal, signal });
+      return { table, plan, journal, measuring, prepare };
+    });
   });
+  if (asked !== undefined) return { due: works, later: [] };
+  const ofPart = (part: Part) => works.filter(({ plan }) => plan.part === part);
+  const [headlines, others] = [ofPart('headline'), ofPart('all other rows')];
+  if (!isHeadlinesOnly) return { due: [...headlines, ...others], later: [] };
+  return { due: headlines, later: others.filter(({ measuring }) => !measuring.isDone) };
 }
 
-async function measureAll(works: readonly Work[], interruption: AbortController): Promise<void> {
+async function measureAll(
+  places: Places,
+  works: readonly Work[],
+  interruption: AbortController,
+): Promise<void> {
   const interrupt = () => interruption.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, interrupt);
+  const due = works.filter(({ measuring }) => !measuring.isDone);
+  if (due.length > 1) {
+    console.log(
+      `${counted(due.length, 'part')} to measure, about ${howLong(due)}. Ctrl-C keeps what was measured.`,
+    );
+  }
   const list = new Listr(
-    works.map((work) => ({
+    due.map((work) => ({
       title: describeWork(work),
-      task: (_, task) => measureTable(work, task, interruption.signal),
+      task: async (_, task) => {
+        await measure(work, task, interruption.signal);
+        // After the last one the page is written anyway.
+        if (interruption.signal.aborted || work === due.at(-1)) return;
+        writeOutcomes(places, await outcomesOf(places));
+      },
     })),
     {
       registerSignalListeners: false,
@@ -150,13 +193,14 @@ async function measureAll(works: readonly Work[], interruption: AbortController)
   }
 }
 
-async function measureTable(work: Work, display: Display, signal: AbortSignal): Promise<void> {
-  const { table, plan, measuring } = work;
+async function measure(work: Work, display: Display, signal: AbortSignal): Promise<void> {
+  const { measuring } = work;
   const isTerminal = process.stdout.isTTY === true;
+  const name = nameOf(work);
   let startedAt = performance.now();
   const elapsed = () => describeDuration(performance.now() - startedAt);
   try {
-    const prepared = table.prepare?.((line) => {
+    const prepared = work.prepare((line) => {
       display.output = line;
     });
     const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
@@ -168,78 +212,85 @@ async function measureTable(work: Work, display: Display, signal: AbortSignal): 
           ? ''
           : `, about ${describeDuration(remainingMilliseconds)} left`;
       if (isTerminal) {
-        display.title = `${table.table}: round ${round} of ${rounds}, ${elapsed()} gone${left}`;
+        display.title = `${name}: round ${round} of ${rounds}, ${elapsed()} gone${left}`;
         if (now !== undefined) display.output = now;
       } else if (now === undefined) {
         display.output = `round ${round} of ${rounds} done, ${elapsed()} gone${left}`;
       }
     });
-    display.title = `${table.table}: ${counted(plan.rounds, 'round')} in ${elapsed()}`;
+    display.title = `${name}: ${counted(measuring.rounds, 'round')} in ${elapsed()}`;
   } catch (error) {
     if (!signal.aborted) throw error;
-    display.skip(`${table.table}: interrupted after ${elapsed()}`);
+    display.skip(`${name}: interrupted after ${elapsed()}`);
   }
 }
 
-function describeWork({ table, plan, measuring }: Work): string {
+function nameOf({ table, plan }: Work): string {
+  return `${table.table}, ${plan.part}`;
+}
+
+function describeWork(work: Work): string {
+  const { plan, measuring } = work;
   const cells = plan.groups.flatMap((group) => group.runs);
   const rows = plan.groups.flatMap((group) => group.rows);
   const kept = measuring.roundsKept;
   return [
-    `${table.table}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'cell')} a round`,
-    `${counted(plan.rounds, 'round')}${kept === 0 ? '' : `, going on after round ${kept}`}`,
-    `about ${describeDuration(measuring.remainingMilliseconds)}`,
+    `${nameOf(work)}: ${counted(rows.length, 'row')}, ${counted(cells.length, 'run')} a round`,
+    `${counted(measuring.rounds, 'round')}${kept === 0 ? '' : `, going on after round ${kept}`}`,
+    `about ${howLong([work])}`,
   ].join(', ');
 }
 
-function sayHowToGoOn({ table, rounds, row, subject }: Options, works: readonly Work[]): void {
-  const again = { TABLE: table, ROUNDS: rounds, ROW: row, SUBJECT: subject };
+function howLong(works: readonly Work[]): string {
+  return describeDuration(sum(works.map(({ measuring }) => measuring.remainingMilliseconds)));
+}
+
+function sayWhatWasAsked(works: readonly Work[]): void {
+  const outcomes = works.map(({ table, journal }) => outcomeOf(table, journal.content));
+  const groups = works.flatMap(({ plan }) => plan.groups);
+  const wanted = new Set(groups.flatMap(({ rows }) => rows));
+  const rows = outcomes.flatMap((outcome) => outcome.rows);
+  const asked = rows.filter(({ row }) => wanted.has(row)).map(describeRow);
+  const ids = new Set(groups.map(({ cell }) => cell.id));
+  const behaviours = outcomes
+    .flatMap((outcome) => outcome.behaviours)
+    .filter((found) => ids.has(found.behaviours.cell))
+    .map(describeBehaviours);
+  console.log(`\n${[...asked, ...behaviours].join('\n\n')}`);
+}
+
+function sayHowToGoOn(
+  places: Places,
+  { table, full, rounds, row, subject }: Options,
+  works: readonly Work[],
+): void {
+  const again = {
+    ...{ TABLE: table, FULL: full ? 1 : undefined },
+    ...{ ROUNDS: rounds, ROW: row, SUBJECT: subject },
+  };
   if (works.some(({ plan }) => plan.isTrial)) {
     console.log(`\nInterrupted. Start anew: ${repeatCommand(again)}`);
     return;
   }
   console.log('\nInterrupted. What was measured is kept.');
+  if (existsSync(reportPath(places))) sayPage(places);
   console.log(`Go on:      ${repeatCommand(again)}`);
   console.log(`Start anew: ${repeatCommand({ ...again, FRESH: 1 })}`);
 }
 
-/** Writes the results of these tables, and the report of every table that has been measured. */
-async function conclude(places: Places, names: readonly string[]): Promise<TableOutcome[]> {
-  const outcomes: TableOutcome[] = [];
-  for (const name of tableNames(places.tables)) {
-    const journal = readJournal(journalPath(places, name));
-    if (!journal) continue;
-    const { table } = await loadTable(places.tables, name);
-    outcomes.push(outcomeOf(table, journal));
-  }
-  if (outcomes.length === 0) throw new Error(`${places.out}: expected at least one journal`);
-  const concluded = outcomes.filter((outcome) => names.includes(outcome.table.table));
-  for (const outcome of concluded) {
-    writeResults(resultsPath(places, outcome.table.table), resultsOf(outcome));
-  }
-  writeReport(places, outcomes);
-  for (const outcome of concluded) {
-    if (outcome.table.document.layout !== undefined) {
-      console.log(`\n${describeDocument(outcome)}`);
-    }
-    for (const found of outcome.behaviours) console.log(`\n${describeBehaviours(found)}`);
-  }
-  for (const outcome of concluded) {
-    const missing = describeUnmeasured(outcome);
-    console.log(`\n${sentenceOf(outcome)}\n${describeTally(outcome)}${missing && `\n${missing}`}`);
-  }
-  console.log(`\nReport: ${relative(process.cwd(), reportPath(places))}`);
-  return concluded;
-}
-
 /** A subject of ours that fails its own row is a defect, not a figure. */
 function exitCodeOf(outcomes: readonly TableOutcome[]): number {
-  const failed = outcomes
-    .flatMap(({ rows }) => rows)
-    .flatMap(({ row, subjects }) => subjects.map((found) => ({ row, ...found })))
-    .filter(({ subject, ok, unavailable }) => subject.role === 'ours' && !ok && !unavailable);
-  for (const { row, subject, note } of failed) {
-    console.error(`${subject.name} failed the row ${row.row}: ${note}`);
+  const failures = new Map<string, string[]>();
+  for (const { row, subjects } of outcomes.flatMap(({ rows }) => rows)) {
+    for (const { subject, ok, unavailable, note } of subjects) {
+      if (subject.role !== 'ours' || ok || unavailable) continue;
+      const what = `${subject.name} failed: ${note}`;
+      failures.set(what, [...(failures.get(what) ?? []), row.row]);
+    }
   }
-  return failed.length === 0 ? 0 : 1;
+  for (const [what, [first, ...others]] of failures) {
+    const more = others.length === 0 ? '' : ` and ${counted(others.length, 'more row')}`;
+    console.error(`${what}; row ${first}${more}`);
+  }
+  return failures.size === 0 ? 0 : 1;
 }

@@ -45,7 +45,7 @@ afterEach(() => {
 
 function open(cells: readonly string[], changes: object = {}): Journal {
   const journal = new Journal({ path, header, cells, budget, fresh: false, ...changes });
-  journal.begin();
+  journal.begin(cells);
   return journal;
 }
 
@@ -67,11 +67,6 @@ describe('a journal', () => {
     expect(readJournal(path)?.groups.get('a')?.rounds).toHaveLength(3);
   });
 
-  it('starts anew once the run was finished', () => {
-    record(['a'], [1, 2]).finish();
-    expect(roundsKept(open(['a']), 'a')).toEqual([]);
-  });
-
   it.each([
     ['it is asked to', { fresh: true }],
     ['the key is another', { header: { ...header, key: 'two' } }],
@@ -83,15 +78,37 @@ describe('a journal', () => {
   });
 
   it('measures one cell anew and leaves the others', () => {
-    record(['a', 'b'], [1, 2]).finish();
-    const again = open(['b']);
+    record(['a', 'b'], [1, 2]).finish(['a', 'b']);
+    const again = open(['b'], { fresh: true });
     expect(roundsKept(again, 'a')).toEqual([1, 2]);
     expect(roundsKept(again, 'b')).toEqual([]);
     again.add(roundOf('b', 1));
-    again.finish();
+    again.finish(['b']);
     const content = readJournal(path);
     expect(content?.groups.get('a')?.rounds).toHaveLength(2);
     expect(content?.groups.get('b')?.rounds).toHaveLength(1);
+  });
+
+  it('keeps what a smaller run has finished, and measures the rest', () => {
+    record(['a'], [1, 2]).finish(['a']);
+    const larger = open(['a', 'b']);
+    expect(larger.isFinished('a')).toBe(true);
+    expect(larger.isFinished('b')).toBe(false);
+    expect(roundsKept(larger, 'a')).toEqual([1, 2]);
+  });
+
+  it('begins part by part, and discards nothing before it is measured again', () => {
+    record(['a', 'b'], [1]).finish(['a', 'b']);
+    const journal = new Journal({ path, header, cells: ['a', 'b'], budget, fresh: true });
+    expect(journal.isFinished('a')).toBe(false);
+    journal.begin(['a']);
+    journal.add(roundOf('a', 1));
+    const known = () => [...(readJournal(path)?.groups ?? [])].map(([cell]) => cell);
+    expect(known()).toEqual(['a', 'b']);
+    expect(readJournal(path)?.groups.get('b')?.finished).toBe(true);
+    journal.begin(['b']);
+    expect(readJournal(path)?.groups.get('a')?.rounds).toHaveLength(1);
+    expect(readJournal(path)?.groups.get('b')?.rounds).toEqual([]);
   });
 
   it('loses no more than the line that was being written', () => {
@@ -108,7 +125,7 @@ describe('a journal', () => {
   });
 
   it('touches nothing before it begins', () => {
-    record(['a'], [1]).finish();
+    record(['a'], [1]).finish(['a']);
     const before = readFileSync(path, 'utf8');
     new Journal({ path, header, cells: ['a'], budget, fresh: true });
     expect(readFileSync(path, 'utf8')).toBe(before);

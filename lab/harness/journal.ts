@@ -117,17 +117,17 @@ function lineOf(line: Line): string {
 export class Journal {
   readonly #path: string;
   readonly #header: Header;
-  readonly #cells: readonly string[];
   readonly #budget: Budget;
   /** The cells that start anew. */
-  readonly #anew: readonly string[];
-  /** True when the file goes on; false when it is written from its first line. */
-  readonly #keepsFile: boolean;
+  readonly #anew: ReadonlySet<string>;
+  /** Whose rounds stand in the file and hold. */
+  readonly #inFile: Set<string>;
   readonly #content: JournalContent;
 
   /**
-   * Finds out what to do and touches nothing: go on where an interrupted run of the same key and
-   * budget stopped, or else start the chosen cells anew and leave the others as they are.
+   * Finds out what to do and touches nothing: go on where a run of the same key and budget stopped, and
+   * keep what it finished; or else, where it is to be `fresh`, start these cells anew. Other cells are left
+   * as they are.
    */
   constructor(options: {
     readonly path: string;
@@ -140,15 +140,13 @@ export class Journal {
     const found = readJournal(path);
     const groups = found?.header.key === header.key ? found.groups : new Map<string, Group>();
     const sameBudget = (cell: string) => isDeepStrictEqual(groups.get(cell)?.budget, budget);
-    const resumes = !fresh && cells.some((cell) => sameBudget(cell) && !groups.get(cell)?.finished);
     this.#path = path;
     this.#header = header;
-    this.#cells = cells;
     this.#budget = budget;
-    this.#anew = cells.filter((cell) => !resumes || !sameBudget(cell));
+    this.#anew = new Set(cells.filter((cell) => fresh || !sameBudget(cell)));
+    this.#inFile = new Set(groups.keys());
     for (const cell of this.#anew) groups.delete(cell);
-    this.#keepsFile = groups.size > 0;
-    this.#content = { header: this.#keepsFile && found ? found.header : header, groups };
+    this.#content = { header, groups };
   }
 
   get content(): JournalContent {
@@ -159,18 +157,27 @@ export class Journal {
     return this.#content.groups.get(cell)?.rounds ?? [];
   }
 
-  begin(): void {
-    if (!this.#keepsFile) {
+  /** True of a cell that this run need not measure. */
+  isFinished(cell: string): boolean {
+    return this.#content.groups.get(cell)?.finished === true;
+  }
+
+  /** Of the cells of the run, those that are measured now; what stood in the file of the rest stays. */
+  begin(cells: readonly string[]): void {
+    const anew = cells.filter((cell) => this.#anew.has(cell));
+    for (const cell of anew) this.#inFile.delete(cell);
+    if (this.#inFile.size === 0) {
       mkdirSync(dirname(this.#path), { recursive: true });
       writeFileSync(this.#path, lineOf(this.#header));
     } else if (!readFileSync(this.#path, 'utf8').endsWith('\n')) {
       // An interruption cut the last line short; the next one stands on its own.
       appendFileSync(this.#path, '\n');
     }
-    if (this.#anew.length === 0) return;
-    this.#append({ kind: 'start', cells: this.#anew, budget: this.#budget });
-    for (const cell of this.#anew) {
+    if (anew.length === 0) return;
+    this.#append({ kind: 'start', cells: anew, budget: this.#budget });
+    for (const cell of anew) {
       this.#content.groups.set(cell, { budget: this.#budget, rounds: [], finished: false });
+      this.#inFile.add(cell);
     }
   }
 
@@ -179,12 +186,12 @@ export class Journal {
     this.#append(round);
   }
 
-  finish(): void {
-    for (const cell of this.#cells) {
+  finish(cells: readonly string[]): void {
+    for (const cell of cells) {
       const group = this.#content.groups.get(cell);
       if (group) group.finished = true;
     }
-    this.#append({ kind: 'end', cells: this.#cells });
+    this.#append({ kind: 'end', cells });
   }
 
   #append(line: Line): void {

@@ -66,7 +66,7 @@ function isRunning(pid: number): boolean {
 
 describe('a whole run', () => {
   it('finds what the fixture hides, and says how each failing subject failed', async () => {
-    const { code, text } = await run('--rounds', '3');
+    const { code, text } = await run('--full', '--rounds', '3');
     expect(text).toContain('Our sample is 2.00 times faster than slow, the fastest peer');
     expect(code).toBe(0);
 
@@ -79,6 +79,8 @@ describe('a whole run', () => {
       'level speed',
       'failing peers',
       'native speed',
+      'seldom speed',
+      'speed elsewhere',
     ]);
     for (const row of everything.rows) {
       expect(Object.keys(row)).toEqual([
@@ -143,8 +145,7 @@ describe('a whole run', () => {
       hangs: 'did not finish within 2 s',
     });
 
-    const leftOut = '1 more row not measured, of 1 cell (seldom): make lab TABLE=sample';
-    expect(text).toContain(leftOut);
+    expect(text).not.toContain('not measured yet');
 
     expect(rowNamed('native speed')).toMatchObject({
       best_peer: 'slow',
@@ -157,7 +158,16 @@ describe('a whole run', () => {
       slow: 'with its defaults',
       wrong: 'gave no finite samples of speed',
       exits: 'its process broke down (exit 7)',
-      absent: 'not here: absent, which `make lab` builds',
+      absent: 'not here: absent, which `make lab` brings where it can',
+    });
+
+    const absent = 'not here: absent-runtime, which `make lab` brings where it can';
+    expect(rowNamed('speed elsewhere')).toMatchObject({
+      verdict: 'unknown',
+      subjects: [
+        { subject: 'ours', ok: false, note: absent },
+        { subject: 'slow', ok: false, note: absent },
+      ],
     });
 
     expect(text).toMatch(/Manners: a fault\n {4}ours {2}says so\n {2}! slow {2}hangs/);
@@ -170,13 +180,46 @@ describe('a whole run', () => {
 
     const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
     expect(page).toContain('counted 4,999 of 5,000');
-    expect(page).toContain(leftOut);
-    expect(page).toContain('each work measured for 60 ms or a multiple');
+    expect(page).not.toContain('not measured yet');
+    expect(page).toContain(
+      '<td class="here" data-label="Ours"><span class="absent">not here</span>',
+    );
+    expect(page).toContain('each work measured for 120 ms or a multiple');
     expect(page).toContain('<td class="note absent" data-label="a fault">hangs</td>');
     expect(page).toContain('make lab TABLE=sample ROW=plain ROUNDS=3');
     expect(page).not.toMatch(/<script|undefined|NaN|\[object/);
     const picture = readFileSync(join(out, 'report', 'sample.svg'), 'utf8');
     expect(picture).not.toMatch(/undefined|NaN/);
+  });
+});
+
+describe('a run of the headlines', () => {
+  it('measures the first cell alone, writes the page and says what comes next', async () => {
+    const { text, code } = await run();
+    expect(code).toBe(0);
+    expect(new Set(journal().map(({ cell }) => cell))).toEqual(new Set(['plain']));
+    expect(journal().map(({ round }) => round)).toEqual([1, 2, 3, 4, 5]);
+    expect(results().rows.map(({ row }) => row)).toEqual(['speed', 'time']);
+    const leftOut = '5 more rows not measured yet: ';
+    expect(text).toContain(`${leftOut}make lab TABLE=sample`);
+    const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
+    expect(page).toContain(`${leftOut}<code>make lab TABLE=sample</code>`);
+    expect(text).toMatch(
+      /Page: .*index\.html\nTook: .* s\nNext: {3}make lab FULL=1 measures every row, about .*;\n.*make lab TABLE=sample/,
+    );
+  });
+
+  it('is kept by the run of all rows that follows, and the one after that starts anew', async () => {
+    await run('--rounds', '1');
+    const headline = journal();
+    const full = await run('--full', '--rounds', '1');
+    expect(full.text).not.toContain('sample, headline');
+    expect(full.text).toContain('sample, all other rows');
+    expect(journal().slice(0, headline.length)).toEqual(headline);
+    expect(journal().some(({ cell }) => cell === 'seldom')).toBe(true);
+    await run('--rounds', '1');
+    expect(journal().some(({ cell }) => cell === 'seldom')).toBe(true);
+    expect(journal().find(({ cell }) => cell === 'plain')).not.toEqual(headline[0]);
   });
 });
 
@@ -212,15 +255,13 @@ describe('a run of one row', () => {
     expect(journal().filter(({ cell }) => cell === 'plain')).toEqual(others);
   });
 
-  it('that is left out of a run of all tables measures it, and the next such run keeps it', async () => {
+  it('is kept by the next run of the headlines', async () => {
     await run('--table', 'sample', '--row', 'seldom', '--rounds', '3');
     expect(rowNamed('seldom speed').verdict).toBe('faster');
     const asked = journal();
     await run('--rounds', '1');
     expect(journal().filter(({ cell }) => cell === 'seldom')).toEqual(asked);
     expect(journal().some(({ cell }) => cell === 'plain')).toBe(true);
-    const page = readFileSync(join(out, 'report', 'index.html'), 'utf8');
-    expect(page).not.toContain('not measured, of');
   });
 
   it('of one subject stays out of the results', async () => {
@@ -268,7 +309,7 @@ describe('a command that makes no sense', () => {
       ],
       ['--row (: expected a name or a regular expression', ...['--table', 'sample', '--row', '(']],
       ['--subject y: expected one of ours, slow', '--table', 'sample', '--subject', 'y'],
-      ['--round: expected one of --table, --rounds', '--round', '3'],
+      ['--round: expected one of --table, --full, --rounds', '--round', '3'],
       ['sample: expected only options', 'sample'],
       ['expected at least one journal', '--report'],
     ];

@@ -2,11 +2,13 @@
  * What the command line asks for, checked before anything else happens.
  */
 import type { ArgsDef, CommandContext } from 'citty';
-import { defaultRounds } from './plan.js';
 
 export interface Options {
   readonly table?: string | undefined;
-  readonly rounds: number;
+  /** Every row of every table; else the headlines, or all rows of the one table that is named. */
+  readonly full: boolean;
+  /** Absent for as many as each part of a run has by itself. */
+  readonly rounds?: number | undefined;
   readonly row?: string | undefined;
   readonly subject?: string | undefined;
   readonly fresh: boolean;
@@ -14,11 +16,15 @@ export interface Options {
 }
 
 export const optionArguments = {
-  table: { type: 'string', valueHint: 'name', description: 'The table to measure (default: all)' },
+  table: {
+    type: 'string',
+    valueHint: 'name',
+    description: 'Measure all rows of this table (default: the headline of each table)',
+  },
+  full: { type: 'boolean', description: 'Measure all rows of all tables, the headlines first' },
   rounds: {
     type: 'string',
     valueHint: 'number',
-    default: String(defaultRounds),
     description: 'Interleaved rounds; from 10 on each cell also runs longer',
   },
   row: {
@@ -49,13 +55,14 @@ export function parseOptions({
   if (args._.length > 0) {
     throw new Error(`${args._[0]}: expected only options; a table is named by --table`);
   }
-  const rounds = Number(args.rounds);
-  if (!Number.isSafeInteger(rounds) || rounds < 1) {
+  const rounds = args.rounds ? Number(args.rounds) : undefined;
+  if (rounds !== undefined && !(Number.isSafeInteger(rounds) && rounds >= 1)) {
     throw new Error(`--rounds ${args.rounds}: expected a positive integer`);
   }
   for (const name of ['row', 'subject'] as const) checkPattern(name, args[name]);
   return {
     table: args.table || undefined,
+    full: args.full === true,
     rounds,
     row: args.row || undefined,
     subject: args.subject || undefined,

@@ -111,8 +111,9 @@ describe('the outcome of a row', () => {
 
   it('says so when the difference is within the noise', () => {
     const outcome = outcomeFrom(thrice({ ours: 10, control: 13, fast: 12 }));
+    expect(outcome.rows[0]?.verdict).toBe('unknown');
     expect(sentenceOf(outcome)).toBe(
-      'Our chair and fast, the fastest peer, show no difference in the kitchen (ratio 1.20, 95 % interval 1.20 to 1.20).',
+      'Our chair seems at least 1.20 times faster than fast, the fastest peer, in the kitchen (95 % interval 1.20 to 1.20; too noisy to be sure: the same code differed from itself by up to 30 %).',
     );
   });
 
@@ -139,7 +140,7 @@ describe('the outcome of a row', () => {
       ours: { ok: false },
     });
     expect(sentenceOf(outcome)).toBe(
-      'No verdict yet on Our chair in the kitchen: it failed the row (no).',
+      'No verdict yet on Our chair in the kitchen: ours failed the row (no).',
     );
   });
 

@@ -105,7 +105,9 @@ export function outcomeOf(table: Table, journal: JournalContent): TableOutcome {
         .at(-1) ?? '',
     rounds: rows.length === 0 ? 0 : min(rows.map((row) => row.rounds)),
     rows,
-    unmeasured: table.rows.filter((row) => !measured.includes(row)),
+    unmeasured: table.rows.filter(
+      (row) => !measured.includes(row) && cellOf(table, row.cell).subjects.length > 0,
+    ),
     behaviours: (table.behaviours ?? [])
       .filter(({ cell }) => roundsOf(journal, cell).length > 0)
       .map((behaviours) => behavioursOf(table, journal, behaviours)),

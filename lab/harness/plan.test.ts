@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { planTable } from './plan.js';
+import { planAsked, planPart } from './plan.js';
 import type { Cell, Row, Table } from './table.js';
 
-const cell = (id: string, more: Partial<Cell> = {}) =>
-  ({ id, subjects: ['ours', 'peer'], ...more }) as Cell;
+const cell = (id: string) => ({ id, subjects: ['ours', 'peer'] }) as unknown as Cell;
 const row = (name: string): Row => ({
   row: `${name} row`,
   cell: name,
@@ -21,50 +20,48 @@ const table: Table = {
     { name: 'ours', role: 'ours' },
     { name: 'peer', role: 'peer' },
   ],
-  cells: [cell('sitting'), cell('rocking', { onlyAskedFor: true })],
-  rows: [row('sitting'), row('rocking')],
+  cells: [cell('sitting'), cell('rocking'), cell('turning')],
+  rows: [row('sitting'), row('rocking'), row('turning')],
 };
 
-const plan = (given: Partial<Parameters<typeof planTable>[0]>) =>
-  planTable({ table, rounds: 3, amongAll: false, ...given });
-const cellsOf = (given: Partial<Parameters<typeof planTable>[0]>) =>
-  plan(given).groups.map(({ cell }) => cell.id);
+const cellsOf = ({ groups }: ReturnType<typeof planPart>) => groups.map(({ cell }) => cell.id);
+const asked = (given: Partial<Parameters<typeof planAsked>[0]>) => planAsked({ table, ...given });
 
 describe('what a run measures', () => {
-  it('leaves out of a quick run of all tables what must be asked for', () => {
-    expect(cellsOf({ amongAll: true })).toEqual(['sitting']);
-    expect(cellsOf({ amongAll: false })).toEqual(['sitting', 'rocking']);
-    expect(cellsOf({ amongAll: true, rounds: 10 })).toEqual(['sitting', 'rocking']);
-    expect(cellsOf({ row: 'rocking row' })).toEqual(['rocking']);
-    expect(plan({ row: 'rocking row' }).isTrial).toBe(false);
+  it('is the first cell for the headline, and then the others', () => {
+    expect(cellsOf(planPart(table, 'headline'))).toEqual(['sitting']);
+    expect(cellsOf(planPart(table, 'all other rows'))).toEqual(['rocking', 'turning']);
+  });
+
+  it('is the whole cell of a row that is named', () => {
+    expect(cellsOf(asked({ row: 'rocking row' }))).toEqual(['rocking']);
+    expect(asked({ row: 'rocking row' }).isTrial).toBe(false);
   });
 
   it('tries out the rows of a pattern alone', () => {
-    expect(cellsOf({ row: 'ING row' })).toEqual(['sitting', 'rocking']);
-    expect(cellsOf({ row: '^rock' })).toEqual(['rocking']);
-    expect(plan({ row: '^rock' }).isTrial).toBe(true);
-    expect(plan({ subject: 'pe+r' }).groups[0]?.runs.map(({ subject }) => subject)).toEqual([
-      'ours',
-      'peer',
-      'ours',
-    ]);
+    expect(cellsOf(asked({ row: 'ING row' }))).toEqual(['sitting', 'rocking', 'turning']);
+    expect(cellsOf(asked({ row: '^rock' }))).toEqual(['rocking']);
+    expect(asked({ row: '^rock' }).isTrial).toBe(true);
+    const [group] = asked({ subject: 'pe+r' }).groups;
+    expect(group?.runs.map(({ subject }) => subject)).toEqual(['ours', 'peer', 'ours']);
   });
 });
 
 describe('how thorough a run is', () => {
-  it('measures and repeats for less time among all tables, and warms up as long', () => {
-    const all = plan({ amongAll: true });
-    const one = plan({});
-    expect(all.budget.measureMilliseconds).toBeLessThan(one.budget.measureMilliseconds);
-    expect(all.budget.warmupMilliseconds).toBe(one.budget.warmupMilliseconds);
-    expect(all.mostRepeating).toBeLessThan(one.mostRepeating);
-    expect(all.rounds).toBe(3);
+  it('gives the headline more rounds, in a bounded time, unless their number is asked for', () => {
+    const headline = planPart(table, 'headline');
+    expect([headline.rounds, headline.mostMilliseconds]).toEqual([5, 70_000]);
+    const others = planPart(table, 'all other rows');
+    expect([others.rounds, others.mostMilliseconds]).toEqual([3, Number.POSITIVE_INFINITY]);
+    const chosen = planPart(table, 'headline', 7);
+    expect([chosen.rounds, chosen.mostMilliseconds]).toEqual([7, Number.POSITIVE_INFINITY]);
   });
 
-  it('is the same for one table and for all from 10 rounds on', () => {
-    expect(plan({ amongAll: true, rounds: 10 })).toEqual(plan({ rounds: 10 }));
-    const { budget, mostRepeating } = plan({ rounds: 10 });
-    expect(budget).toEqual({ warmupMilliseconds: 200, measureMilliseconds: 400 });
-    expect(mostRepeating).toBe(1 / 4);
+  it('warms up and measures for longer from 10 rounds on', () => {
+    const thorough = { warmupMilliseconds: 200, measureMilliseconds: 400 };
+    expect(planPart(table, 'headline', 10).budget).toEqual(thorough);
+    expect(asked({ row: '^rock', rounds: 10 }).budget).toEqual(thorough);
+    // A run goes on from another only with the same budget.
+    expect(planPart(table, 'headline').budget).toEqual(planPart(table, 'all other rows', 9).budget);
   });
 });

@@ -11,6 +11,7 @@ import type { GroupRound, Journal, SubjectRound } from './journal.js';
 import { foreignLimit, type Load, loadBetween, readLoad } from './load.js';
 import { Pace } from './pace.js';
 import type { Plan, PlannedGroup, PlannedRun } from './plan.js';
+import { fewestRounds } from './statistics.js';
 
 /** Where a run stands, for those who watch. */
 export interface Progress {
@@ -21,13 +22,17 @@ export interface Progress {
   readonly remainingMilliseconds: number;
 }
 
+type Schedule = readonly { readonly round: number; readonly group: PlannedGroup }[];
+
 interface Attempt {
   readonly load: Load | null;
   readonly subjects: readonly SubjectRound[];
 }
 
 const mostAttempts = 3;
-/** Repeats of a short run may take this long, whatever share of it that is. */
+/** Measuring again what others disturbed may take this share of a run, */
+const mostRepeating = 1 / 4;
+/** and of a short run this long, whatever share of it that is. */
 const mostRepeatingMilliseconds = 15_000;
 
 export class Measuring {
@@ -39,10 +44,11 @@ export class Measuring {
   #processes: readonly number[] = [];
   readonly #pace: Pace;
   /** What is still to be measured, in order; the first is being measured now. */
-  readonly #schedule: { readonly round: number; readonly group: PlannedGroup }[];
+  #schedule: Schedule;
   /** The runs of the current group that have not started. */
   #waiting: readonly PlannedRun[] = [];
   #startedAt = 0;
+  #lastRound = 0;
   #repeatingMilliseconds = 0;
 
   constructor(options: {
@@ -65,6 +71,7 @@ export class Measuring {
     const due = this.#plan.groups.filter(
       ({ cell, once }) =>
         (round === 1 || !once) &&
+        !this.#journal.isFinished(cell.id) &&
         this.#journal.roundsOf(cell.id).every((done) => done.round !== round),
     );
     return shuffle(due);
@@ -76,12 +83,38 @@ export class Measuring {
   }
 
   get remainingMilliseconds(): number {
-    const whole = this.#schedule.map(({ group }, index) => {
+    return this.#expect(this.#due);
+  }
+
+  /** What is measured of the schedule: its last rounds are left out while they do not fit in the time. */
+  get #due(): Schedule {
+    const gone = this.#startedAt > 0 ? performance.now() - this.#startedAt : 0;
+    let due = this.#schedule;
+    for (;;) {
+      const last = due.at(-1)?.round ?? 0;
+      if (last <= fewestRounds || gone + this.#expect(due) <= this.#plan.mostMilliseconds)
+        return due;
+      due = due.filter(({ round }) => round < last);
+    }
+  }
+
+  #expect(schedule: Schedule): number {
+    const whole = schedule.map(({ group }, index) => {
       const runs = index === 0 && this.#startedAt > 0 ? this.#waiting : this.#asked(group);
       return this.#pace.expect(group.cell, runs);
     });
     // No more than `mostRepeating` of the run goes into repeats, however bad it began.
-    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - this.#plan.mostRepeating));
+    return sum(whole) * Math.min(this.#pace.repeating, 1 / (1 - mostRepeating));
+  }
+
+  /** True when nothing is left to measure. */
+  get isDone(): boolean {
+    return this.#schedule.length === 0;
+  }
+
+  /** The last round that will be measured, or was. */
+  get rounds(): number {
+    return this.#due.at(-1)?.round ?? this.#lastRound;
   }
 
   /** The processes are those that the table's preparation has left running. */
@@ -92,17 +125,19 @@ export class Measuring {
     this.#processes = processes;
     this.#onProgress = onProgress;
     this.#startedAt = performance.now();
-    this.#journal.begin();
-    for (let next = this.#schedule[0]; next; next = this.#schedule[0]) {
+    const cells = this.#plan.groups.map(({ cell }) => cell.id);
+    this.#journal.begin(cells);
+    for (let next = this.#due[0]; next; next = this.#due[0]) {
       const { round, group } = next;
       const measured = await this.#calmestOf(round, group);
       this.#journal.add(measured);
       this.#pace.noteGroup(group, measured.attempts);
-      this.#schedule.shift();
+      this.#schedule = this.#schedule.slice(1);
+      this.#lastRound = round;
       this.#waiting = this.#schedule[0] ? this.#asked(this.#schedule[0].group) : [];
-      if (this.#schedule[0]?.round !== round) this.#tell(round);
+      if (this.#due[0]?.round !== round) this.#tell(round);
     }
-    this.#journal.finish();
+    this.#journal.finish(cells);
   }
 
   async #calmestOf(round: number, group: PlannedGroup): Promise<GroupRound> {
@@ -133,7 +168,7 @@ export class Measuring {
 
   #mayRepeat(took: number): boolean {
     const whole = performance.now() - this.#startedAt + this.remainingMilliseconds;
-    const allowed = Math.max(mostRepeatingMilliseconds, whole * this.#plan.mostRepeating);
+    const allowed = Math.max(mostRepeatingMilliseconds, whole * mostRepeating);
     return this.#repeatingMilliseconds + took <= allowed;
   }
 
@@ -188,7 +223,7 @@ export class Measuring {
   #tell(round: number, now?: string): void {
     this.#onProgress({
       round,
-      rounds: this.#plan.rounds,
+      rounds: this.rounds,
       ...(now === undefined ? {} : { now }),
       remainingMilliseconds: this.remainingMilliseconds,
     });

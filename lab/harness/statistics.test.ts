@@ -72,8 +72,25 @@ describe('a verdict', () => {
     const ours = [104, 105, 103, 104, 105];
     const peer = [100, 100, 100, 100, 100];
     expect(verdictOf(ours, peer, 'higher')).toBe('faster');
+    expect(verdictOf(ours, peer, 'lower')).toBe('slower');
     const restless = [97, 112, 96, 111, 98];
     expect(verdictOf(ours, peer, 'higher', restless)).toBe('no difference');
+    const far = ours.map((value) => value * 2.5);
+    const wild = [60, 250, 110, 400, 90];
+    expect(verdictOf(far, peer, 'higher', wild)).toBe('unknown');
+  });
+
+  it('is no difference only where the whole interval lies about 1, else unknown', () => {
+    const judged = (low: number, high: number) => judge({ median: 1, low, high }, 5, 1.02);
+    expect(judged(0.95, 1.08)).toBe('no difference');
+    expect(judged(1.01, 1.05)).toBe('no difference');
+    expect(judged(0.73, 1.12)).toBe('unknown');
+    expect(judged(1.01, 3.5)).toBe('unknown');
+    expect(judged(1.03, 1.05)).toBe('faster');
+    expect(judged(0.9, 0.97)).toBe('slower');
+    // An interval wholly beyond 1 is no `no difference` where noise swallows it.
+    expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 3)).toBe('unknown');
+    expect(judge({ median: 0.37, low: 0.3, high: 0.44 }, 3, 2)).toBe('slower');
   });
 
   it('needs three rounds', () => {

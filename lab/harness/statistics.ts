@@ -12,6 +12,9 @@ import { seededRandom } from './random.js';
 export type Better = 'higher' | 'lower';
 export type Verdict = 'faster' | 'slower' | 'no difference' | 'unknown';
 
+/** A ratio whose whole interval is nearer to 1 than this factor is none that a user would notice. */
+export const levelWithin = 1.1;
+
 /** A median over rounds and its 95 % interval. */
 export interface Estimate {
   readonly median: number;
@@ -73,10 +76,14 @@ export function noiseFloor(control: Estimate): number {
   return Math.max(1, control.high, 1 / control.low);
 }
 
-/** A difference must exclude 1 and be larger than what the row shows of the same thing twice. */
+/**
+ * A difference is one where the whole interval lies beyond 1, and beyond what the row shows of the same
+ * thing twice. That nothing of the kind was found is no finding: it is `no difference` only where the
+ * whole interval lies about 1, else `unknown`.
+ */
 export function judge(ratio: Estimate | null, rounds: number, noise: number | null): Verdict {
   if (ratio === null || noise === null || rounds < fewestRounds) return 'unknown';
-  if (ratio.low > 1 && ratio.median > noise) return 'faster';
-  if (ratio.high < 1 && 1 / ratio.median > noise) return 'slower';
-  return 'no difference';
+  if (ratio.low > noise) return 'faster';
+  if (1 / ratio.high > noise) return 'slower';
+  return 1 / levelWithin <= ratio.low && ratio.high <= levelWithin ? 'no difference' : 'unknown';
 }

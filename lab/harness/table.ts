@@ -51,7 +51,7 @@ export interface Measurement {
   readonly behaviours?: Readonly<Record<string, Behaviour>>;
 }
 
-/** How long a cell may take; the quick mode shortens both. */
+/** How long a cell may take. */
 export interface Budget {
   readonly warmupMilliseconds: number;
   readonly measureMilliseconds: number;
@@ -71,16 +71,13 @@ interface AnyCell {
   readonly subjects: readonly string[];
   /** What one run takes beyond its budget (servers to start, requests to send); a first guess. */
   readonly expectedMilliseconds?: number;
-  /**
-   * Measured only when its table is asked for by name, or thoroughly: not for those who want to see all
-   * tables soon. Never the first cell, nor one with a row of the document.
-   */
-  readonly onlyAskedFor?: true;
   /** After this long the cell has failed and is killed with all it started. Default: 30 000. */
   readonly limitMilliseconds?: number;
 }
 
 export interface MeasuredCell extends AnyCell {
+  /** The path of the runtime that its process is of; absent for the Node that runs the lab. */
+  readonly runtime?: string;
   /**
    * Runs inside the cell's own process and must check the subject's result. Only some rows may be
    * wanted: samples of other measures are not needed then.
@@ -103,7 +100,7 @@ export interface Row {
   readonly row: string;
   /** The document's own heading of this column; absent where the row is not the document's. */
   readonly column?: string;
-  /** The document's heading above this and its neighbours of the same unit, which have a line each. */
+  /** The document's heading above this and its neighbours of the same unit: the test that they belong to. */
   readonly heading?: string;
   readonly cell: string;
   /** The key in Measurement.samples. */
@@ -167,8 +164,9 @@ export interface Table {
   };
   readonly subjects: readonly Subject[];
   /**
-   * The first row of the first cell is the table's picture and first sentence. The rows with a
-   * `column`, of this and other cells, are the document's columns, in their order.
+   * The first is the headline's, which `make lab` measures: its first row is the table's picture and first
+   * sentence. A round of it takes less than half a minute. The rows with a `column`, of this and other
+   * cells, are the document's columns, in their order.
    */
   readonly cells: readonly Cell[];
   readonly rows: readonly Row[];

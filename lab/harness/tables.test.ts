@@ -12,35 +12,32 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A table of two cells, of which this one is left out of a run of all tables. */
-async function tableWithout(leftOut: string, column: object = {}) {
-  const cells = ['first', 'second'].map((id) => ({
-    id,
-    subjects: ['ours'],
-    ...(id === leftOut ? { onlyAskedFor: true } : {}),
-  }));
-  const rows = cells.map(({ id }) => ({ row: id, cell: id, ...(id === 'second' ? column : {}) }));
-  const table = { table: 'made-up', subjects: [{ name: 'ours', role: 'ours' }], cells, rows };
+/** A table of two cells with these rows, and words for what the second does. */
+async function tableWith(...rowsOf: string[]) {
+  const cells = ['first', 'second'].map((id) => ({ id, subjects: ['ours'] }));
+  const rows = rowsOf.map((cell) => ({ row: cell, cell }));
+  const table = {
+    ...{ table: 'made-up', subjects: [{ name: 'ours', role: 'ours' }], cells, rows },
+    behaviours: [{ title: 'Manners', cell: 'second', about: '', columns: [] }],
+  };
   mkdirSync(join(folder, 'made-up'));
   writeFileSync(join(folder, 'made-up', 'table.js'), `export default ${JSON.stringify(table)};`);
   return loadTable(folder, 'made-up');
 }
 
 // A module is loaded once from each path, so each of these has a folder of its own.
-describe('a cell that only those measure who ask for it', () => {
-  it('may have rows that are not of the document', async () => {
-    await expect(tableWithout('second')).resolves.toMatchObject({ table: { table: 'made-up' } });
+describe('a table', () => {
+  it('may have a cell without figures', async () => {
+    await expect(tableWith('first')).resolves.toMatchObject({ table: { table: 'made-up' } });
   });
 
-  it('is not the first cell', async () => {
-    await expect(tableWithout('first')).rejects.toThrow(
-      'cell first must not be left out of any run',
+  it('has a headline in its first cell', async () => {
+    await expect(tableWith('second')).rejects.toThrow(
+      'its first cell has no row to be the headline',
     );
   });
 
-  it('has no row of the document', async () => {
-    await expect(tableWithout('second', { column: 'As published' })).rejects.toThrow(
-      'cell second must not be left out of any run',
-    );
+  it('has no row of a cell that is not there', async () => {
+    await expect(tableWith('first', 'third')).rejects.toThrow('no cell has the id third');
   });
 });

@@ -57,6 +57,10 @@ export function oursIn(table: Table, cell: Cell): string | undefined {
 }
 
 function checkTable(table: Table): void {
+  const [headline] = table.cells;
+  if (!headline || rowsOf(table, headline).length === 0) {
+    throw new Error(`table ${table.table}: its first cell has no row to be the headline`);
+  }
   for (const cell of table.cells) {
     for (const name of cell.subjects) subjectOf(table, name);
     const behaves = table.behaviours?.some((behaviours) => behaviours.cell === cell.id);
@@ -65,11 +69,7 @@ function checkTable(table: Table): void {
     }
   }
   for (const row of table.rows) {
-    const cell = cellOf(table, row.cell);
-    const isAlwaysDue = row.column !== undefined || cell === table.cells[0];
-    if (cell.onlyAskedFor && isAlwaysDue) {
-      throw new Error(`table ${table.table}: cell ${cell.id} must not be left out of any run`);
-    }
+    cellOf(table, row.cell);
     for (const name of Object.keys(row.published ?? {})) subjectOf(table, name);
   }
   for (const { cell } of table.behaviours ?? []) cellOf(table, cell);

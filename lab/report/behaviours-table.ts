@@ -3,9 +3,8 @@ import type { BehavioursOutcome } from '../harness/outcome.js';
 import { html, type Markup } from './html.js';
 
 export function behavioursTable({ behaviours, subjects }: BehavioursOutcome): Markup {
-  const { title, about, columns } = behaviours;
-  return html`<h4 class="matrix-title">${title}</h4>
-<p class="source">${about}</p>
+  const { about, columns } = behaviours;
+  return html`<p class="source">${about}</p>
 <div class="scroll"><table class="matrix behaviours">
 <thead>
 <tr><th scope="col">Library</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr>

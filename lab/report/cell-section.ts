@@ -14,6 +14,7 @@ import { repeatCommand } from '../harness/repeat.js';
 import type { Budget, Row } from '../harness/table.js';
 import {
   counted,
+  describeExcess,
   describeInterval,
   describeNumber,
   describePublished,
@@ -24,7 +25,7 @@ import {
 import { html, Markup } from './html.js';
 import { processorTime } from './processor-time.js';
 import { drawStrip } from './strip.js';
-import { verdictClass } from './verdict.js';
+import { describeDoubt, verdictClass } from './verdict.js';
 
 export function rowAnchor(table: string, row: Row): string {
   return `${table}-${row.row.replace(/[^\w]+/g, '-')}`;
@@ -71,11 +72,11 @@ function upshot(outcome: RowOutcome): Markup {
   const words = {
     faster: `times better than ${peer}`,
     slower: `times as good as ${peer}`,
-    'no difference': `of ${peer}: no difference`,
-    unknown: peer === undefined ? 'no peer did the work' : `of ${peer}: no verdict yet`,
+    'no difference': `times as good as ${peer}: no difference`,
+    unknown: peer === undefined ? '' : `times as good as ${peer}`,
   };
   return html`<div class="upshot ${verdictClass(verdict)}">
-<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">ours against itself: up to ${describeRatio(noise)}</span>`}</p>
+<p>${ratio && html`<strong>${describeRatio(ratio.median)}</strong> `}${words[verdict]}${verdict === 'unknown' && html`<span class="range">not known: ${describeDoubt(outcome)}</span>`}${ratio && html`<span class="range">95&nbsp;% interval ${describeRatioInterval(ratio)}</span>`}${worstRatio !== null && html`<span class="range">worst round ${describeRatio(worstRatio)}</span>`}${noise !== null && html`<span class="range">the same code differed from itself by up to ${describeExcess(noise)}</span>`}</p>
 ${floor && html`<p>${describeShare(floor.share)} of the floor<span class="range">${floor.floor.subject.name}</span></p>`}
 ${ours && !ours.ok && html`<p class="absent">${ours.subject.name} failed</p>`}
 </div>`;

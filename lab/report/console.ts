@@ -18,6 +18,7 @@ import {
   describeRatioInterval,
   describeShare,
 } from './format.js';
+import { verdictWord } from './verdict.js';
 
 /** How the rows of a table came out: `14 rows: 9 faster, 4 no difference, 1 slower`. */
 export function describeTally(outcome: TableOutcome): string {
@@ -26,20 +27,20 @@ export function describeTally(outcome: TableOutcome): string {
   const tally = verdicts
     .map((verdict) => ({ verdict, count: rows.filter((row) => row.verdict === verdict).length }))
     .filter(({ count }) => count > 0)
-    .map(({ verdict, count }) => `${count} ${verdict}`);
+    .map(({ verdict, count }) => `${count} ${verdictWord(verdict)}`);
   return `${counted(rows.length, 'row')}: ${tally.join(', ')}`;
 }
 
-const mostCellsNamed = 4;
-
-/** What was left out and how to get it; empty when there is nothing. */
-export function describeUnmeasured({ table, unmeasured }: TableOutcome): string {
-  if (unmeasured.length === 0) return '';
-  const cells = [...new Set(unmeasured.map(({ cell }) => cell))];
-  const named = cells.slice(0, mostCellsNamed).join('; ');
-  const further = cells.length > mostCellsNamed ? '; …' : '';
-  const which = `${counted(cells.length, 'cell')} (${named}${further})`;
-  return `${counted(unmeasured.length, 'more row')} not measured, of ${which}: ${repeatCommand({ TABLE: table.table })}`;
+/** What has not been measured, and the command that does; nothing when there is nothing. */
+export function describeUnmeasured({
+  table,
+  unmeasured,
+}: TableOutcome): { readonly words: string; readonly command: string } | undefined {
+  if (unmeasured.length === 0) return undefined;
+  return {
+    words: `${counted(unmeasured.length, 'more row')} not measured yet`,
+    command: repeatCommand({ TABLE: table.table }),
+  };
 }
 
 export function describeRow({ row, subjects, rounds }: RowOutcome): string {
@@ -120,5 +121,5 @@ function describeSubject(found: SubjectOutcome): string {
   if (!ratio) return figures;
   if (subject.role === 'floor')
     return `${figures}  ours: ${describeShare(ratio.median)} of this floor`;
-  return `${figures}  ours: ${describeRatio(ratio.median)} (${describeRatioInterval(ratio)}${worstRatio === null ? '' : `, worst ${describeRatio(worstRatio)}`}), ${verdict}`;
+  return `${figures}  ours: ${describeRatio(ratio.median)} (${describeRatioInterval(ratio)}${worstRatio === null ? '' : `, worst ${describeRatio(worstRatio)}`}), ${verdictWord(verdict)}`;
 }

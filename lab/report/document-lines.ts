@@ -5,8 +5,8 @@
  */
 import { noteOf, type RowOutcome, type SubjectOutcome } from '../harness/outcome.js';
 import type { Table } from '../harness/table.js';
-import { columnOf } from './document-cells.js';
-import { describeNumber, describePublished } from './format.js';
+import { columnOf, notesOf, publishedCell } from './document-cells.js';
+import { describeNumber } from './format.js';
 import { html, type Markup } from './html.js';
 import { ratioScale } from './interval-mark.js';
 import { ratioCell } from './ratio-cell.js';
@@ -42,19 +42,14 @@ ${rows.map(
     index,
   ) => html`${row.row.heading !== rows[index - 1]?.row.heading && html`<tr class="heading"><th colspan="${columns}" scope="rowgroup">${row.row.heading}, ${row.row.unit}</th></tr>`}<tr>
 <th scope="row">${columnOf(row)}${row.row.heading === undefined && html` <span class="unit">${row.row.unit}</span>`}</th>
-${published.map((line) => [publishedCell(row, line), hereCell(row, line)])}
+${published.map((line) => [publishedCell(row.row.published?.[line.subject.name], `${line.subject.name}, published`), hereCell(row, line)])}
 ${others.map((line) => hereCell(row, line))}
 ${scale && ratioCell(row, againstPeer, scale)}
 </tr>`,
 )}
 </tbody>
 </table></div>
-<ul class="notes">${all.map((line) => html`<li><span>${line.subject.name}</span> ${scale ? line.subject.note : noteOf(line)}</li>`)}</ul>`;
-}
-
-function publishedCell({ row }: RowOutcome, { subject }: SubjectOutcome): Markup {
-  const value = row.published?.[subject.name];
-  return html`<td class="published" data-label="${subject.name}, published">${value === undefined ? '–' : describePublished(value)}</td>`;
+${notesOf(all, (line) => (scale ? (line.subject.note ?? '') : noteOf(line)))}`;
 }
 
 function hereCell(row: RowOutcome, { subject }: SubjectOutcome): Markup {

@@ -15,13 +15,12 @@ import {
   type SubjectOutcome,
   type TableOutcome,
 } from '../harness/outcome.js';
-import { columnOf, nameCell } from './document-cells.js';
+import { columnOf, nameCell, notesOf, publishedCell } from './document-cells.js';
 import { documentLines } from './document-lines.js';
 import { documentTests } from './document-tests.js';
 import {
   counted,
   describeNumber,
-  describePublished,
   describeRatio,
   describeRatioInterval,
   describeShare,
@@ -57,8 +56,8 @@ export function documentTable(outcome: TableOutcome): Markup {
       const published = rows.map((row) => row.row.published?.[name]);
       return html`<tr class="failed">
 ${nameCell(subject)}
-${published.map((value, index) => html`<td class="published" data-label="${columnOf(rows[index])}, published">${value === undefined ? 'n/a' : describePublished(value)}</td><td class="absent">failed</td>`)}
-<td class="absent" colspan="2">${subject.note}</td>
+${published.map((value, index) => html`${publishedCell(value, `${columnOf(rows[index])}, published`)}<td class="absent">failed</td>`)}
+<td class="absent" colspan="2">see the notes</td>
 </tr>`;
     }
     const best = bestRound(first, name, bestOf);
@@ -68,7 +67,7 @@ ${rows.map((row) => {
   const published = row.row.published?.[name];
   const again = row.subjects.find((other) => other.subject.name === name);
   const value = best === undefined ? again?.value?.median : valueIn(again, best);
-  return html`<td class="published" data-label="${columnOf(row)}, published">${published === undefined ? '–' : describePublished(published)}</td><td class="here" data-label="${columnOf(row)}, ${here}">${value === undefined ? '–' : describeNumber(value)}</td>`;
+  return html`${publishedCell(published, `${columnOf(row)}, published`)}<td class="here" data-label="${columnOf(row)}, ${here}">${value === undefined ? '–' : describeNumber(value)}</td>`;
 })}
 <td class="here" data-label="${columnOf(first)}, median">${subject.value && describeNumber(subject.value.median)}</td>
 ${subject.subject.role === 'floor' ? floorCell(subject) : ratioCell(subject)}
@@ -98,13 +97,13 @@ ${notes(lines)}`;
 
 /** What was said of all is said once; then how a subject is used, where that was a choice. */
 function notes(lines: readonly SubjectOutcome[]): Markup {
-  const measured = lines.filter(({ ok }) => ok);
-  const shared = new Set(measured.map(({ note }) => note)).size === 1 ? measured[0]?.note : '';
-  const ownNotes = measured.flatMap((line) => {
-    const note = shared === '' ? noteOf(line) : line.subject.note;
-    return note ? [html`<li><span>${line.subject.name}</span> ${note}</li>`] : [];
-  });
-  return html`<ul class="notes">${shared && html`<li>All: ${shared}</li>`}${ownNotes}</ul>`;
+  const said = new Set(lines.filter(({ ok }) => ok).map(({ note }) => note));
+  const shared = said.size === 1 ? [...said].join() : '';
+  return notesOf(
+    lines,
+    (line) => (shared === '' ? noteOf(line) : (line.subject.note ?? '')),
+    shared,
+  );
 }
 
 /** The best of the first rounds by the first column. */

@@ -1,36 +1,34 @@
 /**
- * The published tests, run again: a table for each, with the document's own columns, and in each
- * column the figure as published, the median from here, and how many times better ours is.
+ * The published tests, run again: a table for each, the first of them open, with the document's own
+ * columns, and in each column the figure as published, the median from here, and how many times better
+ * ours is.
  */
 import { counts } from '../harness/floor.js';
-import { noteOf, type RowOutcome, type SubjectOutcome } from '../harness/outcome.js';
-import { columnOf, nameCell } from './document-cells.js';
-import {
-  counted,
-  describeNumber,
-  describePublished,
-  describeRatio,
-  describeShare,
-} from './format.js';
+import type { RowOutcome, SubjectOutcome } from '../harness/outcome.js';
+import { columnOf, nameCell, notesOf, publishedCell } from './document-cells.js';
+import { counted, describeNumber, describeRatio, describeShare } from './format.js';
 import { html, type Markup } from './html.js';
 import { verdictClass } from './verdict.js';
 
 export function documentTests(rows: readonly RowOutcome[]): Markup {
-  const cells = [...new Set(rows.map(({ cell }) => cell))];
-  const tests = cells.map((cell) => rows.filter((row) => row.cell === cell));
+  const headings = [...new Set(rows.map(({ row }) => row.heading))];
+  const tests = headings.map((heading) => rows.filter(({ row }) => row.heading === heading));
   const lines = new Map(
     rows.flatMap(({ subjects }) => subjects).map((line) => [line.subject.name, line]),
   );
-  const notes = [...lines.values()].filter(({ subject }) => subject.note);
-  return html`${tests.map(test)}
-<ul class="notes">${notes.map(({ subject }) => html`<li><span>${subject.name}</span> ${subject.note}</li>`)}</ul>`;
+  const [first, ...further] = tests;
+  const folded = further.map(
+    (rows) => html`<details><summary>${rows[0]?.row.heading}</summary>${test(rows)}</details>`,
+  );
+  return html`${first && test(first)}
+${folded}
+${notesOf([...lines.values()], ({ subject }) => subject.note ?? '')}`;
 }
 
 function test(rows: readonly RowOutcome[]): Markup {
   const [first] = rows;
   if (!first) return html``;
   const { row, rounds, subjects } = first;
-  const failed = subjects.filter(({ ok }) => !ok);
   return html`<div class="scroll"><table class="document tests">
 <caption>${row.about} In ${row.unit}, ${row.better} is better; ${counted(rounds, 'interleaved round')}.</caption>
 <thead>
@@ -45,8 +43,7 @@ ${rows.map((column) => figures(column, line))}
 </tr>`,
 )}
 </tbody>
-</table></div>
-<ul class="notes">${failed.map((line) => html`<li><span>${line.subject.name}</span> ${noteOf(line)}</li>`)}</ul>`;
+</table></div>`;
 }
 
 function figures(column: RowOutcome, { subject }: SubjectOutcome): Markup {
@@ -54,7 +51,7 @@ function figures(column: RowOutcome, { subject }: SubjectOutcome): Markup {
   const published = column.row.published?.[subject.name];
   const here = column.subjects.find((candidate) => candidate.subject.name === subject.name);
   const ours = column.ours?.subject.name ?? 'ours';
-  return html`<td class="published" data-label="${name}, published">${published === undefined ? '' : describePublished(published)}</td>
+  return html`${publishedCell(published, `${name}, published`)}
 <td class="${here?.unavailable ? 'published' : 'here'}" data-label="${name}, here">${here && hereText(here)}</td>
 <td class="ratio ${here && verdictClass(here.verdict)}" data-label="${name}, ${ours} against it">${here && ratioText(column, here)}</td>`;
 }

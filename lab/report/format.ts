@@ -39,15 +39,22 @@ export function describeShare(share: number): string {
   return `${(share * 100).toFixed(share >= 0.1 ? 0 : 1)} %`;
 }
 
+/** How far a factor is above 1: `3 %`, `150 %`. */
+export function describeExcess(factor: number): string {
+  const percent = (factor - 1) * 100;
+  return `${percent >= 1 ? percent.toFixed(0) : '1'} %`;
+}
+
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** As a person says it: `8 s`, `2 min 30 s`, `1 h 5 min`. */
+/** As a person says it: `8 s`, `2 min 30 s`, `50 min`, `1 h 5 min`. */
 export function describeDuration(milliseconds: number): string {
   const seconds = Math.max(1, Math.round(milliseconds / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
+  if (minutes < 60 && minutes >= 10) return `${Math.round(seconds / 60)} min`;
   if (minutes < 60) return withRest(`${minutes} min`, seconds % 60, 's');
   return withRest(`${Math.floor(minutes / 60)} h`, minutes % 60, 'min');
 }

@@ -1,6 +1,6 @@
 /**
- * The picture of a table on the overview: ours and the fastest peers in the headline row as bars, the
- * floor as a thin line.
+ * The picture of a table's headline row, on the overview and in its section: ours and the fastest peers
+ * as bars, the floor as a thin line.
  *
  * Invariant: all bars begin at 0 and share one scale, so their lengths compare as their figures do.
  */
@@ -12,7 +12,6 @@ import type { Estimate } from '../harness/statistics.js';
 import { draw } from './drawing.js';
 import { describeNumber } from './format.js';
 
-const width = 340;
 const mostPeers = 4;
 const lineHeight = 25;
 const textHeight = 17;
@@ -25,7 +24,7 @@ interface Bar {
   readonly value: Estimate;
 }
 
-export function headlineChart(outcome: RowOutcome): string {
+export function headlineChart(outcome: RowOutcome, width: number): string {
   const { row, subjects, ours } = outcome;
   const direction = row.better === 'higher' ? -1 : 1;
   const byMerit = (a: Bar, b: Bar) => direction * (a.value.median - b.value.median);

@@ -20,17 +20,20 @@ const mostColumns = 16;
 const mostColumnsPerLine = 4;
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
-export function matrices(outcomes: readonly RowOutcome[]): readonly Markup[] {
-  const titles = new Set(outcomes.flatMap(({ row }) => row.matrix?.title ?? []));
-  return [...titles].map((title) =>
-    matrix(
-      title,
-      outcomes.filter(({ row }) => row.matrix?.title === title),
-    ),
-  );
+export interface Matrix {
+  readonly title: string;
+  readonly table: Markup;
 }
 
-function matrix(title: string, rows: readonly RowOutcome[]): Markup {
+export function matrices(outcomes: readonly RowOutcome[]): readonly Matrix[] {
+  const titles = new Set(outcomes.flatMap(({ row }) => row.matrix?.title ?? []));
+  return [...titles].map((title) => ({
+    title,
+    table: matrix(outcomes.filter(({ row }) => row.matrix?.title === title)),
+  }));
+}
+
+function matrix(rows: readonly RowOutcome[]): Markup {
   const blocks = [...new Set(rows.map(({ row }) => row.matrix?.block ?? ''))].map((block) =>
     rows.filter(({ row }) => row.matrix?.block === block),
   );
@@ -40,8 +43,7 @@ function matrix(title: string, rows: readonly RowOutcome[]): Markup {
   const ours = rows[0]?.ours?.subject.name ?? 'ours';
   const subjects = [...lines.values()];
   const isTurned = rows.length > Math.min(mostColumns, mostColumnsPerLine * subjects.length);
-  return html`<h4 class="matrix-title">${title}</h4>
-<p class="source">Medians of ${counted(rows[0]?.rounds ?? 0, 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.${rows.some(({ row }) => row.processorTime !== undefined) && ' With each figure the processor time of one task or call.'}</p>
+  return html`<p class="source">Medians of ${counted(Math.min(...rows.map(({ rounds }) => rounds)), 'round')}. Coloured where ${ours} is <span class="faster">better</span> or <span class="slower">worse</span> beyond its noise.${rows.some(({ row }) => row.processorTime !== undefined) && ' With each figure the processor time of one task or call.'}</p>
 ${isTurned ? turned(blocks, subjects) : upright(blocks, subjects)}`;
 }
 

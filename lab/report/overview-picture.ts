@@ -8,6 +8,7 @@
 import * as Plot from '@observablehq/plot';
 import { sum } from 'simple-statistics';
 import type { TableOutcome } from '../harness/outcome.js';
+import { fewestRounds } from '../harness/statistics.js';
 import { draw, logarithmicTicks } from './drawing.js';
 import { describeNumber, describeRatio } from './format.js';
 import { html, Markup } from './html.js';
@@ -27,12 +28,13 @@ const looks = {
   faster: { colour: 'var(--ours)', words: 'against' },
   slower: { colour: 'var(--slower)', words: 'slower than' },
   'no difference': { colour: 'var(--peer)', words: 'no difference to' },
+  unknown: { colour: 'var(--peer)', words: 'not known for certain, against' },
 } as const;
 
 export function drawOverview(outcomes: readonly TableOutcome[]): string {
   const lines = outcomes.map((outcome, index) => {
     const row = headlineRow(outcome);
-    const look = row && row.verdict !== 'unknown' ? looks[row.verdict] : undefined;
+    const look = row?.ratio && row.rounds >= fewestRounds ? looks[row.verdict] : undefined;
     return {
       y: index * lineHeight + lineHeight / 2,
       work: outcome.table.headline?.work ?? outcome.table.title,

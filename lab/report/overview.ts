@@ -1,5 +1,8 @@
 /** The page's first screen: a card for each table, with its sentence and the picture of its headline row. */
+import { sum } from 'simple-statistics';
 import type { TableOutcome } from '../harness/outcome.js';
+import { repeatCommand } from '../harness/repeat.js';
+import { counted } from './format.js';
 import { headlineChart } from './headline-chart.js';
 import { html, Markup } from './html.js';
 import { headlineRow, sentencePartsOf } from './sentence.js';
@@ -12,21 +15,32 @@ export function overview(outcomes: readonly TableOutcome[]): Markup {
 ${outcomes.map((outcome) => {
   const { table, title } = outcome.table;
   const row = headlineRow(outcome);
-  const chart = row ? headlineChart(row) : '';
+  const chart = row ? headlineChart(row, 340) : '';
   return html`<li>
 <div>
 <h2><a href="#${table}">${title}</a></h2>
-<p>${sentence(outcome)}</p>
+<p>${sentence(outcome, 'short')}</p>
 </div>
 ${chart !== '' && html`<figure>${new Markup(chart)}</figure>`}
 </li>`;
 })}
 </ul>
-<p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that nobody can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>`;
+<p class="legend"><span class="ours">ours</span><span class="peer">peers</span><span class="floor">floor: work that nobody can avoid</span> The line on a bar is the 95&nbsp;% interval. <a href="#method">How to read this</a></p>
+${disturbance(outcomes)}`;
 }
 
-export function sentence(outcome: TableOutcome): Markup {
-  const { before, figure, after, interval } = sentencePartsOf(outcome);
+function disturbance(outcomes: readonly TableOutcome[]): Markup {
+  const rows = outcomes.flatMap((outcome) => headlineRow(outcome) ?? []);
+  const disturbed = sum(rows.map(({ disturbedRounds }) => disturbedRounds));
+  if (disturbed === 0) return html``;
+  const rounds = counted(sum(rows.map((row) => row.rounds)), 'round');
+  return html`<p class="missing">Other programs kept the machine busy in ${disturbed} of these ${rounds}. When they have ended, measure again: <code>${repeatCommand({})}</code></p>`;
+}
+
+/** On the first screen there is no room for what makes it doubtful; the table's own section has it. */
+export function sentence(outcome: TableOutcome, length: 'short' | 'whole'): Markup {
+  const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
+  const aside = [interval, length === 'whole' ? doubt : ''].filter(Boolean).join('; ');
   const verdict = headlineRow(outcome)?.verdict ?? 'unknown';
-  return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${interval ? html` <small>(${interval}).</small>` : '.'}`;
+  return html`${before}${figure && html`<em class="${verdictClass(verdict)}">${figure}</em>`}${after}${aside ? html` <small>(${aside}).</small>` : '.'}`;
 }

@@ -8,14 +8,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { foreignLimit } from '../harness/load.js';
-import type { TableOutcome } from '../harness/outcome.js';
+import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
 import { type Places, picturePath, reportPath } from '../harness/places.js';
 import { repeatCommand } from '../harness/repeat.js';
+import { levelWithin } from '../harness/statistics.js';
 import { behavioursTable } from './behaviours-table.js';
 import { cellSection } from './cell-section.js';
 import { describeTally, describeUnmeasured } from './console.js';
 import { documentRows, documentTable } from './document-table.js';
-import { describeNumber, describeShare } from './format.js';
+import { describeExcess, describeNumber, describeShare } from './format.js';
+import { headlineChart } from './headline-chart.js';
 import { html, Markup } from './html.js';
 import { machineSection } from './machine-section.js';
 import { matrices } from './matrix.js';
@@ -23,11 +25,17 @@ import { overview, sentence } from './overview.js';
 import { drawOverview } from './overview-picture.js';
 import { drawPicture } from './picture.js';
 import { rowsTable } from './rows-table.js';
+import { headlineRow } from './sentence.js';
 import { pageStyle } from './style.js';
 
-export function writeReport(places: Places, outcomes: readonly TableOutcome[]): void {
+export function writeReport(
+  places: Places,
+  outcomes: readonly TableOutcome[],
+  /** Tables of which nothing is known. */
+  unmeasured: readonly string[],
+): void {
   mkdirSync(dirname(reportPath(places)), { recursive: true });
-  writeFileSync(reportPath(places), page(outcomes).toString());
+  writeFileSync(reportPath(places), page(outcomes, unmeasured).toString());
   writeFileSync(picturePath(places, 'overview'), drawOverview(outcomes));
   for (const outcome of outcomes) {
     const picture = drawPicture(outcome);
@@ -35,7 +43,7 @@ export function writeReport(places: Places, outcomes: readonly TableOutcome[]): 
   }
 }
 
-function page(outcomes: readonly TableOutcome[]): Markup {
+function page(outcomes: readonly TableOutcome[], unmeasured: readonly string[]): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -49,6 +57,7 @@ function page(outcomes: readonly TableOutcome[]): Markup {
 <header class="masthead"><h1>Pointsman <span>lab</span></h1></header>
 <main>
 ${overview(outcomes)}
+${unmeasured.length > 0 && html`<p class="missing">Not measured yet: ${unmeasured.join(', ')}. <code>${repeatCommand({})}</code></p>`}
 ${outcomes.map(tableSection)}
 ${method()}
 </main>
@@ -57,8 +66,9 @@ ${method()}
 `;
 }
 
+/** What stands open is one screen: the sentence, its row and the published table. All else is folded. */
 function tableSection(outcome: TableOutcome): Markup {
-  const { table, rows, rounds, journal, date, foreignShare } = outcome;
+  const { table, rows, journal, date, foreignShare } = outcome;
   const { machine } = journal.header;
   const others = rows.filter(
     (row) => !documentRows(outcome).includes(row) && row.row.matrix === undefined,
@@ -66,36 +76,67 @@ function tableSection(outcome: TableOutcome): Markup {
   const missing = describeUnmeasured(outcome);
   return html`<article id="${table.table}">
 <p class="eyebrow">${table.title}</p>
-<h2>${sentence(outcome)}</h2>
-<p class="byline">${describeTally(outcome)}<br>${missing && html`${missing}<br>`}${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
-<h3>The published table, run again</h3>
-<p class="source">From <a href="${table.document.source}">${table.document.title}</a>. Published figures are another machine's; compare them with each other, not with those from here.</p>
-${documentTable(outcome)}
-${others.length > 0 && html`<h3>All other rows</h3>${rowsTable(table.table, others)}`}
-${matrices(rows)}
-${outcome.behaviours.map(behavioursTable)}
-<h3>Row by row</h3>
-${table.cells.map((cell) =>
-  cellSection(
-    outcome,
-    rows.filter(({ row, cell: own }) => own === cell && row.matrix === undefined && !row.aside),
-  ),
+<h2>${sentence(outcome, 'whole')}</h2>
+<p class="byline">${describeTally(outcome)}<br>${machine.cpu}, ${machine.cores} cores · Node ${machine.node} · foreign load ${foreignShare === null ? 'not measured' : describeShare(foreignShare)} · wake-up ${describeNumber(journal.header.wakeUpMicroseconds)} µs · <time datetime="${date}">${date.slice(0, 10)}</time></p>
+${missing && html`<p class="missing">${missing.words}: <code>${missing.command}</code></p>`}
+${documentSection(outcome)}
+${others.length > 0 && fold(`Every row on one line: ${others.length}`, rowsTable(table.table, others))}
+${matrices(rows).map(({ title, table }) => fold(title, table))}
+${outcome.behaviours.map((found) => fold(found.behaviours.title, behavioursTable(found)))}
+${fold(
+  'Row by row: all samples, all figures, and the command that measures each again',
+  html`${table.cells.map((cell) =>
+    cellSection(
+      outcome,
+      rows.filter(({ row, cell: own }) => own === cell && row.matrix === undefined && !row.aside),
+    ),
+  )}`,
 )}
-<h3>Machine</h3>
-${machineSection(outcome)}
-<h3>Data</h3>
-<p>Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. The whole table again: <code>${repeatCommand({ TABLE: table.table, ROUNDS: rounds })}</code></p>
+${fold('Machine and versions', machineSection(outcome))}
+<p class="data">Results: <a href="../${table.table}.json">${table.table}.json</a>. Every sample: <a href="../${table.table}.jsonl">${table.table}.jsonl</a>. The whole table again: <code>${repeatCommand({ TABLE: table.table })}</code></p>
 </article>`;
 }
 
+const mostOpenLines = 20;
+
+/** The headline's picture, where the published table does not have its row or is too long to stand open. */
+function documentSection(outcome: TableOutcome): Markup {
+  const published = documentRows(outcome);
+  const row = headlineRow(outcome);
+  const { document } = outcome.table;
+  const isLong = document.layout === 'line per test' && published.length > mostOpenLines;
+  const isPictured = row !== undefined && (isLong || !published.includes(row));
+  const title = 'The published table, run again';
+  const body = html`<p class="source">From <a href="${document.source}">${document.title}</a>. Published figures are another machine's; compare them with each other, not with those from here.</p>
+${documentTable(outcome)}`;
+  return html`${isPictured && headlineFigure(row)}
+${published.length === 0 ? '' : isLong ? fold(`${title}: ${published.length} tests`, body) : html`<h3>${title}</h3>${body}`}`;
+}
+
+function headlineFigure(outcome: RowOutcome): Markup {
+  return html`<figure class="headline">
+<figcaption>${outcome.row.row}</figcaption>
+<div class="wide">${new Markup(headlineChart(outcome, 848))}</div>
+<div class="narrow">${new Markup(headlineChart(outcome, 340))}</div>
+</figure>`;
+}
+
+function fold(title: string, content: Markup): Markup {
+  return html`<details class="fold"><summary>${title}</summary>
+${content}
+</details>`;
+}
+
 function method(): Markup {
-  return html`<section class="method" id="method">
-<h2>How to read this</h2>
+  // A link to what is inside opens it.
+  return html`<details class="fold method"><summary>How to read this</summary>
+<div id="method">
 <p>Each subject does each piece of work in a process of its own. A round measures all subjects of a row back to back in random order; the ratio is taken inside the round, so that a machine that speeds up or slows down does so for both. Figures are medians over rounds; intervals are 95 % bootstrap intervals over rounds.</p>
-<p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only when the interval of the ratio excludes 1 and the ratio exceeds that noise; otherwise it has no colour.</p>
+<p>Ours runs twice in every round. How far it seems to differ from itself is the row's noise. A row is called faster or slower only where the whole interval of the ratio lies beyond 1 and beyond that noise. It shows no difference only where the whole interval lies within ${describeExcess(levelWithin)} of 1. All else is not known, and has no colour: measure it with more rounds, or on a machine with less to do.</p>
 <p>The floor is work that no subject can avoid, done with nothing around it. A subject that gave one wrong answer has failed the row, however fast it was. One that did the work but lost the caller's async context, or did it at another priority, is shown with its figures and its note, and is never the best peer.</p>
 <p>The ratio is the median of the ratios of all rounds, and so need not be the ratio of the two medians beside it. The worst round is the lowest of them.</p>
 <p>Where it says so, idle cores could sleep (quiet), or other processes kept one core or all of them busy. The small figure in µs is the processor time that one call or task took of all threads.</p>
 <p>Foreign load is the share of processor time that went to other processes and to the hypervisor. A round with more than ${describeShare(foreignLimit)} is measured again, and the calmest attempt is kept.</p>
-</section>`;
+</div>
+</details>`;
 }

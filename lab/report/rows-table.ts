@@ -10,7 +10,7 @@ import { html, type Markup } from './html.js';
 import { ratioScale } from './interval-mark.js';
 import { processorTime } from './processor-time.js';
 import { ratioCell } from './ratio-cell.js';
-import { verdictClass } from './verdict.js';
+import { describeDoubt, verdictClass, verdictWord } from './verdict.js';
 
 export function rowsTable(table: string, outcomes: readonly RowOutcome[]): Markup {
   const scale = ratioScale(outcomes.map(({ ratio }) => ratio));
@@ -24,10 +24,10 @@ ${outcomes.map((outcome) => {
   return html`<tr>
 <th scope="row"><a href="#${rowAnchor(table, row)}">${row.row}</a> <span class="unit">${row.unit}, ${row.better} is better</span></th>
 <td data-label="Of the floor">${floor ? html`${describeShare(floor.share)} <span class="range">of ${describeNumber(floor.median)}</span>` : '–'}</td>
-<td class="here" data-label="Ours">${ours?.value ? html`${describeNumber(ours.value.median)}${processorTime(ours)}` : html`<span class="absent">failed</span>`}</td>
+<td class="here" data-label="Ours">${ours?.value ? html`${describeNumber(ours.value.median)}${processorTime(ours)}` : html`<span class="absent">${ours?.unavailable ? 'not here' : 'failed'}</span>`}</td>
 <td class="peer-column" data-label="Best peer">${best ? html`${describeNumber(best.median)} <span class="range">${bestPeer.subject.name}</span>${processorTime(bestPeer)}` : '–'}</td>
 ${ratioCell(outcome, 'Times better', scale)}
-<td class="verdict ${verdictClass(verdict)}" data-label="Verdict">${verdict}</td>
+<td class="verdict ${verdictClass(verdict)}" data-label="Verdict">${verdictWord(verdict)}${verdict === 'unknown' && html`<span class="doubt">${describeDoubt(outcome)}</span>`}</td>
 </tr>`;
 })}
 </tbody>

@@ -1,13 +1,13 @@
 /**
  * The one sentence that a table comes down to: who is how many times faster than whom.
  *
- * Invariant: it says no more than the verdict does; a row that was lost or is level says so.
+ * Invariant: it says no more than the verdict does. A row that was lost or is level says so; one without
+ * a verdict says what is known, and why no more than that.
  */
-
 import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
-import type { Estimate } from '../harness/statistics.js';
-import { fewestRounds } from '../harness/statistics.js';
+import { type Estimate, fewestRounds, levelWithin } from '../harness/statistics.js';
 import { counted, describeRatio, describeRatioInterval } from './format.js';
+import { describeDoubt } from './verdict.js';
 
 /** The sentence in its parts; the page sets the figure apart and holds back the interval. */
 export interface Sentence {
@@ -15,11 +15,17 @@ export interface Sentence {
   readonly figure: string;
   readonly after: string;
   readonly interval: string;
+  /** Why it is not as certain as it could be. */
+  readonly doubt: string;
 }
 
+/** An interval as wide as this says how many times at least, not how many times. */
+const wideFactor = 1.5;
+
 export function sentenceOf(outcome: TableOutcome): string {
-  const { before, figure, after, interval } = sentencePartsOf(outcome);
-  return `${before}${figure}${after}${interval && ` (${interval})`}.`;
+  const { before, figure, after, interval, doubt } = sentencePartsOf(outcome);
+  const aside = [interval, doubt].filter(Boolean).join('; ');
+  return `${before}${figure}${after}${aside && ` (${aside})`}.`;
 }
 
 /** The first row of the first cell, if it has been measured. */
@@ -34,43 +40,56 @@ export function sentencePartsOf(outcome: TableOutcome): Sentence {
   const where = table.headline === undefined ? '' : ` ${table.headline.where}`;
   const peer = row?.bestPeer?.subject.name;
   const ratio = row?.ratio;
-  if (!row || !ratio || !peer || row.verdict === 'unknown') {
-    const before = `No verdict yet on ${ours}${where}: ${lack(row)}`;
-    return { before, figure: '', after: '', interval: '' };
-  }
-  const disturbed =
-    row.disturbedRounds === 0
-      ? ''
-      : `; others kept the machine busy in ${row.disturbedRounds} of ${counted(row.rounds, 'round')}, so measure again`;
-  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}${disturbed}`;
-  if (row.verdict === 'faster') {
+  if (!row || !ratio || !peer || row.rounds < fewestRounds) {
+    const why = row ? describeDoubt(row) : 'its first row has not been measured';
     return {
-      before: `${ours} is `,
-      figure: `${describeRatio(ratio.median)} times faster`,
-      after: ` than ${peer}, the fastest peer${where && `,${where}`}`,
-      interval: interval(ratio),
+      before: `No verdict yet on ${ours}${where}: ${why}`,
+      ...{ figure: '', after: '', interval: '', doubt: '' },
     };
   }
-  if (row.verdict === 'slower') {
+  const isKnown = row.verdict !== 'unknown';
+  const doubt = [isKnown ? '' : describeDoubt(row), disturbance(row)].filter(Boolean).join('; ');
+  const interval = (of: Estimate) => `95 % interval ${describeRatioInterval(of)}`;
+  const than = ` than ${peer}, the fastest peer${where && `,${where}`}`;
+  const isOrSeems = isKnown ? 'is' : 'seems';
+
+  if (row.verdict === 'faster' || (!isKnown && ratio.low > levelWithin)) {
+    return {
+      before: `${ours} ${isOrSeems} `,
+      figure: `${times(ratio, isKnown)} faster`,
+      after: than,
+      interval: interval(ratio),
+      doubt,
+    };
+  }
+  if (row.verdict === 'slower' || (!isKnown && ratio.high < 1 / levelWithin)) {
     const inverse = { median: 1 / ratio.median, low: 1 / ratio.high, high: 1 / ratio.low };
     return {
-      before: `${ours} is `,
-      figure: `${describeRatio(inverse.median)} times slower`,
-      after: ` than ${peer}, the fastest peer${where && `,${where}`}`,
+      before: `${ours} ${isOrSeems} `,
+      figure: `${times(inverse, isKnown)} slower`,
+      after: than,
       interval: interval(inverse),
+      doubt,
     };
   }
   return {
     before: `${ours} and ${peer}, the fastest peer, show `,
-    figure: 'no difference',
+    figure: isKnown ? 'no difference' : 'no certain difference',
     after: where,
     interval: `ratio ${describeRatio(ratio.median)}, ${interval(ratio)}`,
+    doubt,
   };
 }
 
-function lack(row: RowOutcome | undefined): string {
-  if (!row) return 'its first row has not been measured';
-  if (row.ours && !row.ours.ok) return `it failed the row (${row.ours.note})`;
-  if (!row.bestPeer) return 'no peer did the work';
-  return `${counted(row.rounds, 'round')} where at least ${fewestRounds} are needed`;
+/** What is certain is said: how many times, or where the interval is wide or doubted, at least. */
+function times({ median, low, high }: Estimate, isKnown: boolean): string {
+  return isKnown && high / low < wideFactor
+    ? `${describeRatio(median)} times`
+    : `at least ${describeRatio(low)} times`;
+}
+
+function disturbance({ disturbedRounds, rounds }: RowOutcome): string {
+  if (disturbedRounds === 0) return '';
+  const of = disturbedRounds === rounds ? 'all' : `${disturbedRounds} of`;
+  return `others kept the machine busy in ${of} ${counted(rounds, 'round')}, so measure again`;
 }

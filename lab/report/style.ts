@@ -32,7 +32,7 @@ code { font: 0.85em/1.5 ui-monospace, 'SF Mono', Menlo, 'DejaVu Sans Mono', mono
 .masthead { padding-top: 1rem; }
 h1 { margin: 0; font-size: 1.125rem; line-height: 1.3; font-weight: 600; }
 h1 span { color: var(--quiet); font-weight: 400; }
-em { font-style: normal; font-weight: 600; white-space: nowrap; }
+em { font-style: normal; font-weight: 600; }
 em.faster { color: var(--ours); }
 em.slower { color: var(--slower); }
 small { font-size: 0.875em; color: var(--quiet); }
@@ -52,20 +52,21 @@ small { font-size: 0.875em; color: var(--quiet); }
 .legend span::before { content: ''; display: inline-block; width: 1rem; height: 0.4375rem; margin-right: 0.375rem; vertical-align: 0.0625rem; background: var(--peer); }
 .legend .ours::before { background: var(--ours); }
 .legend .floor::before { height: 0; vertical-align: 0.25rem; background: none; border-top: 1px dashed var(--floor); }
-article { padding-bottom: 3rem; border-bottom: 1px solid var(--line); }
-.eyebrow { margin: 4rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
-article > h2 { max-width: 36em; margin: 0; font-size: 1.25rem; line-height: 1.35; font-weight: 600; text-wrap: pretty; }
+article { padding-bottom: 1.5rem; border-bottom: 1px solid var(--line); }
+.eyebrow { margin: 2.5rem 0 0.75rem; color: var(--quiet); font-size: 0.875rem; }
+article > h2 { max-width: 60em; margin: 0; font-size: 1.25rem; line-height: 1.35; font-weight: 600; text-wrap: pretty; }
 article > h2 small { font-weight: 400; }
-.byline { margin: 1.25rem 0 0; color: var(--quiet); font-size: 0.875rem; }
-.method h2, h3 { margin: 3.5rem 0 0.5rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
+.byline { margin: 0.75rem 0 0; color: var(--quiet); font-size: 0.875rem; }
+.method h2, h3 { margin: 1.75rem 0 0.25rem; font-size: 1.125rem; font-weight: 600; letter-spacing: -0.005em; }
 h4 { margin: 0; font-size: 1rem; font-weight: 600; overflow-wrap: anywhere; }
-.source, .about { margin: 0 0 1rem; color: var(--quiet); font-size: 0.9375rem; max-width: 44em; }
+.source, .about { margin: 0 0 0.5rem; color: var(--quiet); font-size: 0.875rem; }
+.about { max-width: 70em; }
 .method p { max-width: 44em; }
 
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: 0.875rem; line-height: 1.35; }
 caption { text-align: left; color: var(--quiet); padding: 0.5rem 0; }
-th, td { padding: 0.55rem 0.6rem; text-align: right; vertical-align: baseline; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: 0.4rem 0.6rem; text-align: right; vertical-align: baseline; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { padding-left: 0; text-align: left; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-space: normal; }
@@ -77,9 +78,10 @@ thead th { font-weight: 400; color: var(--quiet); vertical-align: bottom; white-
 .tests { font-size: 0.75rem; }
 .tests th, .tests td { padding-left: 0.3rem; padding-right: 0.3rem; }
 .tests td.ratio + td { border-left: 1px solid var(--line); }
-.tests .version { display: block; font-size: 0.75rem; }
-.tests tbody th { min-width: 9rem; }
-.matrix-title { margin: 2.5rem 0 0.25rem; }
+.document.tests { width: auto; }
+.tests thead tr + tr th:first-child { padding-left: 0.3rem; text-align: right; }
+.tests .version { font-size: 0.75rem; }
+.tests tbody th { min-width: 12rem; }
 .matrix { font-size: 0.8125rem; }
 .matrix th, .matrix td { padding: 0.4rem 0.3rem; }
 .matrix th:first-child { padding-left: 0; }
@@ -139,7 +141,16 @@ figure svg { display: block; max-width: 100%; height: auto; }
 .notes span { color: var(--ink); }
 .failures strong { color: var(--slower); font-weight: 500; }
 .conditions { margin: 0; color: var(--quiet); font-size: 0.8125rem; line-height: 2; }
-summary { cursor: pointer; color: var(--quiet); font-size: 0.875rem; width: fit-content; }
+summary { cursor: pointer; padding: 0.375rem 0; color: var(--quiet); font-size: 0.875rem; width: fit-content; }
+.fold { border-top: 1px solid var(--line); }
+.fold > summary { width: auto; padding: 0.375rem 0; color: var(--ink); }
+.fold[open] > summary { font-weight: 600; }
+.fold[open] { padding-bottom: 1.5rem; }
+.headline { margin: 1.5rem 0; }
+figcaption { margin-bottom: 0.5rem; color: var(--quiet); font-size: 0.875rem; }
+.missing { margin: 0.75rem 0 0; padding: 0.5rem 0.75rem; background: var(--shade); border-left: 3px solid var(--floor); font-size: 0.875rem; }
+.data { margin: 0; padding-top: 0.75rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 0.875rem; }
+.doubt { display: block; max-width: 16rem; font-size: 0.75rem; white-space: normal; }
 summary:hover { color: var(--ink); }
 .machine { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 0.75rem 2rem; margin: 0.75rem 0 0; font-size: 0.9375rem; }
 dt { color: var(--quiet); font-size: 0.8125rem; }
@@ -170,7 +181,7 @@ dd { margin: 0; }
   td .processor-time { order: -1; }
   td[data-label]::before { order: -2; }
   td[data-label]::before { content: attr(data-label); margin-right: auto; color: var(--quiet); font-weight: 400; }
-  td.absent:not([colspan]), td:empty { display: none; }
+  td.absent:not([colspan]), td:empty, td.nothing { display: none; }
 }
 @media print {
   :root {${light} }
@@ -182,7 +193,7 @@ dd { margin: 0; }
   tr, .sides, .overview li { break-inside: avoid; }
   .scroll { overflow: visible; }
   details::details-content { content-visibility: visible; block-size: auto; }
-  summary { display: none; }
+  details:not(.fold) > summary { display: none; }
   a { text-decoration: none; }
 }
 `;

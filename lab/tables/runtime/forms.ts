@@ -50,7 +50,6 @@ export function inForm(form: Form, described: Test): FormOfTest {
     id: row,
     subjects,
     limitMilliseconds,
-    ...(form === 'cores' ? { onlyAskedFor: true } : {}),
     command: (subject, budget) =>
       subject === floor?.subject.name
         ? commandOf(subject, 'floor', floor.test, budget)

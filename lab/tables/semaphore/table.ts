@@ -1,6 +1,6 @@
 /**
  * The table `semaphore`: the published benchmark of async semaphores in workerd, and what it leaves
- * out, in Node.
+ * out, in Node; queues in the newest Node and in Bun too.
  */
 import type { Row, Table } from '../../harness/table.js';
 import { documentCell } from './cells/document.js';
@@ -13,9 +13,11 @@ import {
   triedFirstCell,
   uncontendedCell,
   waitingCell,
+  waitingElsewhere,
 } from './cells/node.js';
 import { sharedCell } from './cells/shared.js';
 import { findDriver } from './drivers/driver.js';
+import { runtimeVersions } from './runtimes.js';
 import { subjectNamed, subjects } from './subjects/index.js';
 import { bundleWorker } from './worker/bundle.js';
 
@@ -86,7 +88,8 @@ const documentRows: readonly Row[] = [
 /** What the rows measured in this process have in common. */
 const perOperation = { unit: 'ns', better: 'lower' } as const;
 
-const nodeRows: readonly Row[] = [
+/** What is measured in every runtime. */
+const waitingRows: readonly Row[] = [
   {
     ...perOperation,
     row: "the document's loop, awaited",
@@ -101,6 +104,30 @@ const nodeRows: readonly Row[] = [
     measure: 'contendedByOne',
     about: '200 tasks take 25 turns each on a limit of 1 and release at once: a lock all want.',
   },
+  {
+    ...perOperation,
+    row: '10 waiters',
+    cell: waitingCell.id,
+    measure: 'queueOf10',
+    about: 'A queue of 10 behind one holder, who lets it go; per waiter.',
+  },
+  {
+    ...perOperation,
+    row: '100 waiters',
+    cell: waitingCell.id,
+    measure: 'queueOf100',
+    about: 'A queue of 100 behind one holder, who lets it go; per waiter.',
+  },
+  {
+    ...perOperation,
+    row: '5,000 waiters',
+    cell: waitingCell.id,
+    measure: 'queueOf5000',
+    about: 'A queue of 5,000 behind one holder, who lets it go; per waiter.',
+  },
+];
+
+const nodeRows: readonly Row[] = [
   {
     ...perOperation,
     row: 'contended, limit 10',
@@ -132,27 +159,6 @@ const nodeRows: readonly Row[] = [
     cell: triedFirstCell.id,
     measure: 'triedFirst',
     about: 'The same with the synchronous attempt first and the wait only where it fails.',
-  },
-  {
-    ...perOperation,
-    row: '10 waiters',
-    cell: waitingCell.id,
-    measure: 'queueOf10',
-    about: 'A queue of 10 behind one holder, who lets it go; per waiter.',
-  },
-  {
-    ...perOperation,
-    row: '100 waiters',
-    cell: waitingCell.id,
-    measure: 'queueOf100',
-    about: 'A queue of 100 behind one holder, who lets it go; per waiter.',
-  },
-  {
-    ...perOperation,
-    row: '5,000 waiters',
-    cell: waitingCell.id,
-    measure: 'queueOf5000',
-    about: 'A queue of 5,000 behind one holder, who lets it go; per waiter.',
   },
   {
     ...perOperation,
@@ -191,6 +197,10 @@ const nodeRows: readonly Row[] = [
   },
 ];
 
+const rowsElsewhere = waitingElsewhere.flatMap(({ name, cell }) =>
+  waitingRows.map((row) => ({ ...row, row: `${row.row}, ${name}`, cell: cell.id })),
+);
+
 const sharedRow: Row = {
   row: 'shared between requests in workerd',
   cell: sharedCell.id,
@@ -203,7 +213,7 @@ const sharedRow: Row = {
 
 const table: Table = {
   table: 'semaphore',
-  title: 'Async semaphores in workerd and Node',
+  title: 'Async semaphores',
   headline: {
     ours: "Pointsman's semaphore",
     where: 'in workerd',
@@ -225,13 +235,14 @@ const table: Table = {
     abortedCell,
     runCell,
     runTenCell,
+    ...waitingElsewhere.map(({ cell }) => cell),
     sharedCell,
   ],
-  rows: [...documentRows, ...nodeRows, sharedRow],
+  rows: [...documentRows, ...waitingRows, ...nodeRows, ...rowsElsewhere, sharedRow],
   tools: ['workerd', 'autocannon', 'esbuild', 'events', 'tinybench'],
   // Looked up only when it is asked for: every cell's process loads this table.
   get otherVersions() {
-    return { driver: findDriver().name };
+    return { driver: findDriver().name, ...runtimeVersions() };
   },
   async prepare() {
     await Promise.all([

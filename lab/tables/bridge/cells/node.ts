@@ -9,7 +9,6 @@ export const nodeCell: Cell = {
   id: 'node',
   subjects: subjects.filter(({ platforms }) => platforms.includes('Node')).map(({ name }) => name),
   expectedMilliseconds: 4_500,
-  onlyAskedFor: true,
   limitMilliseconds: 90_000,
   async measure(name, budget, isWanted) {
     const subject = subjectNamed(name);

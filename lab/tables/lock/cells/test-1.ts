@@ -1,12 +1,12 @@
 /**
  * One task alone, which warms up the subject; then the document's test 1 on each of its key sets,
- * again and again until the budget is spent, and at least once.
+ * again and again until the budget is spent, and at least once. Only those key sets that are wanted.
  */
-import type { Budget, Cell } from '../../../harness/table.js';
+import type { Budget, Cell, IsWanted } from '../../../harness/table.js';
 import type { LockClient } from '../subject.js';
 import { lockSubjectNamed, subjects } from '../subjects/index.js';
 import { checkExclusion } from '../workloads/check-exclusion.js';
-import { drawFrom, keySetNamed, keySets } from '../workloads/keys.js';
+import { drawFrom, type KeySet, keySetNamed, keySets } from '../workloads/keys.js';
 import { takeTurns } from '../workloads/take-turns.js';
 import { lockAndUnlock } from '../workloads/uncontended.js';
 import { foreignNamed } from './foreign.js';
@@ -20,7 +20,7 @@ export const test1Cell: Cell = {
   subjects: subjects.map((subject) => subject.name),
   expectedMilliseconds: 1_500,
   limitMilliseconds: 90_000,
-  async measure(name, budget) {
+  async measure(name, budget, isWanted) {
     const foreign = foreignNamed(name);
     if (foreign) return foreign.measureTest('test-1', budget.measureMilliseconds);
     return withClient(lockSubjectNamed(name), async ({ client, control }) => {
@@ -29,7 +29,7 @@ export const test1Cell: Cell = {
       const add = (measure: string, value: number) => {
         samples[measure] = [...(samples[measure] ?? []), value];
       };
-      for (const keySet of keySets) {
+      for (const keySet of keySets.filter((keySet) => isDue(keySet, isWanted))) {
         const draw = drawFrom(keySet, `test-1:${keySet.name}`);
         const ends = performance.now() + budget.measureMilliseconds / 2;
         do {
@@ -48,6 +48,11 @@ export const test1Cell: Cell = {
     });
   },
 };
+
+function isDue({ name }: KeySet, isWanted: IsWanted): boolean {
+  const figures = ['seconds', 'p99', 'longest', 'fairness', 'sent', 'executed'];
+  return figures.some((figure) => isWanted(`${name} ${figure}`));
+}
 
 /** So many repetitions pass before the code of every subject is compiled; a program does more. */
 const warmUps = 20;

@@ -15,6 +15,7 @@ export function slowestWaits(waits: Float64Array): {
   readonly p99: number;
   readonly longest: number;
 } {
+  if (waits.length === 0) throw new Error('took no turn while it was measured');
   const sorted = waits.slice().sort() as unknown as number[];
   return { p99: quantileSorted(sorted, 0.99), longest: quantileSorted(sorted, 1) };
 }

@@ -28,7 +28,6 @@ export const besideCell: Cell = {
   id: 'beside programs',
   subjects: hashing.filter((subject) => subject !== native).map(({ name }) => name),
   expectedMilliseconds: 3_000,
-  onlyAskedFor: true,
   async measure(name, budget) {
     const server = await startServer(name, cost);
     const busy = await begin('all cores busy', 'shared');

@@ -45,7 +45,10 @@ export const emptyCells: readonly Cell[] = threadCounts.map((threads) => ({
       try {
         await withPool(subject, { threads: count }, async (pool) => {
           for (const depth of due) {
-            const found = await closedLoop(numberLanes(pool, depth), orderOf(budget, depth));
+            const found = await closedLoop(
+              numberLanes(pool, depth),
+              orderOf(budget, depth === due[0]),
+            );
             Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
           }
         });
@@ -73,7 +76,7 @@ async function measureDirectCalls(threads: ThreadCount, budget: Budget): Promise
   const samples: Record<string, readonly number[]> = {};
   for (const depth of depths) {
     const found = await withPool(calledDirectly, { threads: 0 }, (pool) =>
-      closedLoop(numberLanes(pool, depth), orderOf(budget, depth)),
+      closedLoop(numberLanes(pool, depth), orderOf(budget, depth === depths[0])),
     );
     for (const condition of conditions) {
       Object.assign(samples, samplesOf(emptyMeasure(threads, depth, condition), found));
@@ -92,7 +95,7 @@ async function measureHandOvers(
     if (!isDue(condition).includes(1)) continue;
     const running = await begin(condition);
     try {
-      samples[emptyMeasure(threads, 1, condition)] = await measureHandOver(orderOf(budget, 1));
+      samples[emptyMeasure(threads, 1, condition)] = await measureHandOver(orderOf(budget, true));
     } finally {
       await running.end();
     }
@@ -101,9 +104,9 @@ async function measureHandOvers(
 }
 
 /** The first also warms up the pool and the engine, and lets it start its threads and find its way of waiting. */
-function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, depth: number): LoopOrder {
+function orderOf({ warmupMilliseconds, measureMilliseconds }: Budget, isFirst: boolean): LoopOrder {
   return {
-    warmUpMilliseconds: warmupMilliseconds * (depth === 1 ? 4 : 1),
+    warmUpMilliseconds: warmupMilliseconds * (isFirst ? 4 : 1),
     samples: 3,
     sampleMilliseconds: measureMilliseconds / 3,
   };

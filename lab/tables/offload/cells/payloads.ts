@@ -16,7 +16,6 @@ export const payloadCells: readonly Cell[] = Object.entries(payloads).map(([kind
   id: `tasks with ${kind}`,
   subjects: bestPools.map(({ name }) => name),
   expectedMilliseconds: 1_500,
-  onlyAskedFor: true,
   async measure(name, { warmupMilliseconds, measureMilliseconds }, isWanted) {
     const samples: Record<string, readonly number[]> = {};
     await withPool(poolNamed(name), { threads: availableParallelism() }, async (pool) => {

@@ -50,7 +50,6 @@ function workCell(kind: Kind, length: Length): Cell {
     id: workCellId(kind, length),
     subjects: [...bestPools, ...floors].map(({ name }) => name),
     expectedMilliseconds: 1_200,
-    onlyAskedFor: true,
     async measure(name, budget, isWanted) {
       const threads = availableParallelism();
       const turns = 2 * Math.round((turnsPerMicrosecond() * lengths[length]) / 2);

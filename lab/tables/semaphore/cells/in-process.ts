@@ -11,11 +11,11 @@ import { sample } from './sample.js';
 
 export interface InProcess<Form> {
   readonly id: string;
+  /** As in `MeasuredCell.runtime`. */
+  readonly runtime?: string;
   readonly limit: number;
   /** How many times the usual budget it takes until its samples say something. */
   readonly longer?: number;
-  /** As in `Cell.onlyAskedFor`. */
-  readonly onlyAskedFor?: true;
   /** The floor that stands under this cell's rows. */
   readonly floor: SemaphoreSubject;
   /** What the cell uses of a subject; undefined where the subject lacks it. */
@@ -27,10 +27,13 @@ export interface InProcess<Form> {
   >;
 }
 
+/** The budget of a cell in a run that is not thorough. */
+const usualMilliseconds = 200;
+
 const lostContext = "ran the work in another caller's AsyncLocalStorage context";
 
 export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
-  const { id, limit, longer = 1, onlyAskedFor, floor, form, enter, workloads } = cell;
+  const { id, runtime, limit, longer = 1, floor, form, enter, workloads } = cell;
   const contenders = subjects.filter((subject) => subject.role !== 'floor' && form(subject));
 
   async function measure(name: string, budget: Budget): Promise<Measurement> {
@@ -54,5 +57,7 @@ export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
   }
 
   const names = [...contenders, floor].map((subject) => subject.name);
-  return { id, subjects: names, measure, ...(onlyAskedFor ? { onlyAskedFor } : {}) };
+  const expectedMilliseconds = (longer - 1) * usualMilliseconds;
+  const elsewhere = runtime === undefined ? {} : { runtime };
+  return { id, subjects: names, expectedMilliseconds, measure, ...elsewhere };
 }

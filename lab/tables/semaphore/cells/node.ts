@@ -1,6 +1,6 @@
 /**
- * The cells that run in Node, in their own process: which subjects each takes, over which floor,
- * and the workloads that it times. Workloads of the same subjects share a process, so that a round
+ * The cells that run in a process of their own: which subjects each takes, over which floor, and the
+ * workloads that it times. All run in the lab's own Node, and those that queue in other runtimes too. Workloads of the same subjects share a process, so that a round
  * over all subjects stays short.
  */
 import bareCounter from '../floors/bare-counter.js';
@@ -8,6 +8,7 @@ import barePromises from '../floors/bare-promises.js';
 import calledDirectly from '../floors/called-directly.js';
 import promisesWithListeners from '../floors/promises-with-listeners.js';
 import sharedPromise from '../floors/shared-promise.js';
+import { otherRuntimes } from '../runtimes.js';
 import { has, type PermitForm, type RunForm, type With } from '../subject.js';
 import { abortedPermits, abortedRuns } from '../workloads/aborted.js';
 import { documentAwaited } from '../workloads/awaited.js';
@@ -17,12 +18,13 @@ import { queueOf } from '../workloads/depth.js';
 import { runQueued, runSerial, runTen } from '../workloads/run.js';
 import { triedFirst, uncontended } from '../workloads/uncontended.js';
 import { enterWithPermit, enterWithRun } from './checks.js';
-import { inProcessCell } from './in-process.js';
+import { type InProcess, inProcessCell } from './in-process.js';
 
-export const waitingCell = inProcessCell<PermitForm>({
+// Five workloads share the time, and none says anything before the engine has compiled its loop.
+const waiting: InProcess<PermitForm> = {
   id: 'waiting',
   limit: 1,
-  longer: 1.5,
+  longer: 4,
   floor: barePromises,
   form: ({ permits }) => permits,
   enter: enterWithPermit,
@@ -33,11 +35,18 @@ export const waitingCell = inProcessCell<PermitForm>({
     queueOf100: queueOf(100),
     queueOf5000: queueOf(5_000),
   },
-});
+};
+
+export const waitingCell = inProcessCell(waiting);
+
+/** The same in each of the other runtimes. */
+export const waitingElsewhere = otherRuntimes.map(({ name, program }) => ({
+  name,
+  cell: inProcessCell({ ...waiting, id: `waiting, ${name}`, runtime: program }),
+}));
 
 export const contendedByTenCell = inProcessCell<PermitForm>({
   id: 'contended-10',
-  onlyAskedFor: true,
   limit: 10,
   floor: barePromises,
   form: ({ permits }) => (permits?.onlyOne ? undefined : permits),
@@ -77,7 +86,6 @@ export const abortedCell = inProcessCell<
   With<PermitForm, 'acquireWithSignal'> | With<RunForm, 'runWithSignal'>
 >({
   id: 'aborted',
-  onlyAskedFor: true,
   limit: 1,
   longer: 2,
   floor: promisesWithListeners,
@@ -107,7 +115,6 @@ export const runCell = inProcessCell<RunForm>({
 
 export const runTenCell = inProcessCell<RunForm>({
   id: 'run-10',
-  onlyAskedFor: true,
   limit: 10,
   floor: calledDirectly,
   form: ({ run }) => (run?.onlyOne ? undefined : run),

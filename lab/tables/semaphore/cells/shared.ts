@@ -20,7 +20,6 @@ export const sharedCell: Cell = {
     .filter((subject) => subject.role !== 'floor' && subject.permits)
     .map((subject) => subject.name),
   expectedMilliseconds: 600,
-  onlyAskedFor: true,
   async measure(name) {
     const { permits } = subjectNamed(name);
     const server = await serve('shared', name, compatibility);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { RowOutcome, TableOutcome } from '../harness/outcome.js';
+import { judge } from '../harness/statistics.js';
+import { madeUpRow, madeUpSubject } from './made-up-row.js';
+import { sentenceOf } from './sentence.js';
+
+const peer = madeUpSubject('theirs', 2);
+
+function sentence(
+  [low, median, high]: readonly [number, number, number],
+  noise: number,
+  changes: Partial<RowOutcome> = {},
+): string {
+  const ratio = { low, median, high };
+  const row: RowOutcome = {
+    ...madeUpRow('a row', {}, [madeUpSubject('ours', 1), peer], ratio),
+    ...{ bestPeer: peer, noise, rounds: 5, verdict: judge(ratio, 5, noise), ...changes },
+  };
+  const headline = { ours: 'Ours', where: 'indoors' };
+  const table = { title: 'Chairs', headline, cells: [row.cell] };
+  return sentenceOf({ table, rows: [row] } as unknown as TableOutcome);
+}
+
+describe('the sentence of a table', () => {
+  it('says how many times, and only at least how many where the interval is wide', () => {
+    expect(sentence([1.9, 2, 2.1], 1.05)).toBe(
+      'Ours is 2.00 times faster than theirs, the fastest peer, indoors (95 % interval 1.90 to 2.10).',
+    );
+    expect(sentence([10.2, 10.6, 28.8], 1.05)).toContain('Ours is at least 10.2 times faster than');
+    expect(sentence([0.2, 0.25, 0.4], 1.05)).toContain('Ours is at least 2.50 times slower than');
+  });
+
+  it('says what is known, and why no more, where noise swallows the difference', () => {
+    expect(sentence([1.5, 3.5, 9], 4, { disturbedRounds: 5 })).toBe(
+      'Ours seems at least 1.50 times faster than theirs, the fastest peer, indoors (95 % interval 1.50 to 9.00; too noisy to be sure: the same code differed from itself by up to 300 %; others kept the machine busy in all 5 rounds, so measure again).',
+    );
+    expect(sentence([0.3, 0.37, 0.44], 4)).toContain('Ours seems at least 2.27 times slower than');
+  });
+
+  it('tells no difference from none that is certain', () => {
+    expect(sentence([0.97, 1, 1.02], 1.05)).toContain('show no difference indoors (ratio 1.00');
+    expect(sentence([0.73, 0.95, 1.12], 1.05)).toBe(
+      'Ours and theirs, the fastest peer, show no certain difference indoors (ratio 0.95, 95 % interval 0.73 to 1.12; the interval is too wide to tell).',
+    );
+    expect(sentence([1.01, 1.02, 1.03], 1.2)).toContain('show no difference indoors');
+  });
+
+  it('has no verdict on less than three rounds, nor without a peer', () => {
+    expect(sentence([2, 2, 2], 1, { rounds: 2, verdict: 'unknown' })).toBe(
+      'No verdict yet on Ours indoors: 2 rounds where at least 3 are needed.',
+    );
+    expect(sentence([2, 2, 2], 1, { bestPeer: null, ratio: null, verdict: 'unknown' })).toBe(
+      'No verdict yet on Ours indoors: no peer did the work.',
+    );
+  });
+});
