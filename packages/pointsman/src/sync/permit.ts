@@ -47,21 +47,24 @@ export class Permit {
    * `emitter.once('close', permit.release)`. Each time it is read it is another function.
    */
   get release(): () => void {
-    return giveBack.bind(undefined, this);
+    return this._giveBack.bind(this);
   }
 
   /** The same as {@link release}; what `using` calls. */
   [dispose](): void {
-    giveBack(this);
+    this._giveBack();
   }
-}
 
-/** @internal */
-export function giveBack(permit: Permit): void {
-  const issuer = permit._issuer;
-  if (issuer !== undefined) {
-    permit._issuer = undefined;
-    issuer._giveBack(permit.permits);
+  /**
+   * @internal A method, and not a function beside the class: engines know what a prototype holds, and so make
+   * `permit.release()` as fast as a call of this.
+   */
+  _giveBack(): void {
+    const issuer = this._issuer;
+    if (issuer !== undefined) {
+      this._issuer = undefined;
+      issuer._giveBack(this.permits);
+    }
   }
 }
 

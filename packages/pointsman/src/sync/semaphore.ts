@@ -20,7 +20,7 @@
 import { asyncDispose } from './dispose.js';
 import { ClosedError, detached, invalid } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { giveBack, HandedPermit, Permit } from './permit.js';
+import { HandedPermit, Permit } from './permit.js';
 import {
   checkCount,
   checkQueueOptions,
@@ -453,16 +453,16 @@ function runWith<T>(permit: Permit, fn: (permit: Permit) => T | PromiseLike<T>):
   try {
     return Promise.resolve(fn(permit)).then(
       (value) => {
-        giveBack(permit);
+        permit._giveBack();
         return value;
       },
       (error) => {
-        giveBack(permit);
+        permit._giveBack();
         throw error;
       },
     );
   } catch (error) {
-    giveBack(permit);
+    permit._giveBack();
     return Promise.reject(error);
   }
 }
