@@ -55,7 +55,7 @@ export async function begin(
 }
 
 async function startBusyProcess(session: 'own' | 'shared') {
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [program, String(process.pid)], {
     detached: session === 'own',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
