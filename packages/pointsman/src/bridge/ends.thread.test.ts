@@ -463,13 +463,18 @@ test('where memory cannot be shared no call can block: the error names the heade
     await caught(() => host.add(1, 2)),
     await caught(() => host.batch((calls) => [calls.add(1, 2)])),
     await host.async.add(1, 2),
+    host.close('going home'),
+    await caught(() => host.add(1, 2)),
+    await caught(() => host.batch((calls) => [calls.add(1, 2)])),
   ]);
   const headers = 'Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy';
   const message = expect.stringMatching(
     new RegExp(`^(add|batch)\\(\\) cannot block: .*${headers}`),
   );
   const refused = { name: 'BridgeStateError', message };
-  expect(caught).toMatchObject([{ ...refused, call: 'add' }, refused, 3]);
+  const home = { type: 'string', message: 'string "going home"' };
+  const refusals = [{ ...refused, call: 'add' }, refused, 3, undefined, home, home];
+  expect(caught).toMatchObject(refusals);
 });
 
 test('either end can be disposed of', async () => {

@@ -166,6 +166,7 @@ describe('what can be called', () => {
     bytes: Uint8Array;
     map: Map<string, () => void>;
     when: Date;
+    tagged: { readonly [Symbol.toStringTag]: string; get(): number };
     later: Promise<() => void>;
     signal: AbortSignal;
     inner: { close(): string };

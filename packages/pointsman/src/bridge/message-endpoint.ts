@@ -70,6 +70,7 @@ export class MessageEndpoint implements BridgeEndpoint {
   }
 
   #cannotBlock(name: string): never {
+    if (this.#ending) throw unanswered(this.#ending, name);
     throw new BridgeStateError(`${name}() cannot block: ${this.#options.cannotBlock}`, name);
   }
 

@@ -196,6 +196,25 @@ describe('by a signal of another realm', () => {
     },
   );
 
+  test('that is an argument and cannot be left, when its thread is ended', async () => {
+    const { pool, board } = await openWarm({ grace: 1 });
+    const gate = board.gate();
+    const argument = new ForeignController().signal;
+    argument.removeEventListener = () => {
+      throw new Error('not today');
+    };
+    const controller = new AbortController();
+    const { signal } = controller;
+    const given = reasonOf(pool.run('loop', [gate.number, argument] as never, { signal }));
+    const waiting = pool.run('echo', [1]);
+    await until(() => gate.begun === 1);
+    controller.abort('given up');
+    expect(await given).toBe('given up');
+    expect(await waiting).toBe(1);
+    await pool.close();
+    expect(pool.threads).toBe(0);
+  });
+
   test('that is an argument', async () => {
     const { pool } = await openWarm();
     const heard = inline(

@@ -23,6 +23,13 @@ class Service {
   }
 }
 
+class Tagged {
+  readonly [Symbol.toStringTag] = 'Tagged';
+  get(key: string): number {
+    return key.length;
+  }
+}
+
 class Images {
   readonly count = 0;
   static resize(width: number): number {
@@ -50,7 +57,11 @@ const api = {
   constant: 5,
   service: new Service(),
   Images,
-  withMore: Object.assign((n: number) => n, { more: (text: string) => text }),
+  withMore: Object.assign((n: number) => n, {
+    more: (text: string) => text,
+    inner: { who: (): string => 'me' },
+  }),
+  tagged: new Tagged(),
   list: ['a'],
   table: new Map<string, string>(),
   rest: (...numbers: number[]) => numbers.length,
@@ -157,6 +168,8 @@ describe('run', () => {
     pool.run('list.indexOf', ['a']);
     // @ts-expect-error nor has a Map
     pool.run('table.get', ['a']);
+    // @ts-expect-error nor what looks like an object of the platform
+    pool.run('tagged.get', ['a']);
   });
 
   test('knows methods, and what functions have', () => {
@@ -164,6 +177,7 @@ describe('run', () => {
     expectTypeOf(pool.run('Images.resize', [1])).toEqualTypeOf<Promise<number>>();
     expectTypeOf(pool.run('withMore', [1])).toEqualTypeOf<Promise<number>>();
     expectTypeOf(pool.run('withMore.more', ['a'])).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(pool.run('withMore.inner.who')).toEqualTypeOf<Promise<string>>();
     expectTypeOf(pool.proxy.withMore.more('a')).toEqualTypeOf<Promise<string>>();
     expectTypeOf(pool.proxy.withMore(1)).toEqualTypeOf<Promise<number>>();
     // @ts-expect-error a class cannot be called
@@ -220,6 +234,14 @@ test('a proxy has the functions alone', () => {
   pool.proxy.constant;
   // @ts-expect-error not there
   pool.proxy.missing();
+  // @ts-expect-error an array has no functions of a module
+  pool.proxy.list;
+  // @ts-expect-error nor has a Map
+  pool.proxy.table;
+  // @ts-expect-error nor what looks like an object of the platform
+  pool.proxy.tagged;
+  // @ts-expect-error no part of a module
+  pool.proxy.Images.prototype;
 });
 
 test('map takes the first argument of each task', () => {

@@ -6,7 +6,7 @@
 
 export { ClosedError, QueueFullError, TimeoutError } from '../sync/errors.js';
 export type { WaitOptions } from '../sync/options.js';
-export { type Transferred, transfer } from '../transport/transfer.js';
+export { type Transferable, type Transferred, transfer } from '../transport/transfer.js';
 export { type TaskContext, task } from './context.js';
 export { PoolClosedError, ThreadEndedError } from './errors.js';
 export type { Summary } from './histogram.js';

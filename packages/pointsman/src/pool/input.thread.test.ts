@@ -73,6 +73,12 @@ describe('options of a pool', () => {
       { worker, recycle: { age: '1' } },
       `TypeError: recycle.age must be an integer from 1 to ${longest}, got "1"`,
     ],
+    ...(['resourceLimits', 'env', 'argv', 'execArgv', 'workerData'] as const).map(
+      (name): [unknown, string] => [
+        { worker, [name]: [] },
+        `TypeError: ${name} must be absent if there is a worker, got Array`,
+      ],
+    ),
     [{ worker, resourceLimits: 5 }, 'TypeError: resourceLimits must be an object, got 5'],
     [{ worker, name: 5 }, 'TypeError: name must be a string, got 5'],
   ])('%j', (options, message) => {

@@ -33,8 +33,8 @@ export class Metrics {
   cancelled = 0;
   threadsStarted = 0;
   threadsLost = 0;
-  readonly queueWait = new Histogram();
-  readonly runTime = new Histogram();
+  readonly #queueWait = new Histogram();
+  readonly #runTime = new Histogram();
   /** Milliseconds that tasks have run, and that threads have lived which are gone. */
   #busy = 0;
   #lived = 0;
@@ -42,8 +42,8 @@ export class Metrics {
   #isStopped = false;
 
   ran(wait: number, time: number): void {
-    this.queueWait.record(wait);
-    this.runTime.record(time);
+    this.#queueWait.record(wait);
+    this.#runTime.record(time);
     this.#busy += time;
   }
 
@@ -60,8 +60,8 @@ export class Metrics {
       completed: this.completed,
       failed: this.failed,
       cancelled: this.cancelled,
-      queueWait: this.queueWait.summary(),
-      runTime: this.runTime.summary(),
+      queueWait: this.#queueWait.summary(),
+      runTime: this.#runTime.summary(),
       utilization: lived > 0 ? Math.min(1, this.#busy / lived) : 0,
       eventLoopDelay: this.#eventLoop?.read(),
       threadsStarted: this.threadsStarted,

@@ -89,6 +89,7 @@ describe('a module of CommonJS', () => {
     expect(await pool.run('default', [2])).toBe(3);
     expect(await pool.run('double', [2])).toBe(4);
     expect(await pool.run('default.double', [2])).toBe(4);
+    expect(await pool.run('inner.who')).toBe('inner');
   });
 
   test('that was compiled', async () => {

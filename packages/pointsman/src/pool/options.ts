@@ -18,7 +18,8 @@ export interface PoolOptions {
   readonly module?: URL | string | undefined;
   /**
    * Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script.
-   * Called for each thread. What the threads are called and `resourceLimits` are then the worker's own.
+   * Called for each thread. What the threads are called is then the worker's own, and what is for `Worker` of
+   * Node, from `resourceLimits` to `workerData`, is given to that and refused here.
    */
   readonly worker?: (() => TerminableWorker) | undefined;
   /**
@@ -157,17 +158,18 @@ const poolNames: ReadonlySet<string> = new Set<keyof PoolOptions>([
   'onError',
   'name',
 ]);
+/** Without effect where the program starts the workers. */
+const ofModules = ['module', 'resourceLimits', 'env', 'argv', 'execArgv', 'workerData'] as const;
 const recycleNames: ReadonlySet<string> = new Set(['tasks', 'heap', 'age']);
 
 export function checkPoolOptions(options: PoolOptions): void {
   checkOptions(options, poolNames);
   const { module, worker, threads, minThreads, idleTimeout, maxWaiting, whenFull } = options;
   const { ageing, grace, nice, recycle, resourceLimits, name } = options;
-  if (worker !== undefined) {
-    if (typeof worker !== 'function')
-      throw invalid('worker', worker, 'a function that makes a Worker');
-    if (module !== undefined) throw invalid('module', module, 'absent if there is a worker');
-  } else if (module !== undefined && !(module instanceof URL)) {
+  if (worker !== undefined && typeof worker !== 'function') {
+    throw invalid('worker', worker, 'a function that makes a Worker');
+  }
+  if (module !== undefined && !(module instanceof URL)) {
     if (typeof module !== 'string' || !URL.canParse(module)) {
       throw invalid('module', module, 'a URL, as of new URL("./tasks.js", import.meta.url)');
     }
@@ -205,6 +207,10 @@ export function checkPoolOptions(options: PoolOptions): void {
   }
   if (onError !== undefined && typeof onError !== 'function') {
     throw invalid('onError', onError, 'a function');
+  }
+  for (const each of worker === undefined ? [] : ofModules) {
+    const value = options[each];
+    if (value !== undefined) throw invalid(each, value, 'absent if there is a worker');
   }
 }
 

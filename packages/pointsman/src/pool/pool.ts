@@ -10,11 +10,11 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { QueueFullError, TimeoutError, timedOut } from '../sync/errors.js';
+import { timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { now } from '../transport/clock.js';
-import { SLOTS } from './claims.js';
+import { now, turnTime } from '../transport/clock.js';
+import { SLOTS, type Stop } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
@@ -76,7 +76,6 @@ import { WorkerSet } from './worker-set.js';
  */
 export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #options: PoolOptions;
-  readonly #maxWaiting: number;
   /** What its errors begin with. */
   readonly #label: string;
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
@@ -85,8 +84,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #metrics = new Metrics();
   /** Tasks that are not over. */
   #active = 0;
-  /** When the tasks of this turn have come. */
-  #time = 0;
   #closed: { readonly reason: unknown } | undefined;
   #empty: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -97,9 +94,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   constructor(options: PoolOptions = {}) {
     checkPoolOptions(options);
     this.#options = options;
-    this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY;
     this.#label = options.name === undefined ? '' : `${options.name}: `;
-    this.#room = new Room(() => this.#roomLeft, this.#label);
+    // Threads that are still to come take a task each.
+    const waiting = () => this.#scheduler.waiting - this.#scheduler.idle - this.#workers.missing;
+    this.#room = new Room(options.maxWaiting, waiting, this.#label);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
     this.#workers = new WorkerSet(
       options,
@@ -124,7 +122,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
           if (!worker.isEnding) this.#metrics.threadsLost++;
         },
         cannotStart: (why, cause) => this.#failAll(why, cause),
-        failedOutsideTask: (error) => this.#report(error),
       },
       this.#label,
     );
@@ -289,56 +286,28 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (this.#closed) throw this.#closed.reason;
     const { signal, timeout } = options ?? {};
     if (signal?.aborted) throw signal.reason;
-    if (timeout === 0) throw this.#timedOut(task, timeout);
+    if (timeout === 0) throw task.timedOut(timeout, this.#label);
     // Time may have passed in this turn, which counts for a timeout.
-    task.enqueuedAt = timeout === undefined ? this.#now() : now();
-    const isFull = this.#maxWaiting < Number.POSITIVE_INFINITY && this.#roomLeft <= 0;
+    task.enqueuedAt = timeout === undefined ? turnTime() : now();
+    const { isFull } = this.#room;
     const { whenFull } = this.#options;
     if (isFull && whenFull === 'reject') {
       this.#metrics.cancelled++;
-      throw this.#full();
+      throw this.#room.refusal();
     }
-    if (signal !== undefined || timeout !== undefined) this.#watch(task, signal, timeout);
+    if (signal !== undefined || timeout !== undefined) {
+      task.watch({ signal, timeout }, this.#label, this.#giveUp);
+    }
     if (++this.#active === 1) this.#workers.hold(true);
     this.#scheduler.add(task);
     if (isFull && whenFull === 'shed') {
       const last = this.#scheduler.removeLast();
-      if (last) this.#refuse(last, this.#full());
+      if (last) this.#refuse(last, this.#room.refusal());
     }
     this.#grow();
   }
 
-  /** The clock is read once for the tasks of a turn. */
-  #now(): number {
-    if (this.#time === 0) {
-      this.#time = now();
-      queueMicrotask(() => {
-        this.#time = 0;
-      });
-    }
-    return this.#time;
-  }
-
-  #watch(task: Task, signal: AbortSignal | undefined, timeout: number | undefined): void {
-    if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) {
-      task.deadline = task.enqueuedAt + timeout;
-    }
-    let isTimeout = false;
-    task.stopWatching = giveUpOn(
-      { signal, timeout },
-      (reason) => this.#giveUp(task, reason, isTimeout ? 'timed out' : 'aborted'),
-      (timeout) => {
-        isTimeout = true;
-        return this.#timedOut(task, timeout);
-      },
-    );
-  }
-
-  #timedOut(task: Task, timeout: number): TimeoutError {
-    return new TimeoutError(`${this.#label}${task.name}() has not ended within ${timeout} ms`);
-  }
-
-  #giveUp(task: Task, reason: unknown, stop: 'aborted' | 'timed out'): void {
+  readonly #giveUp = (task: Task, reason: unknown, stop: Stop): void => {
     const { worker } = task;
     if (worker === undefined) {
       this.#scheduler.remove(task);
@@ -353,7 +322,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       task.stream?.fail(reason);
       worker.stop(task, stop, reason);
     }
-  }
+  };
 
   /** Gives up a task that no thread has. */
   #refuse(task: Task, error: unknown): void {
@@ -367,19 +336,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const dropped = [...this.#scheduler.drain()];
     for (const worker of this.#workers) dropped.push(...worker.giveBack(SLOTS).reverse());
     for (const task of dropped) this.#refuse(task, reason);
-  }
-
-  /** How many more tasks may come. */
-  get #roomLeft(): number {
-    // Threads that are still to come take a task each.
-    const { idle, waiting } = this.#scheduler;
-    return this.#maxWaiting + this.#workers.missing + idle - waiting;
-  }
-
-  #full(): QueueFullError {
-    return new QueueFullError(
-      `${this.#label}the queue is full: ${this.#maxWaiting} tasks may wait`,
-    );
   }
 
   /** One task fewer. */
@@ -430,14 +386,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       task.settle(new ThreadEndedError(message, undefined, { cause }), true);
       this.#over(task);
     }
-  }
-
-  /** Something has failed in a thread that no task is to blame for. */
-  #report(error: unknown): void {
-    const { onError } = this.#options;
-    // What it throws is nobody else's.
-    if (onError) void (async () => onError(error))();
-    else console.error(error);
   }
 
   #closedError(what: string): PoolClosedError {

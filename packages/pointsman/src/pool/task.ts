@@ -5,7 +5,9 @@
  * rejects at once, and keeps its worker busy until it stops or the worker is ended.
  */
 
-import { invalid } from '../sync/errors.js';
+import { invalid, TimeoutError } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
+import type { WaitOptions } from '../sync/options.js';
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
 import { isTransferred, type Transferable } from '../transport/transfer.js';
@@ -84,6 +86,32 @@ export class Task implements QueuedTask {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+  }
+
+  /**
+   * Sees that it is given up when the signal aborts or the time is over. `label`: what errors begin with.
+   * Throws if nobody can listen to the signal.
+   */
+  watch(
+    options: WaitOptions,
+    label: string,
+    giveUp: (task: Task, reason: unknown, stop: Stop) => void,
+  ): void {
+    const { timeout = Number.POSITIVE_INFINITY } = options;
+    if (timeout < Number.POSITIVE_INFINITY) this.deadline = this.enqueuedAt + timeout;
+    let stop: Stop = 'aborted';
+    this.stopWatching = giveUpOn(
+      options,
+      (reason) => giveUp(this, reason, stop),
+      (timeout) => {
+        stop = 'timed out';
+        return this.timedOut(timeout, label);
+      },
+    );
+  }
+
+  timedOut(timeout: number, label: string): TimeoutError {
+    return new TimeoutError(`${label}${this.name}() has not ended within ${timeout} ms`);
   }
 
   /** Tells whoever has run it. */

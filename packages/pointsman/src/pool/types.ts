@@ -68,9 +68,13 @@ type Given<Value> =
 
 /** The same functions to be called. */
 export type Proxied<Api> = {
-  readonly [Name in keyof Api as Api[Name] extends object
-    ? Name
-    : never]: Api[Name] extends AnyFunction
+  readonly [Name in keyof Api as Name extends 'prototype'
+    ? never
+    : Api[Name] extends PlatformObject
+      ? never
+      : Api[Name] extends object
+        ? Name
+        : never]: Api[Name] extends AnyFunction
     ? ((...args: ArgumentsOf<Api[Name]>) => Promise<ResultOf<Api[Name]>>) & Proxied<Api[Name]>
     : Proxied<Api[Name]>;
 };

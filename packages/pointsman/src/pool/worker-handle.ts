@@ -16,8 +16,8 @@ import { watchLock } from '../transport/lock.js';
 import { type Port, platform } from '../transport/platform.js';
 import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
+import { Definitions } from './definitions.js';
 import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
-import type { Inline } from './inline-rebuild.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
 import type { Poller } from './poller.js';
@@ -26,40 +26,11 @@ import * as protocol from './protocol.js';
 import { isStream, Stream } from './stream.js';
 import type { Task, TaskHolder } from './task.js';
 import { TaskSlots } from './task-slots.js';
-import type { AnyFunction } from './types.js';
 import { hear } from './worker-events.js';
-
-/** Functions written in place that a worker keeps. A program that makes ever more of them must not grow. */
-const MOST_DEFINED = 256;
+import type { WorkerOwner } from './worker-owner.js';
 
 /** Messages that are dealt with together, so that this thread's event loop has its turn. Row: 256 empty tasks. */
 const MOST_TOGETHER = 16;
-
-/** What a worker tells its pool. */
-export interface WorkerOwner {
-  /** It can be given tasks. */
-  ready(worker: WorkerHandle): void;
-  /** A task is over. `begunAt` and `runTime`, in milliseconds, are undefined if nobody knows. */
-  finished(
-    worker: WorkerHandle,
-    task: Task,
-    failed: boolean,
-    begunAt: number | undefined,
-    runTime: number | undefined,
-  ): void;
-  /** A batch of what it says has been dealt with. */
-  batchHandled(): void;
-  /** It has less to do. */
-  rested(worker: WorkerHandle): void;
-  /** These tasks, which were not begun, need another worker. */
-  returned(tasks: Task[]): void;
-  /** An error that no task is to blame for. */
-  failedOutsideTask(error: unknown): void;
-  /** It has ended. */
-  lost(worker: WorkerHandle, why: string, cause: unknown): void;
-  /** It should be replaced. */
-  retire(worker: WorkerHandle): void;
-}
 
 export interface WorkerHandleOptions extends Setup {
   /** Milliseconds that a task has to stop, once it was asked to. */
@@ -91,7 +62,7 @@ export class WorkerHandle implements TaskHolder {
   wasUsed = true;
   /** What a task of it has returned is being called, or read. */
   isCalled = false;
-  readonly #owner: WorkerOwner;
+  readonly #owner: WorkerOwner<WorkerHandle>;
   readonly #worker: PoolWorker;
   readonly #options: WorkerHandleOptions;
   readonly #id = randomId();
@@ -103,7 +74,9 @@ export class WorkerHandle implements TaskHolder {
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   readonly #targets = new Map<string, number>();
-  readonly #defined = new Set<number>();
+  readonly #definitions = new Definitions((id, definition) =>
+    this.#endpoint.send(protocol.DEFINE, id, undefined, definition),
+  );
   readonly #slots: TaskSlots;
   #isHeld = false;
   /** As workers do at first. */
@@ -112,7 +85,7 @@ export class WorkerHandle implements TaskHolder {
   #isDraining = false;
   #isOver = false;
 
-  constructor(owner: WorkerOwner, worker: PoolWorker, options: WorkerHandleOptions) {
+  constructor(owner: WorkerOwner<WorkerHandle>, worker: PoolWorker, options: WorkerHandleOptions) {
     this.#owner = owner;
     this.#worker = worker;
     this.#options = options;
@@ -376,20 +349,13 @@ export class WorkerHandle implements TaskHolder {
 
   #wireOptionsOf({ options, deadline }: Task): WireOptions {
     const inline = options?.inline;
-    if (inline !== undefined && !this.#defined.has(inline.id)) this.#define(inline);
+    if (inline !== undefined) this.#definitions.add(inline);
     return { deadline, progress: options?.progress !== undefined, inline: inline?.id };
-  }
-
-  #define({ id, source, names, values }: Inline<AnyFunction>): void {
-    const clear = this.#defined.size === MOST_DEFINED;
-    if (clear) this.#defined.clear();
-    this.#endpoint.send(protocol.DEFINE, id, undefined, { source, names, values, clear });
-    this.#defined.add(id);
   }
 
   /** What a function takes from its surroundings cannot be cloned: its tasks cannot run. */
   #notDefined(id: number, error: Error): void {
-    this.#defined.delete(id);
+    this.#definitions.remove(id);
     for (const task of this.tasks()) {
       if (task.options?.inline?.id !== id) continue;
       this.#claims?.takeBack(task.number);

@@ -11,14 +11,16 @@ import { messageOf } from './errors.js';
 import { type PoolOptions, poolDefaults } from './options.js';
 import { type PoolWorker, poolPlatform } from './platform.js';
 import { Poller } from './poller.js';
-import { WorkerHandle, type WorkerOwner } from './worker-handle.js';
+import { WorkerHandle } from './worker-handle.js';
+import type { WorkerOwner } from './worker-owner.js';
 
 /** Milliseconds after a worker that could not be started until the next is, if there are others. */
 const RESTART_PAUSE = 1_000;
 /** Workers in a row that may end without having run anything, before the tasks learn of it. */
 const MAX_STARTUP_FAILURES = 3;
 
-export interface WorkerSetOwner extends Omit<WorkerOwner, 'rested' | 'retire' | 'lost'> {
+export interface WorkerSetOwner
+  extends Omit<WorkerOwner<WorkerHandle>, 'rested' | 'retire' | 'lost' | 'failedOutsideTask'> {
   /** Whether tasks have lately been so short that looking for their results pays. */
   areTasksShort(): boolean;
   /** No worker can be had: what waits for one fails. */
@@ -35,7 +37,7 @@ export class WorkerSet {
   readonly most: number;
   readonly #options: PoolOptions;
   readonly #owner: WorkerSetOwner;
-  readonly #handleOwner: WorkerOwner;
+  readonly #handleOwner: WorkerOwner<WorkerHandle>;
   readonly #label: string;
   readonly #poller: Poller | undefined;
   readonly #least: number;
@@ -59,6 +61,7 @@ export class WorkerSet {
       ...owner,
       rested: (worker) => this.#rested(worker),
       retire: (worker) => this.#retire(worker),
+      failedOutsideTask: (error) => this.#report(error),
       lost: (worker, why, cause) => this.#lost(worker, why, cause),
     };
     if (poolPlatform.canPoll) {
@@ -205,6 +208,14 @@ export class WorkerSet {
     if (this.#ready > 0) return;
     this.#startupFailures = 0;
     this.#owner.cannotStart(why, cause);
+  }
+
+  /** Something has failed in a worker that no task is to blame for. */
+  #report(error: unknown): void {
+    const { onError } = this.#options;
+    // What it throws is nobody else's.
+    if (onError) void (async () => onError(error))();
+    else console.error(error);
   }
 
   #pause(): void {

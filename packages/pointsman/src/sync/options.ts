@@ -50,17 +50,20 @@ export function checkTimeout(timeout: unknown): void {
   throw invalid('timeout', timeout, 'a number of milliseconds from 0 on', 'number');
 }
 
-/** Throws unless it is an AbortSignal, of whatever realm or library. */
+/** Whether it is an AbortSignal, of whatever realm or library. */
+export function isSignal(value: unknown): value is AbortSignal {
+  if (value instanceof AbortSignal) return true;
+  const { aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal;
+  return (
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function'
+  );
+}
+
+/** Throws unless it is an AbortSignal. */
 export function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
-  const { aborted, addEventListener, removeEventListener } = Object(signal) as AbortSignal;
-  if (
-    typeof aborted !== 'boolean' ||
-    typeof addEventListener !== 'function' ||
-    typeof removeEventListener !== 'function'
-  ) {
-    throw invalid('signal', signal, 'an AbortSignal');
-  }
+  if (signal !== undefined && !isSignal(signal)) throw invalid('signal', signal, 'an AbortSignal');
 }
 
 /** The names of the options of every wait. */

@@ -1,7 +1,7 @@
 /**
  * The functions of an API that another thread may call, by name; those of objects in it with dots. Such objects are
  * plain ones, modules, and instances of classes with their methods. Of what an instance has in its own fields only
- * plain objects count: the rest is its state. Functions and classes may have functions themselves.
+ * functions and plain objects count: the rest is its state. So it is with what functions and classes have themselves.
  *
  * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
  * the members and not with the paths to them. No getter runs but those that compilers make of exports.
@@ -56,8 +56,9 @@ function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
     place && place !== Object.prototype && place !== Function.prototype;
     place = Object.getPrototypeOf(place)
   ) {
-    for (const [key, member] of Object.entries(Object.getOwnPropertyDescriptors(place))) {
+    for (const key of Object.getOwnPropertyNames(place)) {
       if (key === 'constructor' || (isFunction && ofFunctions.includes(key))) continue;
+      const member = Object.getOwnPropertyDescriptor(place, key) as PropertyDescriptor;
       yield [key, isExport(member) ? member.get?.call(place) : member.value];
     }
   }
@@ -68,9 +69,8 @@ function isExport({ get, set, enumerable, configurable }: PropertyDescriptor): b
   return get !== undefined && set === undefined && enumerable === true && configurable === false;
 }
 
-/** Whether functions are looked for in a member of an object. */
+/** Whether functions are looked for in a member of an object: of an instance or a function, if it is a plain object. */
 function isPart(value: unknown, of: object): value is object {
-  if (typeof of === 'function') return false;
   if (isPlain(value)) return true;
   return isPlain(of) && (typeof value === 'function' || isInstance(value));
 }

@@ -9,9 +9,10 @@
  * and in a list. What is in the list is a placeholder, and nothing else can be taken for one.
  */
 
+import { isSignal } from '../sync/options.js';
 import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
 import { platform } from './platform.js';
-import { isSignal, type References } from './references.js';
+import type { References } from './references.js';
 import { isTransferred, type Transferable } from './transfer.js';
 
 /** Stands for a reference, or for an error. */

@@ -7,6 +7,9 @@
  * received it; when the other's proxy is collected as garbage it gives that count back.
  */
 
+import { timedOut } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
+import { isSignal } from '../sync/options.js';
 import type { AnyFunction, RemoteIterable } from './types.js';
 
 /** The lowest bits of a number say what it stands for. */
@@ -109,18 +112,18 @@ export class References {
   }
 
   #exportSignal(signal: AbortSignal, passed: number[]): number {
-    const abort = () => {
-      const id = this.#ids.get(signal);
-      if (id !== undefined) this.#calls.abort(id, signal.reason);
-    };
+    let stopWatching = () => {};
     const isKnown = this.#ids.has(signal);
+    const isAborted = () => signal.aborted;
     const id = this.#export(
       signal,
       passed,
-      () => () => signal.aborted,
-      () => signal.removeEventListener('abort', abort),
+      () => isAborted,
+      () => stopWatching(),
     );
-    if (!signal.aborted && !isKnown) signal.addEventListener('abort', abort, { once: true });
+    if (!isKnown && !signal.aborted) {
+      stopWatching = giveUpOn({ signal }, (reason) => this.#calls.abort(id, reason), timedOut);
+    }
     return id;
   }
 
@@ -308,17 +311,6 @@ export class References {
 
 const controllerOf = new WeakMap<AbortSignal, AbortController>();
 const remoteIterables = new WeakSet<object>();
-
-/** Whether it is an abort signal, of whatever realm or library. */
-export function isSignal(value: object): value is AbortSignal {
-  if (value instanceof AbortSignal) return true;
-  const { aborted, addEventListener, removeEventListener } = value as Partial<AbortSignal>;
-  return (
-    typeof aborted === 'boolean' &&
-    typeof addEventListener === 'function' &&
-    typeof removeEventListener === 'function'
-  );
-}
 
 /** Whether it stands for an iterator of another thread. */
 export function isRemoteIterable(value: object): value is RemoteIterable<unknown> {

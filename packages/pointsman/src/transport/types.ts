@@ -21,17 +21,14 @@ export type Callable<Api, Name extends keyof Api> = Name extends symbol
 /** Classes, and objects that have methods of the language or the platform. */
 type NotServed = (abstract new (...args: never) => unknown) | PlatformObject;
 
-/** Objects whose methods are those of the language or the platform. */
+/** Objects whose methods are those of the language or the platform: most have a tag, or can be iterated over. */
 export type PlatformObject =
+  | { readonly [Symbol.toStringTag]: string }
   | Iterable<unknown>
   | AsyncIterable<unknown>
   | PromiseLike<unknown>
   | Date
   | RegExp
-  | ArrayBuffer
-  | DataView
-  | WeakMap<WeakKey, unknown>
-  | WeakSet<WeakKey>
   | { addEventListener(...args: never): unknown };
 
 export type AnyFunction = (...args: unknown[]) => unknown;

@@ -28,7 +28,7 @@ export interface Opened {
 export type OpenOptions = Omit<PoolOptions, 'module' | 'worker'>;
 
 /** A pool that ends with its test. */
-export async function open(options: OpenOptions = {}): Promise<Opened> {
+export async function open({ resourceLimits, ...options }: OpenOptions = {}): Promise<Opened> {
   const start = await starter();
   const board = new Board();
   const workers: StartedWorker[] = [];
@@ -36,7 +36,7 @@ export async function open(options: OpenOptions = {}): Promise<Opened> {
     threads: 1,
     ...options,
     worker() {
-      const worker = start(options.resourceLimits);
+      const worker = start(resourceLimits);
       worker.postMessage(['test', board.words]);
       workers.push(worker);
       return worker;
