@@ -45,6 +45,7 @@ describe.each(ways)('%s', (way) => {
         await caught(() => host.async.never()),
         await caught(() => host.send.never()),
         await caught(() => host.batch((calls) => [calls.never()])),
+        await caught(() => host.batch(() => [])),
       ];
     }, about);
     await onceSet(about, () => bridge.close());
@@ -54,6 +55,7 @@ describe.each(ways)('%s', (way) => {
     expect(first).toMatchObject(expected);
     expect(others.slice(0, 3)).toMatchObject([expected, expected, expected]);
     expect(others[3]).toMatchObject({ name: 'BridgeClosedError' });
+    expect(others[4]).toMatchObject({ name: 'BridgeClosedError' });
     expect(await bridge.ended).toBe('closed here');
     expect(await run(({ host }) => host.ended)).toBe('the other side has closed the bridge');
   });

@@ -28,7 +28,7 @@ describe('expose', () => {
     );
   });
 
-  test.each([undefined, null, 5, 'api'])('the api %s', async (api) => {
+  test.each([undefined, null, 5, 'api', [], new Map()])('the api %s', async (api) => {
     const { worker } = await startThread();
     expect(() => expose(worker, api as never)).toThrow(
       new TypeError(`api must be an object of functions, got ${shown(api)}`),

@@ -163,10 +163,10 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[] {
-    if (calls.length === 0) return [];
     const blocking = this.#blocking;
     this.#checkCanBlock();
     this.#checkCall(calls, options);
+    if (calls.length === 0) return [];
     const waiting = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {

@@ -220,6 +220,7 @@ test.each([
 test.each<[unknown, string]>([
   [undefined, 'TypeError: functions must be an object of functions, got undefined'],
   [5, 'TypeError: functions must be an object of functions, got 5'],
+  [[], 'TypeError: functions must be an object of functions, got Array'],
 ])('serve(%j)', (functions, message) => {
   let error: unknown;
   try {

@@ -21,7 +21,9 @@ export function functionsOf(
   argument: string,
   refused: readonly string[],
 ): NamedFunction[] {
-  if (Object(api) !== api) throw invalid(argument, api, 'an object of functions');
+  if (typeof api !== 'function' && !isPlain(api) && !isInstance(api)) {
+    throw invalid(argument, api, 'an object of functions');
+  }
   const found = new Map<string, AnyFunction>();
   const visited = new Set<object>([api]);
   // Breadth first, for the shortest name.
