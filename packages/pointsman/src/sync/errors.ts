@@ -70,12 +70,18 @@ export function describe(value: unknown): string {
 }
 
 /** Throws unless the value is an integer in the range. */
-export function checkInteger(name: string, value: unknown, min: number, max: number): void {
+export function checkInteger(
+  name: string,
+  value: unknown,
+  min: number,
+  max: number,
+  expected = `an integer from ${min} to ${max}`,
+): void {
   if (!(Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) {
-    throw invalid(name, value, `an integer from ${min} to ${max}`, 'number');
+    throw invalid(name, value, expected, 'number');
   }
 }
 
 /** What a method is refused with that was called without its object. */
 export const detached = (method: string): TypeError =>
-  new TypeError(`${method} must be called on its object: object.${method}(), not ${method}()`);
+  new TypeError(`${method} must be called on its object`);

@@ -9,7 +9,7 @@
 import { asyncDispose } from './dispose.js';
 import { describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { checkQueueOptions, type QueueOptions, readRequest, WaitQueue } from './queue.js';
+import { checkQueueOptions, labelOf, type QueueOptions, readRequest, WaitQueue } from './queue.js';
 import { cancelledError, closedError, type Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
@@ -24,7 +24,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
     checkQueueOptions(options);
     const { name, maxWaiting } = options;
     this.#options = { name, maxWaiting };
-    this.#label = name === undefined ? '' : `${name}: `;
+    this.#label = labelOf(name);
     this.#drains = new WaitQueue(this.#label);
   }
 
@@ -50,6 +50,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
 
   /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Keyed)) throw detached('drain');
     const request = readRequest(options);
     if (this.size > 0) await this.#drains.insert(request);
   }

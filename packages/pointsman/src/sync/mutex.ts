@@ -10,7 +10,7 @@ import { describe, detached, ReentrancyError } from './errors.js';
 import type { WaitOptions } from './options.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions, WaitRequest } from './queue.js';
-import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
+import { Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /** What {@link Mutex.tryLock} may be told. */
 export interface TryLockOptions {
@@ -26,9 +26,6 @@ export interface LockOptions extends WaitOptions, TryLockOptions {
   /** As in `AcquireOptions.priority`. */
   readonly priority?: number | undefined;
 }
-
-/** What {@link Mutex.waitForUnlock} may be told. */
-export type WaitForUnlockOptions = Omit<AcquireOptions, 'permits'>;
 
 const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
 const tryLockNames: ReadonlySet<string> = new Set(['owner']);
@@ -206,7 +203,7 @@ export class Mutex {
   /**
    * Waits until the lock could be had, and does not take it: as a {@link lock} that is released in the same
    * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody else
-   * may hold the lock.
+   * may hold the lock. An `owner` that holds it would wait for itself, and is refused as {@link lock} refuses it.
    *
    * @example
    * ```ts
@@ -219,7 +216,8 @@ export class Mutex {
    * await unlocked;
    * ```
    */
-  async waitForUnlock(options?: WaitForUnlockOptions): Promise<void> {
+  async waitForUnlock(options?: LockOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
     await this.#gate.waitForPermit(options);
   }
 
@@ -245,7 +243,8 @@ export class Mutex {
   }
 
   /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
-  drain(options?: WaitOptions): Promise<void> {
+  async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('drain');
     return this.#gate.drain(options);
   }
 

@@ -41,6 +41,7 @@ export function checkOptions(
 
 /** What is neither an array nor a Map, a Date, a signal or any other object of a platform. */
 const isRecord = (value: object): boolean =>
+  // The first question answers nearly always, in a tenth of the time of the second.
   Object.getPrototypeOf(value) === Object.prototype ||
   Object.prototype.toString.call(value) === '[object Object]';
 
@@ -52,7 +53,7 @@ export function checkTimeout(timeout: unknown): void {
 
 /** Throws unless it is an AbortSignal, of whatever realm or library. */
 export function checkSignal(signal: unknown): void {
-  if (signal === undefined || signal instanceof AbortSignal) return;
+  if (signal === undefined) return;
   const { aborted, addEventListener, removeEventListener } = Object(signal) as AbortSignal;
   if (
     typeof aborted !== 'boolean' ||

@@ -37,11 +37,13 @@ export function checkQueueOptions(options: QueueOptions): void {
   checkCount('maxWaiting', maxWaiting, 0);
 }
 
+/** @internal What the messages of errors begin with. */
+export const labelOf = (name: string | undefined): string => (name ? `${name}: ` : '');
+
 /** @internal Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (Number.isSafeInteger(value) && (value as number) >= min) return;
   if (value === Number.POSITIVE_INFINITY) return;
-  throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
+  checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants

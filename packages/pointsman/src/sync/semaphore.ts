@@ -24,6 +24,7 @@ import { giveBack, HandedPermit, Permit } from './permit.js';
 import {
   checkCount,
   checkQueueOptions,
+  labelOf,
   type QueueOptions,
   readRequest,
   rejection,
@@ -96,7 +97,7 @@ export class Semaphore {
     checkQueueOptions(options);
     const { name, maxWaiting } = options;
     this.#limit = limit;
-    this._label = name === undefined ? '' : `${name}: `;
+    this._label = labelOf(name);
     this.#queue = new WaitQueue(this._label, maxWaiting);
   }
 
@@ -259,6 +260,7 @@ export class Semaphore {
    * ```
    */
   async waitForPermit(options?: AcquireOptions): Promise<void> {
+    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
     const request = readRequest(options, this._waitNames, this.#most, true);
     if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
   }
@@ -279,6 +281,7 @@ export class Semaphore {
    * ```
    */
   async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Semaphore)) throw detached('drain');
     const request = readRequest(options);
     if (this.idle) return;
     this.#drains ??= new WaitQueue(this._label);
@@ -424,7 +427,8 @@ export class Semaphore {
         queue.settle(rejection(request.signal.reason), front);
       } else if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
-        queue.settle(rejection(invalid('permits', permits, expected, 'number')), front);
+        const error = invalid(`${this._label}permits`, permits, expected, 'number');
+        queue.settle(rejection(error), front);
       } else if (permits > this.#limit - this.#out) {
         return;
       } else if (request?.passing) {
