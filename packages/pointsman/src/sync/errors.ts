@@ -55,6 +55,10 @@ export function invalid(name: string, value: unknown, expected: string, type?: '
   );
 }
 
+/** What kind of object the platform says that it is. */
+export const tagOf = (value: unknown): string =>
+  Object.prototype.toString.call(value).slice('[object '.length, -1);
+
 /** A value as an error message shows it. Never throws, whatever the value is. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
@@ -62,7 +66,7 @@ export function describe(value: unknown): string {
   if (Object(value) !== value) return String(value);
   if (typeof value === 'function') return 'function';
   try {
-    const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+    const tag = tagOf(value);
     return tag === 'Object' ? 'object' : tag;
   } catch {
     return 'object';

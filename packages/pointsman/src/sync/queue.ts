@@ -29,16 +29,14 @@ export interface QueueOptions {
 
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
-/** @internal Throws unless they are options that a primitive can be made with. */
-export function checkQueueOptions(options: QueueOptions): void {
+/** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
+export function readQueueOptions(options: QueueOptions = {}) {
   checkOptions(options, queueNames);
-  const { name, maxWaiting = Number.POSITIVE_INFINITY } = options;
-  if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
+  const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
+  if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
+  return { name, maxWaiting, label: name && `${name}: ` };
 }
-
-/** @internal What the messages of errors begin with. */
-export const labelOf = (name: string | undefined): string => (name ? `${name}: ` : '');
 
 /** @internal Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
@@ -118,7 +116,7 @@ export class WaitQueue<Grant> {
   #requests = 0;
 
   /** The label is what the messages of errors begin with. */
-  constructor(label = '', most = Number.POSITIVE_INFINITY) {
+  constructor(label: string, most = Number.POSITIVE_INFINITY) {
     this.#label = label;
     this.#most = most;
   }

@@ -23,9 +23,8 @@ import type { WaitOptions } from './options.js';
 import { giveBack, HandedPermit, Permit } from './permit.js';
 import {
   checkCount,
-  checkQueueOptions,
-  labelOf,
   type QueueOptions,
+  readQueueOptions,
   readRequest,
   rejection,
   WaitQueue,
@@ -92,13 +91,12 @@ export class Semaphore {
    * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
    * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
-  constructor(limit: number, options: QueueOptions = {}) {
+  constructor(limit: number, options?: QueueOptions) {
     checkCount('limit', limit, 0);
-    checkQueueOptions(options);
-    const { name, maxWaiting } = options;
+    const { label, maxWaiting } = readQueueOptions(options);
     this.#limit = limit;
-    this._label = labelOf(name);
-    this.#queue = new WaitQueue(this._label, maxWaiting);
+    this._label = label;
+    this.#queue = new WaitQueue(label, maxWaiting);
   }
 
   /**
