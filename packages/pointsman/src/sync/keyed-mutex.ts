@@ -1,7 +1,8 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
+import { assertHeld, Gate } from './gate.js';
 import { Keyed, requestOf } from './keyed.js';
-import { assertHeld, Gate, type LockOptions, type TryLockOptions } from './mutex.js';
+import type { LockOptions, TryLockOptions } from './mutex.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions } from './queue.js';
 import type { TryAcquireOptions } from './semaphore.js';
