@@ -307,6 +307,22 @@ const mutants: Record<string, Mutant> = {
       }
     },
   },
+  'refuses in a pause whoever asks for permits': {
+    fails: ['semaphore/set-limit.yaml'],
+    semaphore: class extends ModelSemaphore {
+      protected override get most() {
+        return this.limit;
+      }
+    },
+  },
+  'lets one in during a pause': {
+    fails: ['semaphore/set-limit.yaml'],
+    semaphore: class extends ModelSemaphore {
+      protected override fits(permits: number) {
+        return this.held + permits <= Math.max(this.limit, 1);
+      }
+    },
+  },
   'counts available permits below 0': {
     fails: ['semaphore/set-limit.yaml'],
     semaphore: class extends ModelSemaphore {

@@ -55,6 +55,10 @@ export function invalid(name: string, value: unknown, expected: string, type?: '
   );
 }
 
+/** What kind of object the platform says that it is. */
+export const tagOf = (value: unknown): string =>
+  Object.prototype.toString.call(value).slice('[object '.length, -1);
+
 /** A value as an error message shows it. Never throws, whatever the value is. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
@@ -62,7 +66,7 @@ export function describe(value: unknown): string {
   if (Object(value) !== value) return String(value);
   if (typeof value === 'function') return 'function';
   try {
-    const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+    const tag = tagOf(value);
     return tag === 'Object' ? 'object' : tag;
   } catch {
     return 'object';
@@ -70,12 +74,18 @@ export function describe(value: unknown): string {
 }
 
 /** Throws unless the value is an integer in the range. */
-export function checkInteger(name: string, value: unknown, min: number, max: number): void {
+export function checkInteger(
+  name: string,
+  value: unknown,
+  min: number,
+  max: number,
+  expected = `an integer from ${min} to ${max}`,
+): void {
   if (!(Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) {
-    throw invalid(name, value, `an integer from ${min} to ${max}`, 'number');
+    throw invalid(name, value, expected, 'number');
   }
 }
 
 /** What a method is refused with that was called without its object. */
 export const detached = (method: string): TypeError =>
-  new TypeError(`${method} must be called on its object: object.${method}(), not ${method}()`);
+  new TypeError(`${method} must be called on its object`);

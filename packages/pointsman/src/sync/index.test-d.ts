@@ -16,7 +16,6 @@ import {
   TimeoutError,
   type TryAcquireOptions,
   type TryLockOptions,
-  type WaitForUnlockOptions,
   type WaitOptions,
 } from './index.js';
 
@@ -245,10 +244,10 @@ test('a primitive can be used, and waited for without being taken', async () => 
   expectTypeOf(semaphore.waitForPermit({ permits: 1, timeout: 1 })).toEqualTypeOf<Promise<void>>();
   expectTypeOf(mutex.waitForUnlock({ priority: 1 })).toEqualTypeOf<Promise<void>>();
   expectTypeOf(keyed.waitForUnlock('key')).toEqualTypeOf<Promise<void>>();
-  expectTypeOf<keyof WaitForUnlockOptions>().toEqualTypeOf<'priority' | 'signal' | 'timeout'>();
+  expectTypeOf(mutex.waitForUnlock).parameters.toEqualTypeOf<Parameters<Mutex['lock']>>();
   expectTypeOf(semaphore.cancel).toEqualTypeOf<(reason?: unknown) => void>();
-  // @ts-expect-error: who takes nothing has no use for an owner
-  void mutex.waitForUnlock({ owner: 'me' });
+  // @ts-expect-error: a mutex has one permit
+  void mutex.waitForUnlock({ permits: 1 });
 });
 
 describe('the keyed forms', () => {

@@ -12,7 +12,6 @@ export {
   type LockOptions,
   Mutex,
   type TryLockOptions,
-  type WaitForUnlockOptions,
 } from './mutex.js';
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';

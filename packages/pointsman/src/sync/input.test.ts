@@ -389,12 +389,12 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     const free = subject.state();
     const others: Record<string, string[]> = {
       drain: ['permits', 'priority', 'owner'],
-      waitForUnlock: ['permits', 'owner'],
-      ...(known.includes(permits) ? {} : { lock: ['permits'], run: ['permits'] }),
+      ...(known.includes(permits)
+        ? {}
+        : { lock: ['permits'], run: ['permits'], waitForUnlock: ['permits'] }),
     };
     for (const [method, wait] of Object.entries(subject.waits)) {
       for (const name of [...(others[method] ?? ['owner']), 'time out', 'Signal']) {
-        if (!known.includes(permits) && name === 'owner' && method !== 'drain') continue;
         const refusal = expect(wait({ [name]: undefined } as never)).rejects;
         await refusal.toThrow(new RegExp(`^options has "${name}", expected only `));
       }

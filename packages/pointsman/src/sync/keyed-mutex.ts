@@ -1,13 +1,8 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
+import { assertHeld, Gate } from './gate.js';
 import { Keyed, requestOf } from './keyed.js';
-import {
-  assertHeld,
-  Gate,
-  type LockOptions,
-  type TryLockOptions,
-  type WaitForUnlockOptions,
-} from './mutex.js';
+import type { LockOptions, TryLockOptions } from './mutex.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions } from './queue.js';
 import type { TryAcquireOptions } from './semaphore.js';
@@ -61,7 +56,7 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
   }
 
   /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
-  waitForUnlock(key: Key, options?: WaitForUnlockOptions): Promise<void> {
+  waitForUnlock(key: Key, options?: LockOptions): Promise<void> {
     return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
   }
 

@@ -9,23 +9,19 @@
 import { asyncDispose } from './dispose.js';
 import { describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { checkQueueOptions, type QueueOptions, readRequest, WaitQueue } from './queue.js';
+import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from './queue.js';
 import { cancelledError, closedError, type Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
 export abstract class Keyed<Key, Entry extends Semaphore> {
   readonly #entries = new Map<Key, Entry>();
   readonly #drains: WaitQueue<void>;
-  readonly #options: QueueOptions;
-  readonly #label: string;
+  readonly #options: ReturnType<typeof readQueueOptions>;
   #closed: { readonly reason: unknown } | undefined;
 
-  constructor(options: QueueOptions = {}) {
-    checkQueueOptions(options);
-    const { name, maxWaiting } = options;
-    this.#options = { name, maxWaiting };
-    this.#label = name === undefined ? '' : `${name}: `;
-    this.#drains = new WaitQueue(this.#label);
+  constructor(options?: QueueOptions) {
+    this.#options = readQueueOptions(options);
+    this.#drains = new WaitQueue(this.#options.label);
   }
 
   /** How many keys are held or waited for. */
@@ -50,19 +46,20 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
 
   /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Keyed)) throw detached('drain');
     const request = readRequest(options);
     if (this.size > 0) await this.#drains.insert(request);
   }
 
   /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
-  close(reason: unknown = closedError(this.#label)): void {
+  close(reason: unknown = closedError(this.#options.label)): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
     for (const entry of this.#entries.values()) entry.close(reason);
   }
 
   /** Sends all waiters away, for any key, and goes on. As {@link Semaphore.cancel}. */
-  cancel(reason: unknown = cancelledError(this.#label)): void {
+  cancel(reason: unknown = cancelledError(this.#options.label)): void {
     for (const entry of this.#entries.values()) entry.cancel(reason);
   }
 
@@ -85,9 +82,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
     const found = this.#entries.get(key);
     if (found !== undefined) return request(found);
     const { name, maxWaiting } = this.#options;
-    const entry = this._create(
-      name === undefined ? this.#options : { name: `${name} ${describe(key)}`, maxWaiting },
-    );
+    const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);
     entry._watched = true;

@@ -1,16 +1,12 @@
-/**
- * A mutual exclusion lock: one holder at a time, waiters first come, first served.
- *
- * A semaphore of one permit that also knows the owner of the permit that is out. Invariant: `owner`
- * changes in the same step as the lock, also when the lock goes from one waiter to the next.
- */
+/** A mutual exclusion lock: one holder at a time, waiters first come, first served. */
 
 import { asyncDispose } from './dispose.js';
-import { describe, detached, ReentrancyError } from './errors.js';
+import { detached } from './errors.js';
+import { assertHeld, Gate } from './gate.js';
 import type { WaitOptions } from './options.js';
 import type { Permit } from './permit.js';
-import type { QueueOptions, WaitRequest } from './queue.js';
-import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
+import type { QueueOptions } from './queue.js';
+import type { TryAcquireOptions } from './semaphore.js';
 
 /** What {@link Mutex.tryLock} may be told. */
 export interface TryLockOptions {
@@ -25,74 +21,6 @@ export interface TryLockOptions {
 export interface LockOptions extends WaitOptions, TryLockOptions {
   /** As in `AcquireOptions.priority`. */
   readonly priority?: number | undefined;
-}
-
-/** What {@link Mutex.waitForUnlock} may be told. */
-export type WaitForUnlockOptions = Omit<AcquireOptions, 'permits'>;
-
-const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
-const tryLockNames: ReadonlySet<string> = new Set(['owner']);
-
-/**
- * The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
- * several permits, so its limit stays 1.
- */
-export class Gate extends Semaphore {
-  #holder: Permit | undefined;
-  #owner: unknown;
-
-  constructor(options?: QueueOptions) {
-    super(1, options);
-  }
-
-  get owner(): unknown {
-    return this.#holder?.released === false ? this.#owner : undefined;
-  }
-
-  /** @internal */
-  override get _waitNames(): ReadonlySet<string> {
-    return lockNames;
-  }
-
-  /** @internal */
-  override get _tryNames(): ReadonlySet<string> {
-    return tryLockNames;
-  }
-
-  /** @internal */
-  override _refuse(request: WaitRequest): void {
-    super._refuse(request);
-    const { owner } = request;
-    if (owner !== undefined && Object.is(owner, this.owner)) {
-      throw new ReentrancyError(
-        `${this._label}owner ${describe(owner)} holds the lock already`,
-        owner,
-      );
-    }
-  }
-
-  /** @internal */
-  override _grant(request: WaitRequest): Permit {
-    this.#owner = request.owner;
-    this.#holder = super._grant(request);
-    this._watched = true;
-    return this.#holder;
-  }
-
-  /** @internal */
-  override _idled(): void {
-    this.#owner = this.#holder = undefined;
-    super._idled();
-  }
-}
-
-/** @internal Throws unless `lock` is the lock that this gate has given and not got back. */
-export function assertHeld(gate: Gate | undefined, lock: Permit): void {
-  if (gate !== undefined && lock?._issuer === gate) return;
-  let state = describe(lock);
-  if (lock?.released === true) state = 'a lock that was released';
-  if (lock?.released === false) state = 'a lock of another mutex';
-  throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
 }
 
 /**
@@ -206,7 +134,7 @@ export class Mutex {
   /**
    * Waits until the lock could be had, and does not take it: as a {@link lock} that is released in the same
    * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody else
-   * may hold the lock.
+   * may hold the lock. An `owner` that holds it would wait for itself, and is refused as {@link lock} refuses it.
    *
    * @example
    * ```ts
@@ -219,7 +147,8 @@ export class Mutex {
    * await unlocked;
    * ```
    */
-  async waitForUnlock(options?: WaitForUnlockOptions): Promise<void> {
+  async waitForUnlock(options?: LockOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
     await this.#gate.waitForPermit(options);
   }
 
@@ -245,7 +174,8 @@ export class Mutex {
   }
 
   /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
-  drain(options?: WaitOptions): Promise<void> {
+  async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('drain');
     return this.#gate.drain(options);
   }
 

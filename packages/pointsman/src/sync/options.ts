@@ -5,7 +5,7 @@
  * Invariant: whatever is refused is refused at once, before any effect, with an error that names it.
  */
 
-import { describe, invalid } from './errors.js';
+import { describe, invalid, tagOf } from './errors.js';
 
 /** What every operation that waits may be told. */
 export interface WaitOptions {
@@ -41,8 +41,8 @@ export function checkOptions(
 
 /** What is neither an array nor a Map, a Date, a signal or any other object of a platform. */
 const isRecord = (value: object): boolean =>
-  Object.getPrototypeOf(value) === Object.prototype ||
-  Object.prototype.toString.call(value) === '[object Object]';
+  // The first question answers nearly always, in a tenth of the time of the second.
+  Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object';
 
 /** Throws unless it can be waited for that long. */
 export function checkTimeout(timeout: unknown): void {

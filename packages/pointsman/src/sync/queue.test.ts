@@ -189,6 +189,12 @@ test('a name begins the messages of errors; a key follows it', async () => {
   await refused(keyed.drain({ timeout: 0 }));
   keyed.close();
   await refused(keyed.lock(8));
+  const pair = new Semaphore(2, { name: 'pair' });
+  held.push(await pair.acquire());
+  const both = refused(pair.acquire({ permits: 2 }));
+  pair.limit = 1;
+  await both;
+  await refused(new Semaphore(0, { name: '' }).acquire({ timeout: 0 }));
   for (const permit of held) permit.release();
   expect(messages).toEqual([
     'connections: timed out after 1 ms',
@@ -201,5 +207,7 @@ test('a name begins the messages of errors; a key follows it', async () => {
     'rows 7: timed out after 0 ms',
     'rows: timed out after 0 ms',
     'rows: the primitive is closed',
+    'pair: permits must be at most the limit of 1, got 2',
+    'timed out after 0 ms',
   ]);
 });

@@ -29,19 +29,19 @@ export interface QueueOptions {
 
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
-/** @internal Throws unless they are options that a primitive can be made with. */
-export function checkQueueOptions(options: QueueOptions): void {
+/** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
+export function readQueueOptions(options: QueueOptions = {}) {
   checkOptions(options, queueNames);
-  const { name, maxWaiting = Number.POSITIVE_INFINITY } = options;
-  if (name !== undefined && typeof name !== 'string') throw invalid('name', name, 'a string');
+  const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
+  if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
+  return { name, maxWaiting, label: name && `${name}: ` };
 }
 
 /** @internal Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (Number.isSafeInteger(value) && (value as number) >= min) return;
   if (value === Number.POSITIVE_INFINITY) return;
-  throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
+  checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
@@ -116,7 +116,7 @@ export class WaitQueue<Grant> {
   #requests = 0;
 
   /** The label is what the messages of errors begin with. */
-  constructor(label = '', most = Number.POSITIVE_INFINITY) {
+  constructor(label: string, most = Number.POSITIVE_INFINITY) {
     this.#label = label;
     this.#most = most;
   }

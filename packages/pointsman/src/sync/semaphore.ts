@@ -23,8 +23,8 @@ import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
 import {
   checkCount,
-  checkQueueOptions,
   type QueueOptions,
+  readQueueOptions,
   readRequest,
   rejection,
   WaitQueue,
@@ -91,13 +91,12 @@ export class Semaphore {
    * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
    * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
-  constructor(limit: number, options: QueueOptions = {}) {
+  constructor(limit: number, options?: QueueOptions) {
     checkCount('limit', limit, 0);
-    checkQueueOptions(options);
-    const { name, maxWaiting } = options;
+    const { label, maxWaiting } = readQueueOptions(options);
     this.#limit = limit;
-    this._label = name === undefined ? '' : `${name}: `;
-    this.#queue = new WaitQueue(this._label, maxWaiting);
+    this._label = label;
+    this.#queue = new WaitQueue(label, maxWaiting);
   }
 
   /**
@@ -259,6 +258,7 @@ export class Semaphore {
    * ```
    */
   async waitForPermit(options?: AcquireOptions): Promise<void> {
+    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
     const request = readRequest(options, this._waitNames, this.#most, true);
     if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
   }
@@ -279,6 +279,7 @@ export class Semaphore {
    * ```
    */
   async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Semaphore)) throw detached('drain');
     const request = readRequest(options);
     if (this.idle) return;
     this.#drains ??= new WaitQueue(this._label);
@@ -424,7 +425,8 @@ export class Semaphore {
         queue.settle(rejection(request.signal.reason), front);
       } else if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
-        queue.settle(rejection(invalid('permits', permits, expected, 'number')), front);
+        const error = invalid(`${this._label}permits`, permits, expected, 'number');
+        queue.settle(rejection(error), front);
       } else if (permits > this.#limit - this.#out) {
         return;
       } else if (request?.passing) {

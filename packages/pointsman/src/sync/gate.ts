@@ -1,0 +1,77 @@
+/**
+ * What a mutex and a key of a keyed mutex are made of: a semaphore of one permit that also knows the owner of the
+ * permit that is out. Invariant: `owner` changes in the same step as the lock, also when the lock goes from one
+ * waiter to the next.
+ *
+ * Apart from `Mutex`, so that whoever bundles `KeyedMutex` alone does not pay for it.
+ */
+
+import { describe, ReentrancyError } from './errors.js';
+import type { Permit } from './permit.js';
+import type { QueueOptions, WaitRequest } from './queue.js';
+import { Semaphore } from './semaphore.js';
+
+const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
+const tryLockNames: ReadonlySet<string> = new Set(['owner']);
+
+/**
+ * The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
+ * several permits, so its limit stays 1.
+ */
+export class Gate extends Semaphore {
+  #holder: Permit | undefined;
+  #owner: unknown;
+
+  constructor(options?: QueueOptions) {
+    super(1, options);
+  }
+
+  get owner(): unknown {
+    return this.#holder?.released === false ? this.#owner : undefined;
+  }
+
+  /** @internal */
+  override get _waitNames(): ReadonlySet<string> {
+    return lockNames;
+  }
+
+  /** @internal */
+  override get _tryNames(): ReadonlySet<string> {
+    return tryLockNames;
+  }
+
+  /** @internal */
+  override _refuse(request: WaitRequest): void {
+    super._refuse(request);
+    const { owner } = request;
+    if (owner !== undefined && Object.is(owner, this.owner)) {
+      throw new ReentrancyError(
+        `${this._label}owner ${describe(owner)} holds the lock already`,
+        owner,
+      );
+    }
+  }
+
+  /** @internal */
+  override _grant(request: WaitRequest): Permit {
+    this.#owner = request.owner;
+    this.#holder = super._grant(request);
+    this._watched = true;
+    return this.#holder;
+  }
+
+  /** @internal */
+  override _idled(): void {
+    this.#owner = this.#holder = undefined;
+    super._idled();
+  }
+}
+
+/** @internal Throws unless `lock` is the lock that this gate has given and not got back. */
+export function assertHeld(gate: Gate | undefined, lock: Permit): void {
+  if (gate !== undefined && lock?._issuer === gate) return;
+  let state = describe(lock);
+  if (lock?.released === true) state = 'a lock that was released';
+  if (lock?.released === false) state = 'a lock of another mutex';
+  throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
+}
