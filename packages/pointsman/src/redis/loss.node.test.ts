@@ -110,6 +110,23 @@ describe.each(ways)('$handler, $mode', (way) => {
     await other.lock('m', { timeout: 0 });
   });
 
+  test('processes that come and go find what the dead hold', async () => {
+    const holder = await scene.disturbed(brief);
+    await holder.mutex.lock('k');
+    holder.proxy.blackhole(true);
+    // None of them lives for long enough to see a lease run out.
+    const visit = async (): Promise<boolean | undefined> => {
+      const mutex = await scene.process(brief);
+      const guard = await mutex.lock('l');
+      await guard.extend();
+      await guard.release();
+      const found = await mutex.tryLock('k');
+      await mutex.close();
+      return found !== undefined;
+    };
+    await expect.poll(visit, { ...soon, interval: short / 2 }).toBe(true);
+  });
+
   test('a loss that cannot be heard of: the lock is in doubt before another gets it', async () => {
     const [{ proxy, mutex }, other] = [await scene.disturbed(brief), await scene.process(brief)];
     const guard = await mutex.lock('k');

@@ -69,6 +69,10 @@ function space.advance(seen)
   local passed = math.max(space.now - seen, 0)
   local step = math.min(passed, math.max(space.vouched - space.time, 0))
   local rest = passed - step
+  -- Whether the sender had something to lose for a quarter of a lease. Of what was before it began it
+  -- cannot speak: processes that come and go would keep time from ever going on.
+  local lease = space.join == 'must' and space.lease_of(space.me)
+  local lived = lease and lease - space.time - passed <= space.ttl * 3 / 4
   if rest > space.ttl and rest > space.longest() then
     -- Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
     -- so before, and nobody with something to lose has spoken since, nobody is.
@@ -76,8 +80,11 @@ function space.advance(seen)
       step = passed
     end
     space.doubted, rest = '1', 0
-  elseif space.join == 'must' and space.renew == '1' then
+  elseif lived and space.renew == '1' then
     rest = 0
+  end
+  if lived then
+    space.doubted = '0'
   end
   space.time = space.time + step
   space.seen, space.latest = space.now - rest, space.time + rest

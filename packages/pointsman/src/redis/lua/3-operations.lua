@@ -202,9 +202,6 @@ if space.fresh then
     space.guard = space.latest + ttl
   end
 else
-  if join == 'must' then
-    space.doubted = '0'
-  end
   space.check_run()
   if lease and lease <= space.time then
     space.finish(me)

@@ -123,19 +123,24 @@ class Application {
    */
   #advance(now: number): void {
     const clock = this.#clock;
-    const { time = 0, join, operations } = this.#batch;
+    const { session, ttl, time = 0, join, operations } = this.#batch;
     const passed = Math.max(now - clock.seen, 0);
     let step = Math.min(passed, Math.max(time - clock.time, 0));
     let rest = passed - step;
+    // Whether the sender had something to lose for a quarter of a lease. Of what was before it began it
+    // cannot speak: processes that come and go would keep time from ever going on.
+    const lease = join === 'must' ? this.#state.sessions.get(session)?.expires : undefined;
+    const lived = lease !== undefined && lease - clock.time - passed <= (ttl * 3) / 4;
     if (rest > this.#longest()) {
       // Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
       // so before, and nobody with something to lose has spoken since, nobody is.
       if (clock.doubted) step = passed;
       clock.doubted = true;
       rest = 0;
-    } else if (join === 'must' && operations.some(({ name }) => name === 'renew')) {
+    } else if (lived && operations.some(({ name }) => name === 'renew')) {
       rest = 0;
     }
+    if (lived) clock.doubted = false;
     clock.time += step;
     clock.seen = now - rest;
     this.#latest = clock.time + rest;
@@ -154,7 +159,6 @@ class Application {
     if (this.#state.clock === undefined) {
       this.#begin();
     } else {
-      if (join === 'must') this.#clock.doubted = false;
       this.#checkRun();
     }
     if (known !== undefined && !this.#isLive(session)) this.#end(session);

@@ -252,7 +252,7 @@ const mistakes: Mistake[] = [
   {
     name: 'forgets that somebody has spoken since a jump',
     file: 'apply',
-    from: "if (join === 'must') this.#clock.doubted = false;",
+    from: 'if (lived) clock.doubted = false;',
     to: '',
     setup: "two jumps of the server's clock",
     finds: /both hold/,

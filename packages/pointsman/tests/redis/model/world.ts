@@ -68,7 +68,7 @@ export class World {
   startedAt = 0;
   /** By how much the server's clock has jumped. */
   jumped = 0;
-  /** Since its clock has jumped, nobody has renewed a lease who had something to lose. */
+  /** Since its clock has jumped, nobody has spoken who had something to lose for a quarter of a lease. */
   jumping = false;
   /** Counts the runs of the server. */
   run = 1;
@@ -136,6 +136,10 @@ export class World {
       if (client.ear === 'on') client.messagesIn = [...client.messagesIn, message];
       return listening(client);
     };
+    const wall = this.now + this.jumped;
+    const { clock } = this.server;
+    const lease = this.server.sessions.get(batch.session)?.expires ?? Number.POSITIVE_INFINITY;
+    const lived = clock && lease - clock.time - (wall - clock.seen) <= (TTL * 3) / 4;
     const reply = apply(this.server, batch, {
       now: this.micros,
       uptime: this.now - this.startedAt,
@@ -147,7 +151,7 @@ export class World {
       tell: (process, message) =>
         tell(this.clients.find((client) => client.process === process) as Client, message),
     });
-    if (batch.join === 'must' && reply.name === 'done') this.jumping = false;
+    if (lived && batch.join === 'must' && reply.name === 'done') this.jumping = false;
     for (const operation of batch.operations) {
       if (operation.name !== 'take' || reply.name !== 'done') continue;
       const taken = [...before.locks.values()].some(
