@@ -64,6 +64,15 @@ const setups: Setup[] = [
   },
   { name: 'leases that end', wishes: [[a], [a]], may: { tick: 3, beat: 1 }, alarmed: two },
   { name: 'a lease in doubt', wishes: [[a, b], [a]], may: { tick: 2, beat: 1 }, alarmed: two },
+  {
+    name: 'a batch that comes after its lease',
+    wishes: [
+      [a, b],
+      [c, a],
+    ],
+    may: { tick: 2 },
+    alarmed: two,
+  },
   { name: 'a process that joins late', wishes: [[a, a], [a]], may: { tick: 2 }, alarmed: two },
   { name: 'a process that falls silent', wishes: [[a], [a]], may: { tick: 2, beat: 2 } },
   { name: 'a crash', wishes: [[ab], [bc], [b]], may: { crash: 1, tick: 3 }, alarmed: three },
@@ -272,14 +281,6 @@ const mistakes: Mistake[] = [
     to: 'now + reply.left',
     setup: 'leases that end',
     finds: /both hold/,
-  },
-  {
-    name: 'sends on as if nothing could have been lost meanwhile',
-    file: 'client',
-    from: "? 'must' : this.join",
-    to: '? this.join : this.join',
-    setup: 'a lease in doubt',
-    finds: /waits for ever|both hold/,
   },
   {
     name: 'holds something and would not hear of a loss',
