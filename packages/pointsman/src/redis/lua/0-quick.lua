@@ -12,8 +12,8 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
   local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
   local held = redis.call('HMGET', KEYS[1], '', unpack(ARGV, 5))
   local record = redis.call('HGET', KEYS[2], me)
-  local clock = '^(%d+) (%d+) (%d+) (%d+) 0 (%S+)$'
-  local token, time, seen, guard, same = string.match(held[1] or '', clock)
+  local clock = '^(%d+)( (%d+) (%d+) (%d+) 0 (%S+))$'
+  local token, times, time, seen, guard, same = string.match(held[1] or '', clock)
   local expires, incarnation = string.match(record or '', '^(%d+) (%d+) ')
   if token and incarnation == mine and renew == '0' and same == run then
     local server = redis.call('TIME')
@@ -22,11 +22,15 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
     local passed = math.max(now - seen, 0)
     local step = math.min(passed, math.max(vouched - time, 0))
     local rest = passed - step
-    time = time + step
+    -- To make text of a number takes as long as a command, so that is left out while the time stands.
+    local moved = step > 0 or now - rest < seen + 0
+    if moved then
+      time = string.format('%.0f', time + step)
+      times = string.format(' %s %.0f %s 0 %s', time, now - rest, guard, run)
+    end
     local left = expires - time - rest
-    local times = ' ' .. time .. ' ' .. now - rest .. ' ' .. guard .. ' 0 ' .. run
-    local answer = 'done ' .. left .. ' ' .. time .. ' 1\n'
     local lasting = rest <= tonumber(ttl) and left >= ttl * 2 / 3
+    local answer = 'done ' .. left .. ' ' .. time .. ' 1\n'
     if lasting and name == 'unlock' then
       local prefix, owned = id .. ' ', {}
       for i = 2, #held do
@@ -37,10 +41,12 @@ if alone and redis.call('EXISTS', KEYS[3]) == 0 then
       if #owned > 0 then
         redis.call('HDEL', KEYS[1], unpack(owned))
       end
-      redis.call('HSET', KEYS[1], '', token .. times)
+      if moved then
+        redis.call('HSET', KEYS[1], '', token .. times)
+      end
       return answer .. 'number ' .. #owned
     end
-    local free = guard + 0 <= time
+    local free = guard + 0 <= time + 0
     for i = 2, #held do
       free = free and not held[i]
     end

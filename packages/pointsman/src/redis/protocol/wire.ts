@@ -69,11 +69,11 @@ const number = (text: string | undefined): number | undefined =>
 /** `<request> <token> <contended>`, and the optional keys in JSON if there are any. */
 function grantOf(line: string): Grant {
   const json = line.indexOf('[');
-  const [id, token, contended] = (json < 0 ? line : line.slice(0, json)).split(' ');
+  const words = (json < 0 ? line : line.slice(0, json)).split(' ');
   return {
-    id: id as string,
-    token: Number(token),
-    contended: contended === '1',
+    id: words[0] as string,
+    token: Number(words[1]),
+    contended: words[2] === '1',
     extra: json < 0 ? [] : (JSON.parse(line.slice(json)) as string[]),
   };
 }
@@ -94,18 +94,19 @@ export function requestsOf(flat: readonly string[]): Map<string, Request> {
 const listIn = (json: unknown): readonly string[] => (Array.isArray(json) ? json : []);
 
 function resultOf(line: string): Result {
-  const [name, ...rest] = line.split(' ') as [Result['name'], ...string[]];
+  const words = line.split(' ');
+  const name = words[0] as Result['name'];
   switch (name) {
     case 'held':
       return { name, grant: grantOf(line.slice(name.length + 1)) };
     case 'queued':
-      return { name, left: number(rest[0]) ?? Number.POSITIVE_INFINITY };
+      return { name, left: number(words[1]) ?? Number.POSITIVE_INFINITY };
     case 'number':
-      return { name, value: Number(rest[0]) };
+      return { name, value: Number(words[1]) };
     case 'check':
-      return { name, held: rest[0] === '1', contended: rest[1] === '1' };
+      return { name, held: words[1] === '1', contended: words[2] === '1' };
     case 'renewed':
-      return { name, next: number(rest[0]) };
+      return { name, next: number(words[1]) };
     case 'query': {
       const [flatLocks, flatRequests] = JSON.parse(line.slice(name.length + 1)) as unknown[];
       const locks = mapOf(listIn(flatLocks));
@@ -120,13 +121,14 @@ function resultOf(line: string): Result {
 /** A line for the batch, one for each operation, and one for each request granted meanwhile. */
 export function decodeReply(reply: string): Reply {
   const lines = reply.split('\n');
-  const [name, left, time, count] = (lines[0] as string).split(' ') as [Reply['name'], ...string[]];
+  const words = (lines[0] as string).split(' ');
+  const name = words[0] as Reply['name'];
   if (name !== 'done') return { name };
-  const results = 1 + Number(count);
+  const results = 1 + Number(words[3]);
   return {
     name,
-    left: Number(left),
-    time: Number(time),
+    left: Number(words[1]),
+    time: Number(words[2]),
     results: lines.slice(1, results).map(resultOf),
     grants: lines.slice(results).map(grantOf),
   };

@@ -41,8 +41,8 @@ export interface Sender {
   readonly alarmed: number;
   /** Whether batches may be sent. If not, it calls `flush` when they may. */
   ready(): boolean;
-  /** What a batch says of the session. */
-  header(): Omit<Batch, 'incarnation' | 'operations'>;
+  /** A batch of this session; `begun` if one without an answer has begun it. */
+  batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
   received(reply: Reply, batch: SentBatch): void;
   /** The server has forgotten what the handler had prepared. */
   unprepared(): void;
@@ -127,14 +127,8 @@ export class BatchStream {
   }
 
   #exchange(pending: readonly PendingOperation[], operations: readonly Operation[]): void {
-    const header = this.#sender.header();
-    const batch = {
-      ...header,
-      // What has no answer yet has begun the session, and may have been granted something by now.
-      join: this.#sent.length > 0 ? ('must' as const) : header.join,
-      incarnation: this.#incarnation,
-      operations,
-    };
+    // What has no answer yet has begun the session, and may have been granted something by now.
+    const batch = this.#sender.batch(operations, this.#incarnation, this.#sent.length > 0);
     const sent = { operations: pending, at: now(), alarmed: this.#sender.alarmed };
     this.#sent.push(sent);
     this.#metrics.batches++;

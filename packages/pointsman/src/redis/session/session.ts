@@ -19,7 +19,7 @@ import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
 import { channelBaseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
 import { Lease, now, Witness } from '../lease.js';
 import type { Metrics } from '../metrics.js';
-import type { Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
+import type { Batch, Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
 import { decodeMessage } from '../protocol/wire.js';
 import { BatchStream, type PendingOperation, type SentBatch } from './batches.js';
 import { checkOperation, lockOperation } from './claim-operations.js';
@@ -277,13 +277,15 @@ export class Session implements ConnectionObserver {
     return this.#confirmed !== 0 && this.#confirmed === this.alarmed;
   }
 
-  header() {
+  batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch {
     return {
       session: this.id,
       ttl: this.ttl,
-      join: this.#join,
+      incarnation,
+      join: begun ? 'must' : this.#join,
       time: this.#witness.time,
       run: this.#server,
+      operations,
     };
   }
 
