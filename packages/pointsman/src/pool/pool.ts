@@ -283,9 +283,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** Lets the task wait for a thread, or gives it to one. */
   #admit(task: Task, options: RunOptions | undefined): void {
-    if (this.#closed) throw this.#closed.reason;
     const { signal, timeout } = options ?? {};
     if (signal?.aborted) throw signal.reason;
+    if (this.#closed) throw this.#closed.reason;
     if (timeout === 0) throw task.timedOut(timeout, this.#label);
     // Time may have passed in this turn, which counts for a timeout.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
