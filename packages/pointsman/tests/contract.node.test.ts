@@ -412,6 +412,55 @@ describe.each(subjects)('$name', ({ ClosedError, TimeoutError, make, others }) =
   });
 });
 
+test('a method that has lost its object says so, and rejects', async () => {
+  const [{ acquire }, { lock }] = [new sync.Semaphore(1), new sync.Mutex()];
+  const { run, room } = new pool.Pool({ threads: 1 });
+  const mutex = await redisMutex('local');
+  const { lock: lockKeys, tryLock, run: runLocked } = mutex;
+  const calls: [string, () => Promise<unknown>][] = [
+    ['acquire', () => acquire()],
+    ['lock', () => lock()],
+    ['run', () => run(forever)],
+    ['room', () => room()],
+    ['lock', () => lockKeys('a')],
+    ['tryLock', () => tryLock('a')],
+    ['run', () => runLocked('a', () => 1)],
+  ];
+  for (const [method, call] of calls) {
+    const error = new TypeError(`${method} must be called on its object`);
+    await expect(call()).rejects.toEqual(error);
+  }
+});
+
+test('what is granted may be released by a function of its own', async () => {
+  const semaphore = new sync.Semaphore(1);
+  setTimeout((await semaphore.acquire()).release, 0, 'an argument');
+  await semaphore.acquire();
+  for (const mode of ['local', 'strict'] as const) {
+    const mutex = await redisMutex(mode);
+    const guard = await mutex.lock('a');
+    setTimeout(guard.release, 0, 'an argument');
+    await mutex.lock('a');
+    expect(guard.released).toBe(true);
+  }
+});
+
+test('how many may wait is bounded by the same numbers', () => {
+  const worker = () => expect.unreachable() as never;
+  const makers = [
+    (maxWaiting: number) => new sync.Semaphore(1, { maxWaiting }),
+    (maxWaiting: number) => new sync.KeyedMutex({ maxWaiting }),
+    (maxWaiting: number) => new pool.Pool({ worker, maxWaiting }),
+  ];
+  for (const make of makers) {
+    for (const good of [0, 1, 2 ** 40, Number.POSITIVE_INFINITY]) make(good);
+    for (const bad of [-1, 0.5, Number.NaN]) {
+      const expected = 'maxWaiting must be an integer from 0 on or Infinity, got';
+      expect(() => make(bad)).toThrow(new RangeError(`${expected} ${bad}`));
+    }
+  }
+});
+
 const errors = ['ClosedError', 'TimeoutError', 'QueueFullError', 'ReentrancyError'] as const;
 
 test.each(['node', 'browser'] as const)(

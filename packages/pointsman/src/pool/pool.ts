@@ -10,7 +10,7 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { timedOut } from '../sync/errors.js';
+import { detached, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now, turnTime } from '../transport/clock.js';
@@ -177,7 +177,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       this.#admit(task, options);
       return task.promise as Promise<never>;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this instanceof Pool ? error : detached('run'));
     }
   }
 
@@ -229,6 +229,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * be room at once, or with the reason of {@link close}.
    */
   async room(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Pool)) throw detached('room');
     checkWaitOptions(options);
     if (options.signal?.aborted) throw options.signal.reason;
     if (this.#closed) throw this.#closed.reason;
