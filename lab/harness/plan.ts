@@ -46,7 +46,7 @@ const roundsOf: Readonly<Record<Part, number>> = { headline: 5, 'all other rows'
 const mostHeadlineMilliseconds = 70_000;
 
 /** How long each cell may take in a run of so many rounds. */
-export function budgetFor(rounds: number | undefined): Budget {
+function budgetFor(rounds: number | undefined): Budget {
   return rounds !== undefined && rounds >= thoroughFromRounds ? thorough : usual;
 }
 

@@ -35,7 +35,6 @@ export type Work =
 
 export const payloadNames = Object.keys(payloads) as Payload[];
 export const bytePayloads = payloadNames.filter((name) => payloads[name].kind === 'bytes');
-export const textPayloads = payloadNames.filter((name) => payloads[name].kind === 'text');
 export const jsonPayloads = payloadNames.filter((name) => payloads[name].kind !== 'bytes');
 
 /** One call at a time and what that costs: what every subject does. */

@@ -1,7 +1,7 @@
 /**
  * The cells that run in a process of their own: which subjects each takes, over which floor, and the
- * workloads that it times. All run in the lab's own Node, and those that queue in other runtimes too. Workloads of the same subjects share a process, so that a round
- * over all subjects stays short.
+ * workloads that it times. All run in the lab's own Node, and those that queue in other runtimes too.
+ * Workloads of the same subjects share a process, so that a round over all subjects stays short.
  */
 import bareCounter from '../floors/bare-counter.js';
 import barePromises from '../floors/bare-promises.js';

@@ -42,9 +42,7 @@ export interface ExposeOptions {
 }
 
 /** The host's end of a bridge. {@link ApiOf} is the type of what it lets the worker call. */
-export interface Exposed<WorkerApi, Api extends object = object>
-  extends Disposable,
-    AsyncDisposable {
+export interface Exposed<WorkerApi, Api extends object = object> extends Disposable {
   /** For types only: it is never there. */
   readonly [exposedApi]?: Api;
   /**
@@ -78,6 +76,8 @@ export interface Exposed<WorkerApi, Api extends object = object>
    * whose `cause` is a copy of the reason. A second call does nothing.
    */
   close(reason?: unknown): void;
+  /** As {@link close}. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**

@@ -81,8 +81,7 @@ export type AsynchronousView<Api> = Asynchronous<Api> & {
 /** What a worker makes of its host's functions. */
 export type Host<Api> = Blocking<Api> &
   HostView<Api> &
-  Disposable &
-  AsyncDisposable & {
+  Disposable & {
     /**
      * Resolves when the host has answered; until then no call can be made. Rejects when the bridge
      * is closed before.
@@ -101,6 +100,8 @@ export type Host<Api> = Blocking<Api> &
      * whose `cause` is a copy of the reason. A second call does nothing.
      */
     close(reason?: unknown): void;
+    /** As {@link close}. */
+    [Symbol.asyncDispose](): Promise<void>;
   };
 
 /** The ways to call, with the options given by `with`. */

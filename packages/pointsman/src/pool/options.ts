@@ -1,6 +1,6 @@
 /** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
 
-import { checkInteger, invalid } from '../sync/errors.js';
+import { checkCount, checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions } from '../sync/options.js';
 import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
@@ -180,11 +180,11 @@ export function checkPoolOptions(options: PoolOptions): void {
   check('threads', threads, 1, 1024);
   check('minThreads', minThreads, 0, threads ?? 1024);
   check('idleTimeout', idleTimeout, 0, longest);
-  if (maxWaiting !== Number.POSITIVE_INFINITY) check('maxWaiting', maxWaiting, 0, longest);
+  if (maxWaiting !== undefined) checkCount('maxWaiting', maxWaiting, 0);
   if (whenFull !== undefined && !['wait', 'reject', 'shed'].includes(whenFull)) {
     throw invalid('whenFull', whenFull, '"wait", "reject" or "shed"');
   }
-  if (ageing !== Number.POSITIVE_INFINITY) check('ageing', ageing, 1, longest);
+  if (ageing !== undefined) checkCount('ageing', ageing, 1);
   check('grace', grace, 0, longest);
   check('nice', nice, 0, 19);
   if (recycle !== undefined) {

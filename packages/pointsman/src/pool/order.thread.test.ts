@@ -251,10 +251,13 @@ describe('maxWaiting', () => {
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
-  test.each([0, 1, 3])(
-    'reject: %i wait while the threads start, and no more',
-    async (maxWaiting) => {
-      const { pool } = await open({ maxWaiting, whenFull: 'reject', threads: 2 });
+  const refusing = (['reject', 'shed'] as const).flatMap((whenFull) =>
+    [0, 1, 3].map((maxWaiting) => ({ whenFull, maxWaiting })),
+  );
+  test.each(refusing)(
+    '$whenFull: $maxWaiting wait while the threads start, and no more',
+    async ({ whenFull, maxWaiting }) => {
+      const { pool } = await open({ maxWaiting, whenFull, threads: 2 });
       const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
       expect(pool.size).toBe(2 + maxWaiting);
       const outcomes = await Promise.all(tasks);
@@ -263,16 +266,6 @@ describe('maxWaiting', () => {
       for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
     },
   );
-
-  test.each([0, 1, 3])('shed: %i wait while the threads start, and no more', async (maxWaiting) => {
-    const { pool } = await open({ maxWaiting, whenFull: 'shed', threads: 2 });
-    const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
-    expect(pool.size).toBe(2 + maxWaiting);
-    const outcomes = await Promise.all(tasks);
-    const kept = range(2 + maxWaiting);
-    expect(outcomes.slice(0, kept.length)).toEqual(kept);
-    for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
-  });
 
   test.each([0, 1, 3])(
     'wait: %i wait while the threads start until there is no room',

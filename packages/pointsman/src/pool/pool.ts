@@ -10,7 +10,7 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { timedOut } from '../sync/errors.js';
+import { detached, timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now, turnTime } from '../transport/clock.js';
@@ -177,7 +177,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       this.#admit(task, options);
       return task.promise as Promise<never>;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this instanceof Pool ? error : detached('run'));
     }
   }
 
@@ -229,6 +229,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * be room at once, or with the reason of {@link close}.
    */
   async room(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Pool)) throw detached('room');
     checkWaitOptions(options);
     if (options.signal?.aborted) throw options.signal.reason;
     if (this.#closed) throw this.#closed.reason;
@@ -283,9 +284,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** Lets the task wait for a thread, or gives it to one. */
   #admit(task: Task, options: RunOptions | undefined): void {
-    if (this.#closed) throw this.#closed.reason;
     const { signal, timeout } = options ?? {};
     if (signal?.aborted) throw signal.reason;
+    if (this.#closed) throw this.#closed.reason;
     if (timeout === 0) throw task.timedOut(timeout, this.#label);
     // Time may have passed in this turn, which counts for a timeout.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();

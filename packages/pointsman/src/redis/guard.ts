@@ -115,9 +115,12 @@ export class RedisGuard {
    * Gives the lock back. Resolves when the next may have it: at once if that is a task of this process,
    * otherwise when the server has answered. Never rejects: a lock that cannot be given back ends with
    * its lease. Of several guards of one lock the last gives it back. A second call does nothing.
+   *
+   * It needs no object to be called on, so it can be passed on as it is: `.finally(guard.release)`,
+   * `emitter.once('close', guard.release)`. Each time it is read it is another function.
    */
-  release(): Promise<void> {
-    return this.#hold.release();
+  get release(): () => Promise<void> {
+    return () => this.#hold.release();
   }
 
   /** The same as {@link release}; what `await using` calls. */

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { asyncDispose } from '../sync/dispose.js';
-import { ClosedError, describe, invalid, ReentrancyError } from '../sync/errors.js';
+import { ClosedError, describe, detached, invalid, ReentrancyError } from '../sync/errors.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
 import type { RedisClient } from './connection/client.js';
@@ -136,6 +136,7 @@ export class RedisMutex {
    * it is by `owner`. With `reentrant` too, it gets another guard of the lock that it has.
    */
   lock(keys: string | readonly string[], options?: LockKeysOptions): Promise<RedisGuard> {
+    if (!(this instanceof RedisMutex)) return Promise.reject(detached('lock'));
     return this.#enter(keys, options, true) as Promise<RedisGuard>;
   }
 
@@ -147,6 +148,7 @@ export class RedisMutex {
     keys: string | readonly string[],
     options?: TryLockKeysOptions,
   ): Promise<RedisGuard | undefined> {
+    if (!(this instanceof RedisMutex)) return Promise.reject(detached('tryLock'));
     return this.#enter(keys, options, false);
   }
 
@@ -160,6 +162,7 @@ export class RedisMutex {
     fn: (guard: RedisGuard) => T | PromiseLike<T>,
     options?: LockKeysOptions,
   ): Promise<T> {
+    if (!(this instanceof RedisMutex)) throw detached('run');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
     const guard = await this.lock(keys, options);
     try {

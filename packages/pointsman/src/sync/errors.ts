@@ -86,6 +86,12 @@ export function checkInteger(
   }
 }
 
+/** Throws unless the value is a whole number from `min` on, or infinite. */
+export function checkCount(name: string, value: unknown, min: number): void {
+  if (value === Number.POSITIVE_INFINITY) return;
+  checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
+}
+
 /** What a method is refused with that was called without its object. */
 export const detached = (method: string): TypeError =>
   new TypeError(`${method} must be called on its object`);

@@ -1,8 +1,9 @@
 /** A semaphore for each key: at most `limit` permits of the same key are out at once. */
 
+import { checkCount } from './errors.js';
 import { Keyed, requestOf } from './keyed.js';
 import type { Permit } from './permit.js';
-import { checkCount, type QueueOptions } from './queue.js';
+import type { QueueOptions } from './queue.js';
 import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
 
 /**

@@ -10,7 +10,7 @@
  * it, and one place in the line.
  */
 
-import { checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
+import { checkCount, checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
 import { giveUpOn } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 import { Line, type Place } from './line.js';
@@ -36,12 +36,6 @@ export function readQueueOptions(options: QueueOptions = {}) {
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
   return { name, maxWaiting, label: name && `${name}: ` };
-}
-
-/** @internal Throws unless the value is a whole number from `min` on, or infinite. */
-export function checkCount(name: string, value: unknown, min: number): void {
-  if (value === Number.POSITIVE_INFINITY) return;
-  checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants

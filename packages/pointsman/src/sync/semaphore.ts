@@ -18,11 +18,10 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { ClosedError, detached, invalid } from './errors.js';
+import { ClosedError, checkCount, detached, invalid } from './errors.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
 import {
-  checkCount,
   type QueueOptions,
   readQueueOptions,
   readRequest,
