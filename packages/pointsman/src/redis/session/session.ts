@@ -177,7 +177,7 @@ export class Session implements ConnectionObserver {
     }
     this.#closed = { reason };
     for (const operation of this.#stream.take()) operation.lost();
-    this.#endDoubt(new LockLostError(`${this.label}the session has ended`));
+    this.#endDoubt(this.#ended());
     this.#connections.unlisten(this.#commonChannel, this.#listener);
     this.#connections.unlisten(this.#ownChannel, this.#listener);
     this.#connections.delete(this);
