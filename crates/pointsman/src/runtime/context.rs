@@ -1,4 +1,4 @@
-//! What a thread knows of the runtime that it works for: which one it is, the seat it holds, and the task
+//! What a thread knows of the runtime that it works for: which one it is, the slot it holds, and the task
 //! that it runs.
 //!
 //! Invariant: what is set here is set back in the opposite order, also by a panic.
@@ -7,14 +7,14 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::handle::Handle;
-use super::scheduler::{Guest, Seat, Shared};
+use super::scheduler::{BlockingThread, Shared, Slot};
 use super::signal::Signal;
-use crate::task::{Header, Id, RawTask};
+use crate::task::{Header, Home, Id, RawTask};
 use crate::time;
 
 /// How this thread works for a runtime.
@@ -35,13 +35,15 @@ struct Thread {
     shared: Cell<*const Shared>,
     time_enabled: Cell<bool>,
     work: Cell<Work>,
-    seat: Cell<*const Seat>,
-    /// The home of the seat.
+    slot: Cell<*const Slot>,
+    /// The slot that this thread has held last, also while a task blocks in place.
+    worker_slot: Cell<*const Slot>,
+    /// The home that is this thread's.
     home: Cell<*const ()>,
     task: Cell<*const Header>,
     has_woken_itself: Cell<bool>,
     signal: Cell<*const Signal>,
-    guest: Cell<*const ()>,
+    blocking_thread: Cell<*const ()>,
     /// It blocks on a future.
     blocks: Cell<bool>,
     random: Cell<u32>,
@@ -55,12 +57,13 @@ thread_value! {
         shared: Cell::new(ptr::null()),
         time_enabled: Cell::new(false),
         work: Cell::new(Work::None),
-        seat: Cell::new(ptr::null()),
+        slot: Cell::new(ptr::null()),
+        worker_slot: Cell::new(ptr::null()),
         home: Cell::new(ptr::null()),
         task: Cell::new(ptr::null()),
         has_woken_itself: Cell::new(false),
         signal: Cell::new(ptr::null()),
-        guest: Cell::new(ptr::null()),
+        blocking_thread: Cell::new(ptr::null()),
         blocks: Cell::new(false),
         random: Cell::new(0),
         depth: Cell::new(0),
@@ -222,72 +225,104 @@ pub(crate) fn with_work<R>(work: Work, run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Lets this thread have a seat until this is dropped.
+/// Lets this thread hold a slot until this is dropped.
 #[expect(dead_code, reason = "they are there to be dropped")]
-pub(super) struct Sitting(Put<*const Seat>, Put<*const ()>, Put<*const Signal>);
+pub(super) struct HeldSlot(
+    Put<*const Slot>,
+    Put<*const Slot>,
+    Put<*const ()>,
+    Put<*const Signal>,
+);
 
-pub(super) fn sit_down(seat: &Seat, signal: &Signal) -> Sitting {
-    Sitting(
-        put(|thread| &thread.seat, ptr::from_ref(seat)),
-        put(
-            |thread| &thread.home,
-            seat.home().as_ptr().cast_const().cast(),
-        ),
+pub(super) fn hold(slot: &Slot, signal: &Signal) -> HeldSlot {
+    HeldSlot(
+        put(|thread| &thread.slot, ptr::from_ref(slot)),
+        put(|thread| &thread.worker_slot, ptr::from_ref(slot)),
+        put(|thread| &thread.home, address_of(slot.home())),
         put(|thread| &thread.signal, ptr::from_ref(signal)),
     )
 }
 
-/// Takes the seat from this thread, and the right to one, until what is returned is dropped.
-pub(super) fn stand_up() -> impl Drop {
-    struct Standing {
-        _sitting: Sitting,
-        _guest: Put<*const ()>,
+fn address_of(home: NonNull<Home<Arc<Shared>>>) -> *const () {
+    home.as_ptr().cast_const().cast()
+}
+
+/// Whether this thread holds the slot.
+#[inline]
+pub(super) fn holds(slot: &Slot) -> bool {
+    ptr::eq(self::slot(), slot)
+}
+
+/// A task blocks in place: others may take the slot.
+pub(super) fn let_go_of_slot() {
+    THREAD.with(|thread| {
+        thread.slot.set(ptr::null());
+        thread.home.set(ptr::null());
+    });
+}
+
+/// Nobody has taken the slot meanwhile.
+pub(super) fn hold_again(slot: &Slot) {
+    let _ = THREAD.try_with(|thread| {
+        thread.slot.set(slot);
+        thread.home.set(address_of(slot.home()));
+    });
+}
+
+/// The slot that this thread holds.
+#[inline]
+pub(super) fn slot() -> *const Slot {
+    THREAD
+        .try_with(|thread| thread.slot.get())
+        .unwrap_or(ptr::null())
+}
+
+/// As above, but also while a task blocks in place.
+pub(super) fn worker_slot() -> *const Slot {
+    THREAD
+        .try_with(|thread| thread.worker_slot.get())
+        .unwrap_or(ptr::null())
+}
+
+/// Says that this thread blocks on a future until what is returned is dropped, before `thread` is.
+pub(super) fn set_blocking_thread(thread: &BlockingThread<'_>) -> impl Drop + use<> {
+    struct Set {
+        _thread: Put<*const ()>,
+        _home: Put<*const ()>,
     }
-    impl Drop for Standing {
+    impl Drop for Set {
         fn drop(&mut self) {}
     }
-    Standing {
-        _sitting: Sitting(
-            put(|thread| &thread.seat, ptr::null()),
-            put(|thread| &thread.home, ptr::null()),
-            put(|thread| &thread.signal, ptr::null()),
+    Set {
+        _thread: put(
+            |thread| &thread.blocking_thread,
+            ptr::from_ref(thread).cast(),
         ),
-        _guest: put(|thread| &thread.guest, ptr::null()),
+        _home: put(|thread| &thread.home, ptr::null()),
     }
 }
 
-/// Says that this thread blocks on a future until what is returned is dropped, before the guest is.
-pub(super) fn set_guest(guest: &Guest<'_>) -> impl Drop + use<> {
-    put(|thread| &thread.guest, ptr::from_ref(guest).cast())
-}
-
-/// Lets this thread take no seat for the future that it blocks on until what is returned is dropped.
-pub(super) fn set_no_guest() -> impl Drop + use<> {
-    put(|thread| &thread.guest, ptr::null())
-}
-
-/// Lets the thread that blocks on a future of `shared` take a seat.
+/// What this thread has of the runtime on whose future it blocks.
 #[inline]
-pub(super) fn with_guest<'a>(
-    shared: &'a Shared,
-    sit: fn(&Guest<'a>) -> Option<&'a Seat>,
-) -> Option<&'a Seat> {
-    let guest: *const Guest<'a> = THREAD.try_with(|thread| thread.guest.get()).ok()?.cast();
-    // SAFETY: it is there as long as it is set. It is one of this runtime's if it says so.
-    let guest = unsafe { guest.as_ref() }?;
-    if guest.is_of(shared) {
-        sit(guest)
-    } else {
-        None
-    }
+pub(super) fn with_blocking_thread<R>(
+    use_thread: impl FnOnce(&BlockingThread<'_>) -> R,
+) -> Option<R> {
+    let thread: *const BlockingThread<'_> = THREAD
+        .try_with(|thread| thread.blocking_thread.get())
+        .ok()?
+        .cast();
+    // SAFETY: it is there as long as it is set.
+    unsafe { thread.as_ref() }.map(use_thread)
 }
 
-/// The seat of this thread.
-#[inline]
-pub(super) fn seat() -> *const Seat {
-    THREAD
-        .try_with(|thread| thread.seat.get())
-        .unwrap_or(ptr::null())
+/// Makes a home this thread's until what is returned is dropped.
+pub(super) fn own(home: NonNull<Home<Arc<Shared>>>) -> impl Drop + use<> {
+    put(|thread| &thread.home, address_of(home))
+}
+
+/// Makes a home this thread's, instead of the one before.
+pub(super) fn set_home(home: Option<NonNull<Home<Arc<Shared>>>>) {
+    let _ = THREAD.try_with(|thread| thread.home.set(home.map_or(ptr::null(), address_of)));
 }
 
 /// Whether the memory of tasks in this home is this thread's to manage.

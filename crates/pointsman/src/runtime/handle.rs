@@ -171,8 +171,7 @@ impl Handle {
 
     /// Blocks this thread until the future is ready.
     ///
-    /// In a runtime of several threads, tasks that this thread has spawned or woken itself may run in it
-    /// meanwhile. A runtime of the current thread runs its tasks and timers only while somebody is in
+    /// A runtime of the current thread runs its tasks and timers only while somebody is in
     /// [`Runtime::block_on`](super::Runtime::block_on), not in this.
     ///
     /// # Panics
@@ -270,14 +269,12 @@ impl Handle {
     }
 
     pub(crate) fn driver(&self) -> Option<&time::Driver> {
-        self.shared.driver.as_ref()
+        self.shared.time()
     }
 
     /// There is a timer that fires before all others.
     pub(crate) fn timer_is_earlier(&self) {
-        if let Some(after) = self.driver().and_then(time::Driver::until_next) {
-            self.shared.timer_is_earlier(after);
-        }
+        self.shared.timer_is_earlier();
     }
 
     /// Puts a job in the queue of those that block. An error if no thread at all can be had.
@@ -286,8 +283,8 @@ impl Handle {
     }
 
     /// Lets another thread work while this one runs what blocks.
-    pub(crate) fn step_aside<R>(&self, run: impl FnOnce() -> R) -> R {
-        self.shared.step_aside(run)
+    pub(crate) fn block_in_place<R>(&self, run: impl FnOnce() -> R) -> R {
+        self.shared.block_in_place(run)
     }
 
     #[inline]

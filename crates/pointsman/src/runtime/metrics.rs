@@ -73,7 +73,7 @@ impl RuntimeMetrics {
     /// ```
     pub fn num_alive_tasks(&self) -> usize {
         let shared = &self.handle.shared;
-        let counters = shared.seats.iter().map(|seat| &seat.counters);
+        let counters = shared.slots.iter().map(|slot| &slot.counters);
         let (mut spawned, mut completed) = (0, 0);
         for counters in counters.chain([&shared.outside_counters]) {
             // In this order, so that no task is counted as complete only.
@@ -96,12 +96,12 @@ impl RuntimeMetrics {
     /// ```
     pub fn spawned_tasks_count(&self) -> u64 {
         let shared = &self.handle.shared;
-        let seats: u64 = shared
-            .seats
+        let slots: u64 = shared
+            .slots
             .iter()
-            .map(|seat| seat.counters.spawned.get())
+            .map(|slot| slot.counters.spawned.get())
             .sum();
-        seats + shared.outside_counters.spawned.get()
+        slots + shared.outside_counters.spawned.get()
     }
 
     /// Tasks from other threads that no worker has taken yet, and those that wait in threads that are in
@@ -252,12 +252,12 @@ impl RuntimeMetrics {
         self.handle.shared.blocking.queued()
     }
 
-    fn worker(&self, worker: usize) -> &super::scheduler::Seat {
+    fn worker(&self, worker: usize) -> &super::scheduler::Slot {
         let workers = self.num_workers();
         assert!(
             worker < workers,
             "worker is {worker}, but there are {workers} workers"
         );
-        &self.handle.shared.seats[worker]
+        &self.handle.shared.slots[worker]
     }
 }

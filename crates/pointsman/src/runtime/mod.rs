@@ -13,6 +13,7 @@
 mod blocking;
 mod builder;
 pub(crate) mod context;
+mod driver;
 mod handle;
 mod local;
 mod metrics;

@@ -77,7 +77,7 @@ impl Runtime {
             match worker {
                 Ok(worker) => runtime.workers.push(worker),
                 Err(error) => {
-                    runtime.handle.shared.close_seats_from(index);
+                    runtime.handle.shared.close_slots_from(index);
                     return Err(error);
                 }
             }
@@ -156,13 +156,12 @@ impl Runtime {
         self.handle.spawn_blocking(function)
     }
 
-    /// Blocks this thread until the future is ready, and lets it run tasks meanwhile. The future itself is no
-    /// task: it need not be `Send`, and is polled in this thread only.
+    /// Blocks this thread until the future is ready. The future is no task: it need not be `Send`, and is polled in
+    /// this thread only.
     ///
-    /// In a runtime of several threads it runs those that it has spawned or woken itself, and what follows
-    /// from them. One of them that blocks its thread keeps the future waiting.
-    ///
-    /// Several threads may be in here at once. In a runtime of the current thread one of them runs the tasks.
+    /// In a runtime of several threads this one polls that future and nothing else, so no task keeps it waiting. In a
+    /// runtime of the current thread it runs the tasks meanwhile; if several threads are in here at once, one of them
+    /// does.
     ///
     /// # Panics
     /// In a task or in another `block_on`, and if the future panics.
@@ -259,8 +258,8 @@ impl Runtime {
         let _current = context::try_set_current(&self.handle);
         shared.begin_shutdown();
         shared.blocking.begin_shutdown();
-        // What is dropped here may be what a worker waits for.
-        shared.finish_shutdown();
+        let watchdog = shared.finish_shutdown(!self.workers.is_empty());
+        self.workers.extend(watchdog);
         for worker in self.workers.drain(..) {
             let is_self = worker.thread().id() == thread::current().id();
             let has_time = until.is_none_or(|until| wait_for(&worker, until));
@@ -268,7 +267,7 @@ impl Runtime {
                 let _ = worker.join();
             }
         }
-        if let Some(driver) = &shared.driver {
+        if let Some(driver) = shared.time() {
             driver.shutdown();
         }
         // Timers find their driver until then.

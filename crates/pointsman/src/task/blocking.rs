@@ -118,7 +118,7 @@ where
         Work::RunsAndMayBlock => {
             let run = || context::with_work(Work::None, || coop::without_budget(function));
             match Handle::try_current() {
-                Ok(handle) => handle.step_aside(run),
+                Ok(handle) => handle.block_in_place(run),
                 Err(_) => run(),
             }
         }

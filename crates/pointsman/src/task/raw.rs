@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use super::Id;
-use super::state::{State, Wake};
+use super::state::{Pended, State, Wake};
 use crate::runtime::context;
 
 /// What every task has. Its address is the task's.
@@ -86,6 +86,25 @@ impl Entry {
             Ran::Yielded => true,
         };
         Some(Self { task, is_running })
+    }
+
+    /// As an entry of a task that does not run, for queues that cannot say that it does. `None` if the task was
+    /// aborted, and has ended now.
+    pub(crate) fn stop_running(self) -> Option<Self> {
+        let Self { task, is_running } = self;
+        if is_running {
+            // It has woken itself.
+            task.state().wake_by_ref();
+            if task.state().pend() == Pended::Cancel {
+                // SAFETY: RUNNING is this entry's still; that and the runtime hold the task.
+                unsafe { (task.vtable().cancel)(task.0, 2) };
+                return None;
+            }
+        }
+        Some(Self {
+            task,
+            is_running: false,
+        })
     }
 
     /// Gives the place up, where the runtime ends. The task is ended if nobody else can.

@@ -1,4 +1,4 @@
-//! The tasks that come from outside of the runtime's seats: spawned or woken by other threads.
+//! The inject queue: tasks that were spawned or woken by threads that are no workers.
 //!
 //! A stack that anyone pushes to, and one takes as a whole, turned around. So those who come wait for nobody,
 //! and those who take do it once for many.
@@ -19,6 +19,7 @@ const CLOSED: *mut Header = ptr::without_provenance_mut(1);
 pub(crate) struct Inject {
     top: AtomicPtr<Header>,
     len: AtomicUsize,
+    taken: AtomicUsize,
 }
 
 impl Inject {
@@ -26,6 +27,7 @@ impl Inject {
         Self {
             top: AtomicPtr::new(ptr::null_mut()),
             len: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
         }
     }
 
@@ -38,6 +40,11 @@ impl Inject {
     pub(crate) fn len(&self) -> usize {
         // Those who have pushed may not have counted yet, and what they pushed be taken: less than none.
         (self.len.load(Relaxed) as isize).max(0) as usize
+    }
+
+    /// How often all was taken, modulo what a counter holds.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
     }
 
     /// Puts the entry of a woken task in. If it is closed that is given back.
@@ -77,7 +84,10 @@ impl Inject {
                 .top
                 .compare_exchange_weak(top, ptr::null_mut(), AcqRel, Relaxed)
             {
-                Ok(_) => return self.turned(top),
+                Ok(_) => {
+                    self.taken.fetch_add(1, Relaxed);
+                    return self.turned(top);
+                }
                 Err(seen) => top = seen,
             }
         }

@@ -1,4 +1,4 @@
-//! The tasks of a seat that are ready to run, the oldest first.
+//! The tasks of a slot that are ready to run, the oldest first.
 //!
 //! The owner puts in at one end without any exchange; everyone, the owner too, takes out at the other with
 //! one. So whatever the owner does, all that waits here can be taken by somebody else: a task that blocks its
@@ -8,6 +8,7 @@
 //! Invariants:
 //! - Entries `head..tail` are in the buffer. Only the owner moves `tail`; whoever moves `head` has what was
 //!   there.
+//! - Both count on beyond the largest number and begin anew: only their difference says something.
 //! - A buffer that is too small is replaced by one of twice the size. The old one is kept until the queue
 //!   goes, as others may be reading: what they read is still there, and their exchange fails if it is too old.
 //!   All old ones together are smaller than the present one.
@@ -71,6 +72,12 @@ impl Buffer {
     }
 }
 
+/// How many wait. Of two that were read one after the other the tail may seem to be before the head.
+#[inline]
+fn between(head: usize, tail: usize) -> usize {
+    (tail.wrapping_sub(head) as isize).max(0) as usize
+}
+
 struct Owner {
     /// `head` when it was last looked at.
     head: usize,
@@ -96,12 +103,16 @@ unsafe impl Sync for Queue {}
 
 impl Queue {
     pub(crate) fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    fn starting_at(first: usize) -> Self {
         Self {
-            head: Aligned(AtomicUsize::new(0)),
-            tail: Aligned(AtomicUsize::new(0)),
+            head: Aligned(AtomicUsize::new(first)),
+            tail: Aligned(AtomicUsize::new(first)),
             buffer: AtomicPtr::new(Buffer::new(CAPACITY).as_ptr()),
             owner: UnsafeCell::new(Owner {
-                head: 0,
+                head: first,
                 old: Vec::new(),
             }),
         }
@@ -118,7 +129,7 @@ impl Queue {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         let head = self.head.0.load(Relaxed);
-        self.tail.0.load(Relaxed).saturating_sub(head)
+        between(head, self.tail.0.load(Relaxed))
     }
 
     #[inline]
@@ -143,24 +154,25 @@ impl Queue {
         let waiting = self.owner.with_mut(|owner| {
             // SAFETY: the owner's.
             let owner = unsafe { &mut *owner };
-            if tail - owner.head >= buffer.slots.len() {
+            if tail.wrapping_sub(owner.head) >= buffer.slots.len() {
                 // ORDERING: Acquire pairs with the release of whoever took: it has read the slot.
                 owner.head = self.head.0.load(Acquire);
-                if tail - owner.head >= buffer.slots.len() {
+                if tail.wrapping_sub(owner.head) >= buffer.slots.len() {
                     buffer = self.grow(owner, tail, buffer);
                 }
             }
-            tail - owner.head
+            tail.wrapping_sub(owner.head)
         });
         buffer.slot(tail).store(pack(entry), Relaxed);
         // ORDERING: Release pairs with the acquire of whoever takes: the slot and the task are seen.
-        self.tail.0.store(tail + 1, Release);
+        self.tail.0.store(tail.wrapping_add(1), Release);
         waiting + 1
     }
 
     fn grow<'a>(&'a self, owner: &mut Owner, tail: usize, buffer: &'a Buffer) -> &'a Buffer {
         let larger = Buffer::new(2 * buffer.slots.len());
-        for index in owner.head..tail {
+        for offset in 0..tail.wrapping_sub(owner.head) {
+            let index = owner.head.wrapping_add(offset);
             let entry = buffer.slot(index).load(Relaxed);
             // SAFETY: just made.
             unsafe { larger.as_ref() }.slot(index).store(entry, Relaxed);
@@ -181,7 +193,7 @@ impl Queue {
         loop {
             // ORDERING: Acquire pairs with the release in `push`.
             let tail = self.tail.0.load(Acquire);
-            if head >= tail {
+            if between(head, tail) == 0 {
                 return None;
             }
             let packed = self.buffer().slot(head).load(Relaxed);
@@ -189,7 +201,7 @@ impl Queue {
             match self
                 .head
                 .0
-                .compare_exchange_weak(head, head + 1, AcqRel, Acquire)
+                .compare_exchange_weak(head, head.wrapping_add(1), AcqRel, Acquire)
             {
                 // SAFETY: the entry is the one who has moved `head`'s.
                 Ok(_) => return Some(unsafe { unpack(packed) }),
@@ -212,7 +224,7 @@ impl Queue {
         let packed = unsafe { &*self.buffer.load(Relaxed) }
             .slot(head)
             .load(Relaxed);
-        self.head.0.store(head + 1, Relaxed);
+        self.head.0.store(head.wrapping_add(1), Relaxed);
         // SAFETY: as above.
         Some(unsafe { unpack(packed) })
     }
@@ -227,20 +239,20 @@ impl Queue {
         let mut head = self.head.0.load(Acquire);
         let count = loop {
             // ORDERING: as in `pop`.
-            let waiting = self.tail.0.load(Acquire).saturating_sub(head);
+            let waiting = between(head, self.tail.0.load(Acquire));
             let count = waiting.div_ceil(2).min(MOST_STOLEN);
             if count == 0 {
                 return None;
             }
             let buffer = self.buffer();
             for (offset, place) in stolen[..count].iter_mut().enumerate() {
-                *place = buffer.slot(head + offset).load(Relaxed);
+                *place = buffer.slot(head.wrapping_add(offset)).load(Relaxed);
             }
             // ORDERING: as in `pop`.
             match self
                 .head
                 .0
-                .compare_exchange(head, head + count, AcqRel, Acquire)
+                .compare_exchange(head, head.wrapping_add(count), AcqRel, Acquire)
             {
                 Ok(_) => break count,
                 Err(seen) => head = seen,
@@ -280,8 +292,16 @@ mod tests {
 
     #[test]
     fn a_queue_grows_and_keeps_its_order() {
+        grows_and_keeps_its_order(Queue::new());
+    }
+
+    #[test]
+    fn a_queue_goes_on_when_its_counts_begin_anew() {
+        grows_and_keeps_its_order(Queue::starting_at(usize::MAX - CAPACITY / 2));
+    }
+
+    fn grows_and_keeps_its_order(queue: Queue) {
         let bench = Workbench::new();
-        let queue = Queue::new();
         let entries = bench.entries(3 * CAPACITY);
         let ids: Vec<_> = entries.iter().map(|entry| entry.task.id()).collect();
         let mut seen = Vec::new();

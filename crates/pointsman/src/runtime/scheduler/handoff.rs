@@ -1,0 +1,133 @@
+//! Threads that block in place, and who takes over their slots.
+//!
+//! A worker whose task blocks in place makes its slot vacant. While another worker sleeps nothing more is done: that one
+//! takes what is queued. When none does, a thread of the blocking pool takes the slot over, and is a worker from then
+//! on. A thread that is done takes its slot back if nobody has taken it over; else it finishes its task without one,
+//! and works no more.
+//!
+//! Invariant: a worker sleeps, or a thread is on its way to each slot that is vacant.
+//!
+//! Cost: a load for each worker that wakes up while no slot is vacant.
+
+use std::sync::Arc;
+
+use super::super::context;
+use super::super::handle::Handle;
+use super::{Shared, Slot};
+use crate::loom::lock;
+use crate::loom::sync::Mutex;
+use crate::loom::sync::atomic::{AtomicUsize, fence};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+pub(super) struct Handoff {
+    state: Mutex<State>,
+    /// How many slots are vacant and have nobody on the way.
+    unattended: AtomicUsize,
+}
+
+struct State {
+    /// Indices of slots.
+    vacant: Vec<usize>,
+    /// Threads on their way to a vacant slot.
+    coming: usize,
+}
+
+impl Handoff {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State {
+                vacant: Vec::new(),
+                coming: 0,
+            }),
+            unattended: AtomicUsize::new(0),
+        }
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = lock(&self.state);
+        let result = change(&mut state);
+        let unattended = state.vacant.len().saturating_sub(state.coming);
+        self.unattended.store(unattended, Relaxed);
+        result
+    }
+}
+
+impl Shared {
+    /// Runs what blocks, while others do this worker's work.
+    pub(in crate::runtime) fn block_in_place<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
+        let Some(slot) = self.own_slot() else {
+            return run();
+        };
+        context::let_go_of_slot();
+        // Nobody comes to what waits here by itself.
+        slot.set_few(0);
+        self.handoff.change(|state| state.vacant.push(slot.index));
+        self.idle.left();
+        let _back = Back { shared: self, slot };
+        self.see_to_substitutes();
+        if !slot.queue.is_empty() {
+            self.notify_remote();
+        }
+        run()
+    }
+
+    /// If no worker sleeps, each vacant slot gets a thread.
+    #[inline]
+    pub(super) fn see_to_substitutes(self: &Arc<Self>) {
+        // ORDERING: SeqCst: who makes a slot vacant sees that a worker sleeps, or that one sees the slot when it is
+        // awake.
+        fence(SeqCst);
+        if self.handoff.unattended.load(Relaxed) > 0 {
+            self.start_substitutes();
+        }
+    }
+
+    #[cold]
+    pub(super) fn start_substitutes(self: &Arc<Self>) {
+        if self.is_shut_down() || self.idle.workers().sleeping > 0 {
+            return;
+        }
+        let missing = self.handoff.change(|state| {
+            let missing = state.vacant.len().saturating_sub(state.coming);
+            state.coming += missing;
+            missing
+        });
+        let handle = Handle {
+            shared: Arc::clone(self),
+        };
+        for _ in 0..missing {
+            handle.run_blocking(|handle| handle.shared.take_over());
+        }
+    }
+
+    /// Works at a vacant slot, if there still is one.
+    fn take_over(self: &Arc<Self>) {
+        let vacant = self.handoff.change(|state| {
+            state.coming -= 1;
+            state.vacant.pop()
+        });
+        if let Some(index) = vacant {
+            self.idle.came();
+            self.work_at(&self.slots[index]);
+        }
+    }
+}
+
+/// Takes the slot back, if it is still vacant.
+struct Back<'a> {
+    shared: &'a Shared,
+    slot: &'a Slot,
+}
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        let is_vacant = self.shared.handoff.change(|state| {
+            let place = state.vacant.iter().position(|&index| index == self.slot.index);
+            place.map(|place| state.vacant.swap_remove(place)).is_some()
+        });
+        if is_vacant {
+            self.shared.idle.came();
+            context::hold_again(self.slot);
+        }
+    }
+}

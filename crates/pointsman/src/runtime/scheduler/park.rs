@@ -1,0 +1,82 @@
+//! A worker that sleeps: until it is called, sees something to do, or holds the driver and a timer is due.
+//!
+//! Invariant: a worker sleeps after it has said so and has seen nothing to do since (see [`idle`](super::idle)). One
+//! that held the driver and has got something else to do leaves it to another that sleeps, or to the watchdog.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::super::builder::Callback;
+use super::idle::Woken;
+use super::worker::Worker;
+use super::Shared;
+use crate::loom::sync::atomic::fence;
+use std::sync::atomic::Ordering::SeqCst;
+
+impl Worker<'_> {
+    pub(super) fn sleep(&mut self, is_searching: bool) -> Woken {
+        let shared = self.shared;
+        self.call(&shared.config.on_thread_park, is_searching);
+        let others = shared
+            .idle
+            .sleep(self.slot.index, self.signal, is_searching);
+        if others > 0 {
+            // They may have queued something in this moment, and have seen nobody asleep.
+            shared.watchdog.arm(shared);
+        }
+        self.slot.counters.parked.add(1);
+        let mut held = None;
+        let woken = loop {
+            let is_done = self.awaits_jobs && self.clock_may_advance();
+            if is_done || self.sees_work() {
+                break shared.idle.wake(self.slot.index, self.signal);
+            }
+            held = held.or_else(|| shared.driver.try_hold(self.signal));
+            match &held {
+                Some(held) => held.park(self.signal),
+                None => self.signal.park(None),
+            }
+            if self.signal.take_called() {
+                break Woken::Called;
+            }
+            if held.as_ref().is_some_and(|held| held.is_due()) || self.clock_may_advance() {
+                break shared.idle.wake(self.slot.index, self.signal);
+            }
+        };
+        if let Some(held) = held.take() {
+            // What is due now is no reason to wake another.
+            shared.driver.fire();
+            drop(held);
+            shared.pass_driver_on();
+        }
+        self.slot.counters.unparked.add(1);
+        self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
+        self.has_slept();
+        shared.see_to_substitutes();
+        woken
+    }
+
+    /// Calls what the user wants to be called. If that panics this worker leaves, and is no more the one that looks
+    /// for work.
+    fn call(&self, callback: &Option<Callback>, is_searching: bool) {
+        let Some(callback) = callback else {
+            return;
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| callback())) {
+            if is_searching {
+                self.shared.idle.end_search();
+            }
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Shared {
+    /// Nobody waits for timers any more, as the one that did has something to do.
+    fn pass_driver_on(&self) {
+        // ORDERING: SeqCst pairs with `Driver::timer_is_earlier`: a timer that was left to the holder is seen.
+        fence(SeqCst);
+        if self.driver.has_timers() && !self.idle.unpark_one() {
+            self.watchdog.arm(self);
+        }
+    }
+}

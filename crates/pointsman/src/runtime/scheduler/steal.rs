@@ -1,0 +1,146 @@
+//! A worker that is out of work: it looks for some for a while, and then sleeps.
+//!
+//! One at a time looks (see [`idle`](super::idle)), so that those who have work are not kept from it.
+
+use std::time::Instant;
+
+use super::super::context;
+use super::idle::Woken;
+use super::policy::{self, QUANTUM};
+use super::worker::Worker;
+use crate::loom::hint;
+use crate::loom::sync::atomic::fence;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// Between two looks: each takes cache lines from those who use them.
+const SPINS_PER_LOOK: u32 = 8;
+/// Looks that are taken in any case: by the clock alone the search would be over whenever another thread had the core,
+/// which may have brought work.
+const LEAST_LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
+
+impl Worker<'_> {
+    /// Nothing is queued here. Returns when something may be, or the signal was notified.
+    pub(super) fn idle(&mut self) {
+        if self.signal.is_notified() {
+            return;
+        }
+        let mut is_searching = self.shared.idle.try_search();
+        loop {
+            if is_searching && self.search() {
+                self.end_search();
+                return;
+            }
+            if self.advance_clock() {
+                if is_searching {
+                    self.end_search();
+                }
+                return;
+            }
+            match self.sleep(is_searching) {
+                Woken::Alone => {
+                    self.look();
+                    return;
+                }
+                Woken::Called => is_searching = true,
+            }
+        }
+    }
+
+    fn end_search(&self) {
+        let shared = self.shared;
+        shared.idle.end_search();
+        // ORDERING: SeqCst pairs with that of `notify_remote`: who brings something in this moment sees that nobody
+        // looks for it, or it is seen here.
+        fence(SeqCst);
+        if !shared.inject.is_empty() {
+            // What was found may keep this thread busy.
+            shared.notify_remote();
+        }
+        // Passes the search on where there is more.
+        shared.notify_local(self.slot, self.slot.queue.len());
+    }
+
+    /// Looks for work for as long as it would take to be woken for it. Whether there is some for this worker.
+    fn search(&self) -> bool {
+        // Nobody brings anything while this thread has the only core.
+        if self.shared.is_current_thread() || self.shared.idle.cores() == 1 {
+            return self.look();
+        }
+        let mut looks = 0;
+        let mut end = None;
+        loop {
+            if self.look() {
+                return true;
+            }
+            looks += 1;
+            if looks >= LEAST_LOOKS {
+                let now = Instant::now();
+                if cfg!(loom) || now >= *end.get_or_insert(now + QUANTUM) {
+                    return false;
+                }
+            }
+            for _ in 0..SPINS_PER_LOOK {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    /// Whether there is something to do for this worker; work is taken.
+    fn look(&self) -> bool {
+        if self.signal.is_notified() || self.shared.is_shut_down() {
+            return true;
+        }
+        if let Some(entry) = self.fetch() {
+            self.shared.push(self.slot, entry);
+        }
+        !self.slot.queue.is_empty() || self.steal()
+    }
+
+    /// Takes half of what waits at another slot, if it is worth it.
+    fn steal(&self) -> bool {
+        let mode = self.shared.idle.mode();
+        let slots = &self.shared.slots;
+        let first = context::random_below(slots.len() as u32) as usize;
+        let (behind, ahead) = slots.split_at(first);
+        for victim in ahead.iter().chain(behind) {
+            if victim.index == self.slot.index
+                || !policy::is_worth_stealing(mode, victim.queue.len(), victim.few())
+            {
+                continue;
+            }
+            // SAFETY: this thread holds its slot.
+            if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
+                self.shared.push(self.slot, entry);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether there is something that this worker, which sleeps, would take.
+    pub(super) fn sees_work(&self) -> bool {
+        if self.signal.is_notified() || self.shared.is_shut_down() {
+            return true;
+        }
+        let mode = self.shared.idle.mode();
+        policy::may_wake(self.shared.idle.workers(), self.shared.idle.cores(), mode)
+            && (!self.shared.inject.is_empty()
+                || self.shared.slots.iter().any(|slot| {
+                    policy::is_worth_stealing(mode, slot.queue.len(), slot.few())
+                }))
+    }
+
+    /// With a clock that stands still nothing happens until it is moved on.
+    fn advance_clock(&mut self) -> bool {
+        let Some(time) = self.shared.driver.time() else {
+            return false;
+        };
+        self.awaits_jobs = !self.shared.blocking.is_idle();
+        self.clock_may_advance() && time.auto_advance()
+    }
+
+    /// Whether the clock stands still and nothing but that is waited for.
+    pub(super) fn clock_may_advance(&self) -> bool {
+        self.shared.blocking.is_idle() && self.shared.driver.is_paused()
+    }
+}

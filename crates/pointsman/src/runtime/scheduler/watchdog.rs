@@ -1,0 +1,165 @@
+//! Sees that nothing waits behind a worker that stands still.
+//!
+//! A worker that queues a few short tasks wakes nobody, since it will come to them sooner than anybody could be
+//! woken. It does not if the task that it runs blocks, or computes for long. So while something is queued that
+//! nobody was woken for, a thread of its own looks every [`TICK`] whether each queue gets on. If one does not, it
+//! calls a worker, and every task that is queued from then on does, until all get on again. It also fires the timers
+//! that no sleeping worker waits for.
+//!
+//! The thread is started when it is first needed, and sleeps while there is nothing to watch. A runtime of one thread
+//! has none.
+//!
+//! Invariant: once [`arm`](Watchdog::arm) was called the queues are looked at until they are empty, and once more
+//! after that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Shared;
+use super::policy::Mode;
+use crate::loom::sync::Mutex;
+use crate::loom::sync::atomic::AtomicBool;
+use crate::loom::{Parker, lock, thread};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+/// What stands still is noticed after one tick and before two.
+const TICK: Duration = Duration::from_micros(500);
+
+pub(super) struct Watchdog {
+    is_armed: AtomicBool,
+    parker: Parker,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+impl Watchdog {
+    pub(super) fn new() -> Self {
+        Self {
+            is_armed: AtomicBool::new(false),
+            parker: Parker::current(),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Lets it look, also if it waits for a timer.
+    #[inline]
+    pub(super) fn arm(&self, shared: &Shared) {
+        if !self.is_armed.load(Relaxed) {
+            self.begin(shared);
+        }
+    }
+
+    #[cold]
+    fn begin(&self, shared: &Shared) {
+        // No time passes in models: what has to be woken may not rely on it.
+        if cfg!(loom) || shared.is_current_thread() {
+            return;
+        }
+        // ORDERING: SeqCst pairs with the end of a watch: what was queued before is seen there, or it goes on.
+        if self.is_armed.swap(true, SeqCst) {
+            return;
+        }
+        let mut thread = lock(&self.thread);
+        if thread.is_some() {
+            self.parker.unpark();
+        } else if !shared.is_shut_down() {
+            let this = shared.this.upgrade().expect("it is in use");
+            let started = thread::Builder::new()
+                .name("pointsman-watchdog".into())
+                .spawn(move || this.watchdog.run(&this));
+            match started {
+                Ok(started) => *thread = Some(started),
+                // Tried again when the next task is queued.
+                Err(_) => self.is_armed.store(false, Relaxed),
+            }
+        }
+    }
+
+    fn run(&self, shared: &Arc<Shared>) {
+        let mut seen = Seen::default();
+        while !shared.is_shut_down() {
+            let next_timer = shared.driver.fire_if_unattended();
+            let look = seen.look(shared);
+            if let Some(mode) = look.mode {
+                shared.idle.set_mode(mode);
+            }
+            if look.stands_still {
+                shared.idle.call_one();
+                shared.start_substitutes();
+            }
+            let pause = if look.has_work {
+                self.is_armed.store(true, Relaxed);
+                Some(TICK)
+            // ORDERING: SeqCst: see `begin`.
+            } else if self.is_armed.swap(false, SeqCst) {
+                // Who has queued something in this moment may have seen it armed still: one more look.
+                Some(TICK)
+            } else {
+                seen.forget();
+                next_timer.map(|timer| timer.max(TICK))
+            };
+            self.parker.park(pause);
+        }
+    }
+
+    /// Lets the thread end, after the runtime was shut down.
+    pub(super) fn stop(&self) -> Option<thread::JoinHandle<()>> {
+        self.parker.unpark();
+        lock(&self.thread).take()
+    }
+}
+
+/// What the queues looked like.
+#[derive(Default)]
+struct Seen {
+    /// How many tasks each slot's queue, and last the inject queue, had given away.
+    taken: Vec<usize>,
+}
+
+struct Look {
+    /// Something is queued.
+    has_work: bool,
+    /// It was so a tick ago, and nothing was taken since.
+    stands_still: bool,
+    /// `None` after the first look.
+    mode: Option<Mode>,
+}
+
+impl Seen {
+    /// What was seen before a rest says nothing about what comes after it.
+    fn forget(&mut self) {
+        self.taken.clear();
+    }
+
+    fn look(&mut self, shared: &Shared) -> Look {
+        let slots = shared.slots.iter();
+        let mut queues: Vec<_> = slots
+            .map(|slot| (slot.queue.taken(), slot.queue.is_empty()))
+            .collect();
+        queues.push((shared.inject.taken(), shared.inject.is_empty()));
+        let before = std::mem::replace(
+            &mut self.taken,
+            queues.iter().map(|&(taken, _)| taken).collect(),
+        );
+        let has_work = queues.iter().any(|&(_, is_empty)| !is_empty);
+        if before.is_empty() {
+            return Look {
+                has_work,
+                stands_still: false,
+                mode: None,
+            };
+        }
+        let stood = |index: usize| before[index] == queues[index].0;
+        let stands_still = (0..queues.len()).any(|index| stood(index) && !queues[index].1);
+        // Some worker is awake, and has begun no task since.
+        let moved = (0..shared.slots.len()).filter(|&index| !stood(index)).count();
+        let is_stuck = shared.idle.workers().awake > moved;
+        Look {
+            has_work,
+            stands_still,
+            mode: Some(match stands_still || is_stuck {
+                true => Mode::Eager,
+                false => Mode::Lazy,
+            }),
+        }
+    }
+}
