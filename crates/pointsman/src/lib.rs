@@ -6,9 +6,11 @@ extern crate self as pointsman;
 
 #[macro_use]
 mod loom;
+mod context;
 mod list;
 #[doc(hidden)]
 pub mod macros;
+mod park;
 pub mod runtime;
 pub mod sync;
 pub mod task;

@@ -11,7 +11,7 @@ pub use std::pin::{Pin, pin};
 pub use std::result::Result;
 pub use std::task::{Context, Poll, ready};
 
-use crate::runtime::context;
+use crate::context;
 use crate::task::coop;
 
 /// Ready if something is left of the task's budget; nothing is taken from it.

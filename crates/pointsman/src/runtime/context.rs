@@ -1,32 +1,17 @@
-//! What a thread knows of the runtime that it works for: which one it is, the slot it holds, and the task
-//! that it runs.
+//! What a thread knows of the runtime that it works for: which one it is, and the slot it holds.
 //!
 //! Invariant: what is set here is set back in the opposite order, also by a panic.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
-use std::pin::pin;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use super::handle::Handle;
 use super::scheduler::{BlockingThread, Shared, Slot};
-use super::signal::Signal;
-use crate::task::{Header, Home, Id, RawTask};
+pub(super) use crate::context::{Work, random_below, with_work, work};
+pub(super) use crate::park::{block_in_any_case, set_blocking};
+use crate::task::Home;
 use crate::time;
-
-/// How this thread works for a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// Not at all: it may block.
-    None,
-    /// It runs tasks, or a future that it blocks on.
-    Runs,
-    /// As above, and `block_in_place` may be used.
-    RunsAndMayBlock,
-}
 
 struct Thread {
     /// Id of the current runtime; 0: none.
@@ -34,19 +19,12 @@ struct Thread {
     /// That runtime, which [`HANDLE`] keeps.
     shared: Cell<*const Shared>,
     time_enabled: Cell<bool>,
-    work: Cell<Work>,
     slot: Cell<*const Slot>,
     /// The slot that this thread has held last, also while a task blocks in place.
     worker_slot: Cell<*const Slot>,
     /// The home that is this thread's.
     home: Cell<*const ()>,
-    task: Cell<*const Header>,
-    has_woken_itself: Cell<bool>,
-    signal: Cell<*const Signal>,
     blocking_thread: Cell<*const ()>,
-    /// It blocks on a future.
-    blocks: Cell<bool>,
-    random: Cell<u32>,
     /// How many handles were entered.
     depth: Cell<usize>,
 }
@@ -56,16 +34,10 @@ thread_value! {
         runtime: Cell::new(0),
         shared: Cell::new(ptr::null()),
         time_enabled: Cell::new(false),
-        work: Cell::new(Work::None),
         slot: Cell::new(ptr::null()),
         worker_slot: Cell::new(ptr::null()),
         home: Cell::new(ptr::null()),
-        task: Cell::new(ptr::null()),
-        has_woken_itself: Cell::new(false),
-        signal: Cell::new(ptr::null()),
         blocking_thread: Cell::new(ptr::null()),
-        blocks: Cell::new(false),
-        random: Cell::new(0),
         depth: Cell::new(0),
     };
 }
@@ -212,34 +184,15 @@ impl Drop for Current {
 
 // --- working for it ---
 
-#[inline]
-pub(crate) fn work() -> Work {
-    THREAD
-        .try_with(|thread| thread.work.get())
-        .unwrap_or(Work::None)
-}
-
-/// Sets how this thread works while `run` runs.
-pub(crate) fn with_work<R>(work: Work, run: impl FnOnce() -> R) -> R {
-    let _put = put(|thread| &thread.work, work);
-    run()
-}
-
 /// Lets this thread hold a slot until this is dropped.
 #[expect(dead_code, reason = "they are there to be dropped")]
-pub(super) struct HeldSlot(
-    Put<*const Slot>,
-    Put<*const Slot>,
-    Put<*const ()>,
-    Put<*const Signal>,
-);
+pub(super) struct HeldSlot(Put<*const Slot>, Put<*const Slot>, Put<*const ()>);
 
-pub(super) fn hold(slot: &Slot, signal: &Signal) -> HeldSlot {
+pub(super) fn hold(slot: &Slot) -> HeldSlot {
     HeldSlot(
         put(|thread| &thread.slot, ptr::from_ref(slot)),
         put(|thread| &thread.worker_slot, ptr::from_ref(slot)),
         put(|thread| &thread.home, address_of(slot.home())),
-        put(|thread| &thread.signal, ptr::from_ref(signal)),
     )
 }
 
@@ -331,164 +284,4 @@ pub(crate) fn owns_home(home: *const ()) -> bool {
     THREAD
         .try_with(|thread| thread.home.get() == home)
         .unwrap_or(false)
-}
-
-/// A number that no other thread has at the same time.
-pub(crate) fn thread_number() -> usize {
-    THREAD
-        .try_with(|thread| ptr::from_ref(thread).addr())
-        .unwrap_or(0)
-}
-
-#[inline]
-pub(super) fn signal_is(signal: *const Signal) -> bool {
-    THREAD
-        .try_with(|thread| thread.signal.get() == signal)
-        .unwrap_or(false)
-}
-
-/// A number below `limit`, of no great quality.
-pub(crate) fn random_below(limit: u32) -> u32 {
-    let number = THREAD
-        .try_with(|thread| {
-            let mut random = thread.random.get();
-            if random == 0 {
-                // Anything but 0, where the generator would stay. Models have to draw the same each time.
-                random = match cfg!(loom) {
-                    true => 1,
-                    false => RandomState::new().hash_one(0) as u32 | 1,
-                };
-            }
-            random ^= random << 13;
-            random ^= random >> 17;
-            random ^= random << 5;
-            thread.random.set(random);
-            random
-        })
-        .unwrap_or(0);
-    ((u64::from(number) * u64::from(limit)) >> 32) as u32
-}
-
-// --- the task that runs ---
-
-/// Says that a task runs until [`leave`](Self::leave).
-pub(crate) struct Running {
-    task: *const Header,
-    has_woken_itself: bool,
-}
-
-impl Running {
-    #[inline]
-    pub(crate) fn enter(task: RawTask) -> Self {
-        THREAD
-            .try_with(|thread| Self {
-                task: thread.task.replace(task.as_ptr()),
-                has_woken_itself: thread.has_woken_itself.replace(false),
-            })
-            .unwrap_or(Self {
-                task: ptr::null(),
-                has_woken_itself: false,
-            })
-    }
-
-    /// Whether the task has woken itself.
-    #[inline]
-    pub(crate) fn leave(self) -> bool {
-        THREAD
-            .try_with(|thread| {
-                thread.task.set(self.task);
-                thread.has_woken_itself.replace(self.has_woken_itself)
-            })
-            .unwrap_or(false)
-    }
-}
-
-/// Whether it is the task that runs here that is woken; then it is noted.
-#[inline]
-pub(crate) fn wakes_itself(task: RawTask) -> bool {
-    THREAD
-        .try_with(|thread| {
-            let is_same = thread.task.get() == task.as_ptr();
-            if is_same {
-                thread.has_woken_itself.set(true);
-            }
-            is_same
-        })
-        .unwrap_or(false)
-}
-
-#[inline]
-pub(crate) fn running_id() -> Option<Id> {
-    let task = THREAD.try_with(|thread| thread.task.get()).ok()?;
-    // SAFETY: whoever runs a task keeps it.
-    unsafe { task.as_ref() }.map(|header| header.id)
-}
-
-// --- blocking ---
-
-/// Says that this thread blocks on a future until it is dropped. If that is within another such future, the
-/// signal that was taken here may have been for that: it is given again.
-pub(super) struct Blocking<'a> {
-    signal: &'a Signal,
-    put: Put<bool>,
-}
-
-pub(super) fn set_blocking(signal: &Signal) -> Blocking<'_> {
-    let put = put(|thread| &thread.blocks, true);
-    Blocking { signal, put }
-}
-
-impl Drop for Blocking<'_> {
-    fn drop(&mut self) {
-        if self.put.before {
-            self.signal.notify();
-        }
-    }
-}
-
-/// Blocks this thread until the future is ready. For the blocking forms of operations.
-///
-/// # Panics
-/// Where tasks run: they would have to wait.
-#[track_caller]
-pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
-    assert!(
-        work() == Work::None,
-        "Cannot block the current thread from within a runtime. This happens because a function attempted \
-         to block the current thread while the thread is being used to drive asynchronous tasks."
-    );
-    block_in_any_case(future)
-}
-
-/// As [`block_outside`], for whoever knows that this thread may block.
-pub(super) fn block_in_any_case<F: Future>(future: F) -> F::Output {
-    Signal::with_current(|signal, waker| {
-        let _blocking = set_blocking(signal);
-        let mut cx = Context::from_waker(waker);
-        let mut future = pin!(future);
-        loop {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-                return output;
-            }
-            while !signal.take_notified() {
-                signal.park(None);
-            }
-        }
-    })
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_stay_below_the_limit_and_reach_all_of_it() {
-        assert_eq!(random_below(0), 0);
-        assert_eq!(random_below(1), 0);
-        let mut seen = [false; 64];
-        for _ in 0..10_000 {
-            seen[random_below(64) as usize] = true;
-        }
-        assert_eq!(seen, [true; 64]);
-    }
 }

@@ -10,10 +10,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::signal::Signal;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
+use crate::park::ThreadParker;
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -22,7 +22,7 @@ pub(crate) struct Driver {
     time: Option<time::Driver>,
     is_held: AtomicBool,
     /// Written by the holder.
-    holder: Mutex<Option<Arc<Signal>>>,
+    holder: Mutex<Option<Arc<ThreadParker>>>,
 }
 
 /// The right to wait for what the driver has, until it is dropped.
@@ -42,7 +42,7 @@ impl Driver {
     }
 
     /// Takes the driver, if nobody has it.
-    pub(super) fn try_hold(&self, signal: &Arc<Signal>) -> Option<Held<'_>> {
+    pub(super) fn try_hold(&self, parker: &Arc<ThreadParker>) -> Option<Held<'_>> {
         if self.time.is_none() || self.is_held.load(Relaxed) {
             return None;
         }
@@ -52,7 +52,7 @@ impl Driver {
         if self.is_held.swap(true, SeqCst) {
             return None;
         }
-        *holder = Some(Arc::clone(signal));
+        *holder = Some(Arc::clone(parker));
         Some(Held(self))
     }
 
@@ -101,8 +101,8 @@ impl Driver {
 
 impl Held<'_> {
     /// Waits until the thread is unparked or a timer is due, which is for the caller to fire.
-    pub(super) fn park(&self, signal: &Signal) {
-        signal.park(self.0.time.as_ref().and_then(time::Driver::until_next));
+    pub(super) fn park(&self, parker: &ThreadParker) {
+        parker.park(self.0.time.as_ref().and_then(time::Driver::until_next));
     }
 
     pub(super) fn is_due(&self) -> bool {

@@ -10,8 +10,9 @@ use std::sync::{Arc, MutexGuard};
 use super::context::{self, Work};
 use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
+use super::task;
 use super::{RuntimeFlavor, TryCurrentError};
-use crate::task::{self, Entry, JoinHandle};
+use crate::task::{Entry, JoinHandle};
 use crate::time;
 
 /// A reference to a runtime: it can spawn tasks, and be kept by any thread. It does not keep the runtime

@@ -9,8 +9,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 use super::context;
+use super::task::{LocalEnterGuard, LocalSet};
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
-use crate::task::{JoinHandle, LocalEnterGuard, LocalSet};
+use crate::task::JoinHandle;
 
 /// How a [`LocalRuntime`] is made. There is nothing to choose yet.
 ///

@@ -21,7 +21,7 @@ mod registry;
 #[expect(clippy::module_inception, reason = "the file of its main type")]
 mod runtime;
 mod scheduler;
-mod signal;
+pub(crate) mod task;
 
 use std::fmt;
 use std::io;
@@ -30,12 +30,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::loom::thread;
 
 pub use builder::Builder;
-pub(crate) use context::block_outside;
 pub use handle::{EnterGuard, Handle};
 pub use local::{LocalOptions, LocalRuntime, LocalRuntimeGuard};
 pub use metrics::RuntimeMetrics;
 pub use runtime::Runtime;
-pub(crate) use scheduler::Shared;
 
 /// What kind of runtime it is.
 ///

@@ -13,13 +13,13 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
+use super::current::Running;
 use super::home::{Home, Schedule};
 use super::raw::{Entry, Header, Ran, RawTask, Vtable};
 use super::state::{Pended, Snapshot, Start, State};
 use super::waker::raw_waker;
 use super::{Id, JoinError, coop};
 use crate::loom::cell::UnsafeCell;
-use crate::runtime::context;
 
 /// What a panic has thrown.
 pub(super) type Payload = Box<dyn Any + Send + 'static>;
@@ -43,7 +43,7 @@ impl RawTask {
     ///
     /// # Safety
     /// The caller owns `home`, as [`Home::allocate`] demands.
-    pub(super) unsafe fn new<F: Future, S: Schedule>(
+    pub(crate) unsafe fn new<F: Future, S: Schedule>(
         home: NonNull<Home<S>>,
         future: F,
         is_job: bool,
@@ -124,7 +124,7 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
     // SAFETY: it is dropped before the queue entry's reference goes, and never runs its drop.
     let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(header)) });
     let mut cx = Context::from_waker(&waker);
-    let running = context::Running::enter(task);
+    let running = Running::enter(task);
     // SAFETY: RUNNING gives the stage to this caller.
     let polled = unsafe { body.as_ref() }.stage.with_mut(|stage| {
         let poll = AssertUnwindSafe(|| {
@@ -208,7 +208,7 @@ unsafe fn store_output<F: Future>(
 unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
     let id = task.id();
-    let running = context::Running::enter(task);
+    let running = Running::enter(task);
     // SAFETY: RUNNING gives the stage to the caller.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .stage
@@ -284,7 +284,7 @@ unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     if stage.with(|stage| matches!(unsafe { &*stage }, Stage::Empty)) {
         return;
     }
-    let running = context::Running::enter(RawTask(header));
+    let running = Running::enter(RawTask(header));
     stage.with_mut(|stage| {
         // What it throws has nobody to go to.
         // SAFETY: as above.

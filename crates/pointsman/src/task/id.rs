@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-use crate::runtime::context;
+use super::current;
 
 /// The number of a task, which no other task of the process has while it lives, or had before. Numbers can be
 /// compared, so that they can be keys; their order is not that of spawning.
@@ -59,5 +59,5 @@ pub fn id() -> Id {
 /// ```
 #[track_caller]
 pub fn try_id() -> Option<Id> {
-    context::running_id()
+    current::running_id()
 }

@@ -44,7 +44,7 @@ impl<T> Unpin for JoinHandle<T> {}
 impl<T> JoinHandle<T> {
     /// # Safety
     /// The reference and the interest of the join handle are the caller's, and `T` is the task's output.
-    pub(super) unsafe fn new(task: RawTask) -> Self {
+    pub(crate) unsafe fn new(task: RawTask) -> Self {
         Self {
             task,
             _output: PhantomData,
@@ -111,7 +111,7 @@ impl<T> JoinHandle<T> {
 
     /// Sees that this waker is woken when the task completes. False if it is complete.
     #[inline]
-    pub(super) fn set_waker(&self, waker: &Waker) -> bool {
+    pub(crate) fn set_waker(&self, waker: &Waker) -> bool {
         let task = self.task;
         let state = task.state().load();
         if state.is_complete() {

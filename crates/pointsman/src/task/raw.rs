@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use super::Id;
+use super::current;
 use super::state::{Pended, State, Wake};
-use crate::runtime::context;
 
 /// What every task has. Its address is the task's.
 #[repr(C)]
@@ -184,7 +184,7 @@ impl RawTask {
 
     #[inline]
     pub(crate) fn wake_by_ref(self) {
-        if context::wakes_itself(self) {
+        if current::wakes_itself(self) {
             return;
         }
         if self.state().wake_by_ref() {
@@ -196,7 +196,7 @@ impl RawTask {
     /// # Safety
     /// A reference of the caller's goes.
     pub(super) unsafe fn wake(self) {
-        if context::wakes_itself(self) {
+        if current::wakes_itself(self) {
             // SAFETY: the caller's.
             unsafe { self.drop_references(1) };
             return;

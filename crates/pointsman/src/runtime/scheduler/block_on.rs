@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::super::context;
-use super::super::signal::Signal;
 use super::Shared;
 use crate::loom::lock;
+use crate::park::ThreadParker;
 use crate::task::{Home, coop};
 
 /// What a thread in `block_on` has of its runtime.
@@ -55,8 +55,8 @@ impl Shared {
         if self.is_current_thread() {
             return self.block_on_and_work(future);
         }
-        Signal::with_current(|signal, waker| {
-            let _blocking = context::set_blocking(signal);
+        ThreadParker::with_current(|parker, waker| {
+            let _blocking = context::set_blocking(parker);
             let mut cx = Context::from_waker(waker);
             let mut future = pin!(future);
             let thread = BlockingThread {
@@ -68,8 +68,8 @@ impl Shared {
                 if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut cx)) {
                     return output;
                 }
-                while !signal.take_notified() {
-                    signal.park(None);
+                while !parker.take_notified() {
+                    parker.park(None);
                 }
             }
         })

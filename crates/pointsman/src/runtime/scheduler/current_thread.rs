@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::super::context;
-use super::super::signal::Signal;
 use super::Shared;
 use super::worker::Worker;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
+use crate::park::ThreadParker;
 use crate::task::coop;
 
 /// Who has the only slot.
@@ -25,7 +25,7 @@ pub(super) struct Seat(Mutex<State>);
 
 struct State {
     is_taken: bool,
-    waiting: VecDeque<Arc<Signal>>,
+    waiting: VecDeque<Arc<ThreadParker>>,
 }
 
 impl Seat {
@@ -56,8 +56,8 @@ fn unpark_next(state: &mut State) {
 impl Shared {
     /// Blocks this thread on a future, and works meanwhile.
     pub(super) fn block_on_and_work<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
-        Signal::with_current(|signal, waker| {
-            let _blocking = context::set_blocking(signal);
+        ThreadParker::with_current(|parker, waker| {
+            let _blocking = context::set_blocking(parker);
             let mut cx = Context::from_waker(waker);
             let mut future = pin!(future);
             let mut poll = || match coop::budget(|| future.as_mut().poll(&mut cx)) {
@@ -65,11 +65,11 @@ impl Shared {
                 Poll::Pending => None,
             };
             // The first poll comes before any task runs.
-            signal.notify();
+            parker.notify();
             loop {
-                let result = match self.take_only_slot(signal) {
-                    Some(_held) => Worker::new(self, &self.slots[0], signal).run(&mut poll),
-                    None => self.wait_for_slot(signal, &mut poll),
+                let result = match self.take_only_slot() {
+                    Some(_held) => Worker::new(self, &self.slots[0], parker).run(&mut poll),
+                    None => self.wait_for_slot(parker, &mut poll),
                 };
                 if let Some(output) = result {
                     return output;
@@ -78,26 +78,26 @@ impl Shared {
         })
     }
 
-    fn take_only_slot(&self, signal: &Signal) -> Option<OnlySlot<'_>> {
+    fn take_only_slot(&self) -> Option<OnlySlot<'_>> {
         if self.is_shut_down() || !self.seat.try_take() {
             return None;
         }
         self.idle.came();
         Some(OnlySlot {
             shared: self,
-            _held: context::hold(&self.slots[0], signal),
+            _held: context::hold(&self.slots[0]),
         })
     }
 
     /// Waits until the future is ready, or the slot may be free.
     fn wait_for_slot<R>(
         &self,
-        signal: &Arc<Signal>,
+        parker: &Arc<ThreadParker>,
         mut poll: impl FnMut() -> Option<R>,
     ) -> Option<R> {
-        let waiting = Waiting::new(&self.seat, signal);
+        let waiting = Waiting::new(&self.seat, parker);
         loop {
-            if signal.take_notified() {
+            if parker.take_notified() {
                 match poll() {
                     Some(output) => return Some(output),
                     None => continue,
@@ -106,7 +106,7 @@ impl Shared {
             if !self.is_shut_down() && waiting.as_ref().is_none_or(Waiting::is_offered) {
                 return None;
             }
-            signal.park(None);
+            parker.park(None);
         }
     }
 
@@ -142,23 +142,26 @@ impl Drop for OnlySlot<'_> {
 /// One that waits for the slot, until it is dropped.
 struct Waiting<'a> {
     seat: &'a Seat,
-    signal: &'a Arc<Signal>,
+    parker: &'a Arc<ThreadParker>,
 }
 
 impl<'a> Waiting<'a> {
     /// `None` if the slot is free.
-    fn new(seat: &'a Seat, signal: &'a Arc<Signal>) -> Option<Self> {
+    fn new(seat: &'a Seat, parker: &'a Arc<ThreadParker>) -> Option<Self> {
         let mut state = lock(&seat.0);
         if !state.is_taken {
             return None;
         }
-        state.waiting.push_back(Arc::clone(signal));
-        Some(Self { seat, signal })
+        state.waiting.push_back(Arc::clone(parker));
+        Some(Self { seat, parker })
     }
 
     fn is_offered(&self) -> bool {
         let state = lock(&self.seat.0);
-        !state.waiting.iter().any(|each| Arc::ptr_eq(each, self.signal))
+        !state
+            .waiting
+            .iter()
+            .any(|each| Arc::ptr_eq(each, self.parker))
     }
 }
 
@@ -166,7 +169,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.seat.0);
         let before = state.waiting.len();
-        state.waiting.retain(|each| !Arc::ptr_eq(each, self.signal));
+        state.waiting.retain(|each| !Arc::ptr_eq(each, self.parker));
         if state.waiting.len() == before && !state.is_taken {
             // It was offered the slot. If it takes it now, the next will find it taken.
             unpark_next(&mut state);

@@ -122,7 +122,10 @@ struct Back<'a> {
 impl Drop for Back<'_> {
     fn drop(&mut self) {
         let is_vacant = self.shared.handoff.change(|state| {
-            let place = state.vacant.iter().position(|&index| index == self.slot.index);
+            let place = state
+                .vacant
+                .iter()
+                .position(|&index| index == self.slot.index);
             place.map(|place| state.vacant.swap_remove(place)).is_some()
         });
         if is_vacant {

@@ -11,11 +11,11 @@
 
 use std::sync::Arc;
 
-use super::super::signal::Signal;
 use super::policy::{self, Mode, Workers};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicU64, fence};
+use crate::park::ThreadParker;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 const SEARCHING: u64 = 1;
@@ -41,7 +41,7 @@ pub(super) struct Idle {
 
 struct Sleeper {
     slot: usize,
-    signal: Arc<Signal>,
+    parker: Arc<ThreadParker>,
 }
 
 /// How a worker has come to be awake.
@@ -145,7 +145,7 @@ impl Idle {
             Some(called) => {
                 // ORDERING: SeqCst, as all changes of this word.
                 self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
-                called.signal.call();
+                called.parker.call();
             }
             // ORDERING: as above.
             None => drop(self.counts.fetch_sub(SEARCHING, SeqCst)),
@@ -156,7 +156,7 @@ impl Idle {
     pub(super) fn unpark_one(&self) -> bool {
         match lock(&self.sleepers).first() {
             Some(sleeper) => {
-                sleeper.signal.unpark();
+                sleeper.parker.unpark();
                 true
             }
             None => false,
@@ -166,7 +166,7 @@ impl Idle {
     /// Lets all who sleep look again.
     pub(super) fn unpark_all(&self) {
         for sleeper in lock(&self.sleepers).iter() {
-            sleeper.signal.unpark();
+            sleeper.parker.unpark();
         }
     }
 
@@ -200,11 +200,16 @@ impl Idle {
     }
 
     /// Says that this worker sleeps. It has to look once more before it does. Gives who else was awake.
-    pub(super) fn sleep(&self, slot: usize, signal: &Arc<Signal>, is_searching: bool) -> usize {
+    pub(super) fn sleep(
+        &self,
+        slot: usize,
+        parker: &Arc<ThreadParker>,
+        is_searching: bool,
+    ) -> usize {
         let mut sleepers = lock(&self.sleepers);
         sleepers.push(Sleeper {
             slot,
-            signal: Arc::clone(signal),
+            parker: Arc::clone(parker),
         });
         let searching = if is_searching { SEARCHING } else { 0 };
         let change = SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching);
@@ -218,13 +223,13 @@ impl Idle {
     }
 
     /// Wants to be awake again.
-    pub(super) fn wake(&self, slot: usize, signal: &Signal) -> Woken {
+    pub(super) fn wake(&self, slot: usize, parker: &ThreadParker) -> Woken {
         let mut sleepers = lock(&self.sleepers);
         let Some(index) = sleepers.iter().position(|sleeper| sleeper.slot == slot) else {
             drop(sleepers);
             // It was called in this moment.
-            while !signal.take_called() {
-                signal.park(None);
+            while !parker.take_called() {
+                parker.park(None);
             }
             return Woken::Called;
         };

@@ -453,8 +453,8 @@ fn what_a_thread_has_queued_and_another_does_not_take_is_ticked_for() {
         idle.came();
         let (its_idle, its_queue) = (Arc::clone(&idle), Arc::clone(&queue));
         let sleeper = thread::spawn(move || {
-            let signal = Signal::current();
-            its_idle.sleep(1, &signal, Role::Worker, false);
+            let parker = ThreadParker::current();
+            its_idle.sleep(1, &parker, Role::Worker, false);
             !its_queue.is_empty()
         });
         // SAFETY: only this thread puts in.
@@ -477,16 +477,16 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
         let work = Arc::new(AtomicUsize::new(0));
         let its_work = Arc::clone(&work);
         let sleeper = thread::spawn(move || {
-            let signal = Signal::current();
-            its_idle.sleep(0, &signal, Role::Worker, false);
+            let parker = ThreadParker::current();
+            its_idle.sleep(0, &parker, Role::Worker, false);
             let woken = match its_work.load(Relaxed) {
                 0 => loop {
-                    signal.park(None);
-                    if signal.take_called() {
+                    parker.park(None);
+                    if parker.take_called() {
                         break idle::Woken::Called;
                     }
                 },
-                _ => its_idle.wake(0, &signal),
+                _ => its_idle.wake(0, &parker),
             };
             if woken == idle::Woken::Called {
                 its_idle.found();
@@ -505,13 +505,13 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
 fn a_guest_is_no_keeper_where_a_worker_sleeps() {
     model(|| {
         let idle = Idle::new(3);
-        let signals = [(); 3].map(|()| Signal::current());
-        signals.iter().for_each(|_| idle.came());
-        idle.sleep(0, &signals[0], Role::Worker, false);
-        idle.sleep(1, &signals[1], Role::Worker, false);
+        let parkers = [(); 3].map(|()| ThreadParker::current());
+        parkers.iter().for_each(|_| idle.came());
+        idle.sleep(0, &parkers[0], Role::Worker, false);
+        idle.sleep(1, &parkers[1], Role::Worker, false);
         // The keeper has not found anything yet.
-        idle.wake(0, &signals[0]);
-        idle.sleep(2, &signals[2], Role::Guest, false);
+        idle.wake(0, &parkers[0]);
+        idle.sleep(2, &parkers[2], Role::Guest, false);
         idle.queued(1);
         // Now it may block.
         assert!(idle.is_keeper(1) && idle.is_ticking());
@@ -526,8 +526,8 @@ fn one_that_ceases_to_tick_stops_no_other() {
         let idle = Arc::new(Idle::new(3));
         idle.came();
         idle.came();
-        let signal = Signal::current();
-        idle.sleep(0, &signal, Role::Guest, false);
+        let parker = ThreadParker::current();
+        idle.sleep(0, &parker, Role::Guest, false);
         idle.left();
         assert!(idle.is_keeper(0) && idle.is_ticking());
         let its_idle = Arc::clone(&idle);
@@ -537,7 +537,7 @@ fn one_that_ceases_to_tick_stops_no_other() {
         });
         idle.came();
         idle.came();
-        idle.sleep(1, &signal, Role::Worker, false);
+        idle.sleep(1, &parker, Role::Worker, false);
         assert!(idle.is_keeper(1) && idle.is_ticking());
         guest.join().unwrap();
     });

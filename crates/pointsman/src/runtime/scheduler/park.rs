@@ -6,9 +6,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::super::builder::Callback;
+use super::Shared;
 use super::idle::Woken;
 use super::worker::Worker;
-use super::Shared;
 use crate::loom::sync::atomic::fence;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -18,7 +18,7 @@ impl Worker<'_> {
         self.call(&shared.config.on_thread_park, is_searching);
         let others = shared
             .idle
-            .sleep(self.slot.index, self.signal, is_searching);
+            .sleep(self.slot.index, self.parker, is_searching);
         if others > 0 {
             // They may have queued something in this moment, and have seen nobody asleep.
             shared.watchdog.arm(shared);
@@ -28,18 +28,18 @@ impl Worker<'_> {
         let woken = loop {
             let is_done = self.awaits_jobs && self.clock_may_advance();
             if is_done || self.sees_work() {
-                break shared.idle.wake(self.slot.index, self.signal);
+                break shared.idle.wake(self.slot.index, self.parker);
             }
-            held = held.or_else(|| shared.driver.try_hold(self.signal));
+            held = held.or_else(|| shared.driver.try_hold(self.parker));
             match &held {
-                Some(held) => held.park(self.signal),
-                None => self.signal.park(None),
+                Some(held) => held.park(self.parker),
+                None => self.parker.park(None),
             }
-            if self.signal.take_called() {
+            if self.parker.take_called() {
                 break Woken::Called;
             }
             if held.as_ref().is_some_and(|held| held.is_due()) || self.clock_may_advance() {
-                break shared.idle.wake(self.slot.index, self.signal);
+                break shared.idle.wake(self.slot.index, self.parker);
             }
         };
         if let Some(held) = held.take() {

@@ -19,9 +19,9 @@ const SPINS_PER_LOOK: u32 = 8;
 const LEAST_LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
 
 impl Worker<'_> {
-    /// Nothing is queued here. Returns when something may be, or the signal was notified.
+    /// Nothing is queued here. Returns when something may be, or the parker was notified.
     pub(super) fn idle(&mut self) {
-        if self.signal.is_notified() {
+        if self.parker.is_notified() {
             return;
         }
         let mut is_searching = self.shared.idle.try_search();
@@ -87,7 +87,7 @@ impl Worker<'_> {
 
     /// Whether there is something to do for this worker; work is taken.
     fn look(&self) -> bool {
-        if self.signal.is_notified() || self.shared.is_shut_down() {
+        if self.parker.is_notified() || self.shared.is_shut_down() {
             return true;
         }
         if let Some(entry) = self.fetch() {
@@ -119,15 +119,17 @@ impl Worker<'_> {
 
     /// Whether there is something that this worker, which sleeps, would take.
     pub(super) fn sees_work(&self) -> bool {
-        if self.signal.is_notified() || self.shared.is_shut_down() {
+        if self.parker.is_notified() || self.shared.is_shut_down() {
             return true;
         }
         let mode = self.shared.idle.mode();
         policy::may_wake(self.shared.idle.workers(), self.shared.idle.cores(), mode)
             && (!self.shared.inject.is_empty()
-                || self.shared.slots.iter().any(|slot| {
-                    policy::is_worth_stealing(mode, slot.queue.len(), slot.few())
-                }))
+                || self
+                    .shared
+                    .slots
+                    .iter()
+                    .any(|slot| policy::is_worth_stealing(mode, slot.queue.len(), slot.few())))
     }
 
     /// With a clock that stands still nothing happens until it is moved on.

@@ -151,7 +151,9 @@ impl Seen {
         let stood = |index: usize| before[index] == queues[index].0;
         let stands_still = (0..queues.len()).any(|index| stood(index) && !queues[index].1);
         // Some worker is awake, and has begun no task since.
-        let moved = (0..shared.slots.len()).filter(|&index| !stood(index)).count();
+        let moved = (0..shared.slots.len())
+            .filter(|&index| !stood(index))
+            .count();
         let is_stuck = shared.idle.workers().awake > moved;
         Look {
             has_work,

@@ -10,16 +10,16 @@ use std::time::Instant;
 
 use super::super::context;
 use super::super::handle::Handle;
-use super::super::signal::Signal;
 use super::policy::Pace;
 use super::{Shared, Slot};
+use crate::park::ThreadParker;
 use crate::task::Entry;
 
 /// See the module.
 pub(super) struct Worker<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) slot: &'a Slot,
-    pub(super) signal: &'a Arc<Signal>,
+    pub(super) parker: &'a Arc<ThreadParker>,
     pace: Pace,
     /// When it was last woken, or has last looked around.
     since: Instant,
@@ -38,22 +38,26 @@ enum Paused {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Arc<Shared>, slot: &'a Slot, signal: &'a Arc<Signal>) -> Self {
+    pub(super) fn new(
+        shared: &'a Arc<Shared>,
+        slot: &'a Slot,
+        parker: &'a Arc<ThreadParker>,
+    ) -> Self {
         Self {
             shared,
             slot,
-            signal,
+            parker,
             pace: Pace::new(),
             since: Instant::now(),
             awaits_jobs: false,
         }
     }
 
-    /// Works until `poll` gives something, the runtime ends, or the slot is lost. `poll` is called when the signal was
+    /// Works until `poll` gives something, the runtime ends, or the slot is lost. `poll` is called when the parker was
     /// notified, at the end of a quantum or when nothing is queued.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
-            if self.signal.take_notified()
+            if self.parker.take_notified()
                 && let Some(result) = poll()
             {
                 return Some(result);
@@ -151,11 +155,11 @@ impl Shared {
         let handle = Handle {
             shared: Arc::clone(self),
         };
-        let signal = Signal::current();
+        let parker = ThreadParker::current();
         let _current = context::set_current(&handle);
-        let held = context::hold(slot, &signal);
+        let held = context::hold(slot);
         context::with_work(context::Work::RunsAndMayBlock, || {
-            Worker::new(self, slot, &signal).run(|| None::<()>);
+            Worker::new(self, slot, &parker).run(|| None::<()>);
         });
         let is_lost = !context::holds(slot);
         drop(held);

@@ -27,7 +27,7 @@ use self::error::{RecvError, SendError, TryRecvError};
 use self::ring::Ring;
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 use crate::task::coop::cooperative;
 
 /// Makes a channel that keeps at least the last `capacity` messages: as many as the next power of two.

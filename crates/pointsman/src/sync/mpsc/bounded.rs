@@ -10,7 +10,7 @@ use super::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::permits::{self, NoRoom, Permits};
 use super::reserve::Reserve;
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 
 /// Makes a channel for at most `buffer` messages on their way. While it is full, senders wait, and are
 /// served in the order in which they came.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use super::channel::{Consumer, Producer, Unlimited, WeakProducer, channel};
 use super::error::{SendError, TryRecvError};
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 
 /// Makes a channel without a limit: to send never waits, and memory is the only bound.
 ///

@@ -19,7 +19,7 @@ pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use super::held::{Guarded, Held};
 use super::semaphore::Permits;
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 
 /// The lock is taken: for [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read) and their kin.
 ///

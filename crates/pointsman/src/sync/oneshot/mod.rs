@@ -27,7 +27,7 @@ use std::task::{Context, Poll, ready};
 
 use self::cell::{Found, Hold};
 use self::error::{RecvError, TryRecvError};
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 use crate::task::coop::poll_proceed;
 
 /// Makes a channel.

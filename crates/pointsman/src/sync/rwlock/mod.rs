@@ -24,7 +24,7 @@ pub use write_guard::{RwLockMappedWriteGuard, RwLockWriteGuard};
 use super::TryLockError;
 use super::held::{Exclusive, Guarded, Held, HeldAll, Shared};
 use super::semaphore::Permits;
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 
 const MOST_READERS: u32 = u32::MAX >> 3;
 

@@ -14,7 +14,7 @@ pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub(super) use permits::Permits;
 
-use crate::runtime::block_outside;
+use crate::park::block_outside;
 
 /// Limits how many may do something at the same time.
 ///

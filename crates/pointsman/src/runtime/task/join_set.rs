@@ -13,10 +13,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::{AbortHandle, Id, JoinError, JoinHandle, LocalSet};
+use super::super::Handle;
+use super::{LocalSet, spawn, spawn_blocking, spawn_local};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::runtime::Handle;
+use crate::task::{AbortHandle, Id, JoinError, JoinHandle, coop};
 
 /// A set of tasks, all with outputs of the same type. Dropping it aborts them.
 ///
@@ -154,7 +155,7 @@ impl<T: 'static> JoinSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send,
     {
-        self.insert(crate::spawn(task))
+        self.insert(spawn(task))
     }
 
     /// Starts a task on a runtime. This can be done outside of a runtime, too.
@@ -199,7 +200,7 @@ impl<T: 'static> JoinSet<T> {
     where
         F: Future<Output = T> + 'static,
     {
-        self.insert(super::spawn_local(task))
+        self.insert(spawn_local(task))
     }
 
     /// Starts a task in a [`LocalSet`]. It runs when that does.
@@ -244,7 +245,7 @@ impl<T: 'static> JoinSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send,
     {
-        self.insert(super::spawn_blocking(function))
+        self.insert(spawn_blocking(function))
     }
 
     /// Runs what blocks, on a runtime. This can be done outside of a runtime, too.
@@ -359,7 +360,7 @@ impl<T: 'static> JoinSet<T> {
     /// # }
     /// ```
     pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
-        super::coop::without_budget(|| {
+        coop::without_budget(|| {
             loop {
                 let place = lock(&self.line.0).places.pop_front()?;
                 if let Some(result) = self.take(place) {
@@ -411,7 +412,7 @@ impl<T: 'static> JoinSet<T> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<(Id, T), JoinError>>> {
-        let proceed = std::task::ready!(super::coop::poll_proceed(cx));
+        let proceed = std::task::ready!(coop::poll_proceed(cx));
         loop {
             if self.is_empty() {
                 proceed.made_progress();
@@ -429,7 +430,7 @@ impl<T: 'static> JoinSet<T> {
                 return Poll::Pending;
             };
             drop(state);
-            if let Some(result) = super::coop::without_budget(|| self.take(place)) {
+            if let Some(result) = coop::without_budget(|| self.take(place)) {
                 proceed.made_progress();
                 return Poll::Ready(Some(result));
             }

@@ -19,14 +19,12 @@ use std::task::{Context, Poll, Waker};
 
 use pin_project_lite::pin_project;
 
-use super::JoinHandle;
-use super::coop;
-use super::home::{Home, Schedule};
-use super::raw::{Entry, RawTask};
+use super::super::context::with_current;
+use super::super::{Handle, Id, Runtime};
+use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::runtime::Handle;
-use crate::runtime::context::{self, Work};
+use crate::task::{Entry, Home, JoinHandle, RawTask, Schedule, coop};
 
 /// Tasks that are run before the set lets others run.
 const MOST_AT_ONCE: usize = 61;
@@ -59,7 +57,7 @@ pub struct LocalSet {
 }
 
 struct LocalShared {
-    id: crate::runtime::Id,
+    id: Id,
     owner: usize,
     own: Own,
     /// `None` when the set has gone.
@@ -82,7 +80,7 @@ unsafe impl Sync for LocalShared {}
 
 impl LocalShared {
     fn is_own_thread(&self) -> bool {
-        self.owner == context::thread_number()
+        self.owner == thread_number()
     }
 
     fn wake_set(&self) {
@@ -131,8 +129,8 @@ struct Current(Option<Arc<LocalShared>>);
 
 /// Runs what belongs to a set: the thread cannot be left to others meanwhile, as the tasks cannot go there.
 fn in_place<R>(run: impl FnOnce() -> R) -> R {
-    match context::work() {
-        Work::RunsAndMayBlock => context::with_work(Work::Runs, run),
+    match work() {
+        Work::RunsAndMayBlock => with_work(Work::Runs, run),
         Work::Runs | Work::None => run(),
     }
 }
@@ -176,7 +174,7 @@ where
     let shared = CURRENT.try_with(|current| current.borrow().clone());
     match shared.ok().flatten() {
         Some(shared) => spawn_in(&shared, future),
-        None if context::with_current(Handle::is_local) == Some(true) => panic!(
+        None if with_current(Handle::is_local) == Some(true) => panic!(
             "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
         ),
         None => panic!(
@@ -251,8 +249,8 @@ impl LocalSet {
     /// ```
     pub fn new() -> Self {
         let shared = Arc::new(LocalShared {
-            id: crate::runtime::Id::unused(),
-            owner: context::thread_number(),
+            id: Id::unused(),
+            owner: thread_number(),
             own: Own {
                 queue: RefCell::new(VecDeque::new()),
                 alive: Cell::new(0),
@@ -330,7 +328,7 @@ impl LocalSet {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn block_on<F: Future>(&self, runtime: &crate::runtime::Runtime, future: F) -> F::Output {
+    pub fn block_on<F: Future>(&self, runtime: &Runtime, future: F) -> F::Output {
         runtime.block_on(self.run_until(future))
     }
 
@@ -448,7 +446,7 @@ impl LocalSet {
     /// assert_ne!(one.id(), other.id());
     /// assert_eq!(one.id(), one.id());
     /// ```
-    pub fn id(&self) -> crate::runtime::Id {
+    pub fn id(&self) -> Id {
         self.shared.id
     }
 }

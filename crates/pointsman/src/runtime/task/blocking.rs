@@ -5,10 +5,9 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::raw::{Entry, RawTask};
-use super::{JoinHandle, coop};
-use crate::runtime::Handle;
-use crate::runtime::context::{self, Work};
+use super::super::Handle;
+use crate::context::{Work, with_work, work};
+use crate::task::{Entry, JoinHandle, RawTask, coop};
 
 /// A function as a task: it runs when it is polled, to its end.
 struct Job<F>(Option<F>);
@@ -112,11 +111,11 @@ pub fn block_in_place<F, R>(function: F) -> R
 where
     F: FnOnce() -> R,
 {
-    match context::work() {
+    match work() {
         Work::None => function(),
         Work::Runs => panic!("can call blocking only when running on the multi-threaded runtime"),
         Work::RunsAndMayBlock => {
-            let run = || context::with_work(Work::None, || coop::without_budget(function));
+            let run = || with_work(Work::None, || coop::without_budget(function));
             match Handle::try_current() {
                 Ok(handle) => handle.block_in_place(run),
                 Err(_) => run(),

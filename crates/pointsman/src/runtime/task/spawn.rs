@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use super::JoinHandle;
-use super::raw::RawTask;
-use crate::runtime::{Shared, TryCurrentError, context};
+use super::super::scheduler::Shared;
+use super::super::{TryCurrentError, context};
+use crate::task::{JoinHandle, RawTask};
 
 /// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
 ///

@@ -1,0 +1,13 @@
+//! What starts tasks: it builds on [`task`](crate::task), which knows no runtime, and is public there.
+
+mod blocking;
+pub mod join_set;
+mod local_set;
+mod spawn;
+
+pub use blocking::{block_in_place, spawn_blocking};
+pub(super) use blocking::{spawn_blocking_on, try_spawn_blocking_on};
+pub use join_set::JoinSet;
+pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
+pub use spawn::spawn;
+pub(super) use spawn::spawn_on;
