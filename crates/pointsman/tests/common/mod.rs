@@ -17,7 +17,7 @@ pub(crate) fn must_end<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'sta
         result
     });
     if rx.recv_timeout(LIMIT).is_err() {
-        panic!("the test hangs");
+        panic!("the test hangs: it has not ended after {LIMIT:?}");
     }
     match thread.join().expect("panics are caught") {
         Ok(result) => result,
