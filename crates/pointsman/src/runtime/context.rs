@@ -20,8 +20,6 @@ struct Thread {
     shared: Cell<*const Shared>,
     time_enabled: Cell<bool>,
     slot: Cell<*const Slot>,
-    /// The slot that this thread has held last, also while a task blocks in place.
-    worker_slot: Cell<*const Slot>,
     /// The home that is this thread's.
     home: Cell<*const ()>,
     blocking_thread: Cell<*const ()>,
@@ -35,7 +33,6 @@ thread_value! {
         shared: Cell::new(ptr::null()),
         time_enabled: Cell::new(false),
         slot: Cell::new(ptr::null()),
-        worker_slot: Cell::new(ptr::null()),
         home: Cell::new(ptr::null()),
         blocking_thread: Cell::new(ptr::null()),
         depth: Cell::new(0),
@@ -186,12 +183,11 @@ impl Drop for Current {
 
 /// Lets this thread hold a slot until this is dropped.
 #[expect(dead_code, reason = "they are there to be dropped")]
-pub(super) struct HeldSlot(Put<*const Slot>, Put<*const Slot>, Put<*const ()>);
+pub(super) struct HeldSlot(Put<*const Slot>, Put<*const ()>);
 
 pub(super) fn hold(slot: &Slot) -> HeldSlot {
     HeldSlot(
         put(|thread| &thread.slot, ptr::from_ref(slot)),
-        put(|thread| &thread.worker_slot, ptr::from_ref(slot)),
         put(|thread| &thread.home, address_of(slot.home())),
     )
 }
@@ -227,13 +223,6 @@ pub(super) fn hold_again(slot: &Slot) {
 pub(super) fn slot() -> *const Slot {
     THREAD
         .try_with(|thread| thread.slot.get())
-        .unwrap_or(ptr::null())
-}
-
-/// As above, but also while a task blocks in place.
-pub(super) fn worker_slot() -> *const Slot {
-    THREAD
-        .try_with(|thread| thread.worker_slot.get())
         .unwrap_or(ptr::null())
 }
 

@@ -6,8 +6,7 @@
 //! - At most one worker looks for work. Who has found some calls the next, if there is more than it wants.
 //! - A worker that goes to sleep looks once more after it has said so, and whoever brings work from outside looks
 //!   who sleeps after bringing it: one of them sees the other.
-//! - What a worker has queued itself, and wakes nobody for, is watched (see [`watchdog`](super::watchdog)): from the
-//!   moment it is queued if somebody sleeps, else from when the next worker goes to sleep.
+//! - What is queued, and nobody is called for or looks for, is watched (see [`watchdog`](super::watchdog)).
 
 use std::sync::Arc;
 
@@ -56,9 +55,9 @@ pub(super) enum Woken {
 /// What has become of those who should do something about queued work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Notified {
-    /// Somebody was called, is looking, or nobody is there to be called.
+    /// Somebody was called, or is looking.
     Done,
-    /// Somebody sleeps, and was not called.
+    /// Nobody was called: it is to be watched.
     NotCalled,
 }
 
@@ -98,22 +97,14 @@ impl Idle {
     /// So many tasks wait in a queue in which `few` are not worth a wake-up.
     #[inline]
     pub(super) fn notify_local(&self, waiting: usize, few: usize) -> Notified {
-        let workers = self.workers();
-        if workers.sleeping == 0 {
-            return Notified::Done;
-        }
-        self.notify(workers, waiting, few)
+        self.notify(self.workers(), waiting, few)
     }
 
     /// A task was brought from outside, or left where nobody is.
     pub(super) fn notify_remote(&self) -> Notified {
         // ORDERING: SeqCst pairs with that of `sleep`: the task is seen there, or the sleeper here.
         fence(SeqCst);
-        let workers = counted(self.counts.load(SeqCst));
-        if workers.sleeping == 0 {
-            return Notified::Done;
-        }
-        self.notify(workers, 1, 0)
+        self.notify(counted(self.counts.load(SeqCst)), 1, 0)
     }
 
     fn notify(&self, workers: Workers, waiting: usize, few: usize) -> Notified {

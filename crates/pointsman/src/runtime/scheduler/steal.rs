@@ -117,6 +117,20 @@ impl Worker<'_> {
         false
     }
 
+    /// Takes what is stuck at another slot, though there is work here.
+    pub(super) fn relieve(&self) {
+        if let Some(stuck) = self.shared.watchdog.take_stuck()
+            && let Some(victim) = self.shared.slots.get(stuck)
+            && victim.index != self.slot.index
+        {
+            // SAFETY: this thread holds its slot.
+            let stolen = unsafe { victim.queue.steal(&self.slot.queue) };
+            if let Some(entry) = stolen {
+                self.shared.push(self.slot, entry);
+            }
+        }
+    }
+
     /// Whether there is something that this worker, which sleeps, would take.
     pub(super) fn sees_work(&self) -> bool {
         if self.parker.is_notified() || self.shared.is_shut_down() {

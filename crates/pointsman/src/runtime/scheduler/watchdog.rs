@@ -3,8 +3,8 @@
 //! A worker that queues a few short tasks wakes nobody, since it will come to them sooner than anybody could be
 //! woken. It does not if the task that it runs blocks, or computes for long. So while something is queued that
 //! nobody was woken for, a thread of its own looks every [`TICK`] whether each queue gets on. If one does not, it
-//! calls a worker, and every task that is queued from then on does, until all get on again. It also fires the timers
-//! that no sleeping worker waits for.
+//! calls a worker, and every task that is queued from then on does, until all get on again. If no worker sleeps, one
+//! that is busy takes what is stuck. It also fires the timers that no sleeping worker waits for.
 //!
 //! The thread is started when it is first needed, and sleeps while there is nothing to watch. A runtime of one thread
 //! has none.
@@ -18,15 +18,19 @@ use std::time::Duration;
 use super::Shared;
 use super::policy::Mode;
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::AtomicBool;
+use crate::loom::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::loom::{Parker, lock, thread};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// What stands still is noticed after one tick and before two.
 const TICK: Duration = Duration::from_micros(500);
 
+const NONE: usize = usize::MAX;
+
 pub(super) struct Watchdog {
     is_armed: AtomicBool,
+    /// Index of a slot whose queue stands still, for a busy worker to take from; or [`NONE`].
+    stuck: AtomicUsize,
     parker: Parker,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
 }
@@ -35,6 +39,7 @@ impl Watchdog {
     pub(super) fn new() -> Self {
         Self {
             is_armed: AtomicBool::new(false),
+            stuck: AtomicUsize::new(NONE),
             parker: Parker::current(),
             thread: Mutex::new(None),
         }
@@ -46,6 +51,15 @@ impl Watchdog {
         if !self.is_armed.load(Relaxed) {
             self.begin(shared);
         }
+    }
+
+    /// A slot whose queue stands still, if no worker could be called for it. It is given once.
+    #[inline]
+    pub(super) fn take_stuck(&self) -> Option<usize> {
+        if self.stuck.load(Relaxed) == NONE {
+            return None;
+        }
+        Some(self.stuck.swap(NONE, Relaxed)).filter(|&stuck| stuck != NONE)
     }
 
     #[cold]
@@ -82,10 +96,13 @@ impl Watchdog {
             if let Some(mode) = look.mode {
                 shared.idle.set_mode(mode);
             }
-            if look.stands_still {
+            if look.stuck.is_some() {
                 shared.idle.call_one();
                 shared.start_substitutes();
             }
+            let is_for_the_busy = shared.idle.workers().sleeping == 0;
+            let stuck = look.stuck.filter(|_| is_for_the_busy);
+            self.stuck.store(stuck.unwrap_or(NONE), Relaxed);
             let pause = if look.has_work {
                 self.is_armed.store(true, Relaxed);
                 Some(TICK)
@@ -118,8 +135,8 @@ struct Seen {
 struct Look {
     /// Something is queued.
     has_work: bool,
-    /// It was so a tick ago, and nothing was taken since.
-    stands_still: bool,
+    /// A queue from which nothing was taken since the look before, though something was there.
+    stuck: Option<usize>,
     /// `None` after the first look.
     mode: Option<Mode>,
 }
@@ -144,21 +161,21 @@ impl Seen {
         if before.is_empty() {
             return Look {
                 has_work,
-                stands_still: false,
+                stuck: None,
                 mode: None,
             };
         }
         let stood = |index: usize| before[index] == queues[index].0;
-        let stands_still = (0..queues.len()).any(|index| stood(index) && !queues[index].1);
+        let stuck = (0..queues.len()).find(|&index| stood(index) && !queues[index].1);
         // Some worker is awake, and has begun no task since.
         let moved = (0..shared.slots.len())
             .filter(|&index| !stood(index))
             .count();
-        let is_stuck = shared.idle.workers().awake > moved;
+        let is_one_stuck = shared.idle.workers().awake > moved;
         Look {
             has_work,
-            stands_still,
-            mode: Some(match stands_still || is_stuck {
+            stuck,
+            mode: Some(match stuck.is_some() || is_one_stuck {
                 true => Mode::Eager,
                 false => Mode::Lazy,
             }),

@@ -63,7 +63,7 @@ impl<'a> Worker<'a> {
                 return Some(result);
             }
             match self.run_quantum() {
-                Paused::Quantum => {}
+                Paused::Quantum => self.relieve(),
                 Paused::Idle => self.idle(),
                 Paused::Lost => return None,
             }
