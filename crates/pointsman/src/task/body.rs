@@ -175,13 +175,22 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
     }
 }
 
-/// Drops the future while a panic goes through it.
+/// Runs what nobody is there to hear the panic of, also that of what is thrown when it is dropped.
+fn ignore_panic(run: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run))
+        && let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic)))
+    {
+        mem::forget(another);
+    }
+}
+
+/// Drops the future while a panic goes through it, which is the one that is told.
 struct DropFuture<F: Future>(*mut Stage<F>);
 
 impl<F: Future> Drop for DropFuture<F> {
     fn drop(&mut self) {
         // SAFETY: whoever polls the future has the stage.
-        unsafe { *self.0 = Stage::Empty };
+        ignore_panic(|| unsafe { *self.0 = Stage::Empty });
     }
 }
 
@@ -198,7 +207,7 @@ unsafe fn store_output<F: Future>(
         Ok(()) => output,
         // What the future's drop throws is not lost; what the output's throws is.
         Err(panic) => {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(output)));
+            ignore_panic(|| drop(output));
             Err(JoinError::panic(id, panic))
         }
     });
@@ -250,11 +259,11 @@ unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize)
     // SAFETY: JOIN_WAKER is set, so nobody writes there.
     if let Some(waker) = unsafe { task.join_waker() } {
         // A waker of the user's own may panic, which is nobody's fault here.
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref()));
+        ignore_panic(|| waker.wake_by_ref());
     }
     if !state.waker_done().has_join_interest() {
         // SAFETY: the handle has left its waker behind.
-        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { task.set_join_waker(None) }));
+        unsafe { task.set_join_waker(None) };
     }
     // SAFETY: the caller's.
     unsafe { task.drop_references(held) };
@@ -286,9 +295,8 @@ unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     }
     let running = Running::enter(RawTask(header));
     stage.with_mut(|stage| {
-        // What it throws has nobody to go to.
         // SAFETY: as above.
-        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { *stage = Stage::Empty }));
+        ignore_panic(|| unsafe { *stage = Stage::Empty });
     });
     running.leave();
 }
@@ -297,8 +305,18 @@ unsafe fn set_join_waker<F: Future>(header: NonNull<Header>, waker: Option<Waker
     // SAFETY: the place is the caller's.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .join_waker
-        // SAFETY: as above.
-        .with_mut(|place| unsafe { *place = waker });
+        .with_mut(|place| {
+            // SAFETY: as above.
+            let before = mem::replace(unsafe { &mut *place }, waker);
+            drop_waker(before);
+        });
+}
+
+/// A waker of the user's own may panic when it is dropped, which is not the fault of whoever is here.
+fn drop_waker(waker: Option<Waker>) {
+    if waker.is_some() {
+        ignore_panic(|| drop(waker));
+    }
 }
 
 #[inline]
@@ -316,7 +334,9 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // before the runtime lets go of it, and then the output was taken or dropped.
     unsafe {
         let home = NonNull::new_unchecked((*body).header.home.cast::<Home<S>>().cast_mut());
-        ptr::drop_in_place(&raw mut (*body).join_waker);
+        (*body)
+            .join_waker
+            .with_mut(|place| drop_waker((*place).take()));
         ptr::drop_in_place(&raw mut (*body).stage);
         Home::give_back(home, header);
     }

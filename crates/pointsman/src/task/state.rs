@@ -321,6 +321,7 @@ impl State {
     #[inline]
     pub(super) fn add_reference(&self) {
         let before = self.0.fetch_add(REFERENCE, Relaxed);
+        // On 32 bits that is with 2^25 references, which can be had. One that wraps would free the task.
         if before > isize::MAX as usize {
             std::process::abort();
         }

@@ -380,16 +380,18 @@ impl LocalSet {
     }
 
     fn register(&self, cx: &Context<'_>) {
-        let mut waker = lock(&self.shared.waker);
-        if waker
+        let known = lock(&self.shared.waker);
+        if known
             .as_ref()
             .is_some_and(|known| known.will_wake(cx.waker()))
         {
             return;
         }
-        let before = waker.replace(cx.waker().clone());
-        // What goes with it may want the lock.
-        drop(waker);
+        drop(known);
+        // Without the lock: a waker may do anything when it is cloned or dropped. What it queues is seen by the
+        // run that follows.
+        let waker = cx.waker().clone();
+        let before = lock(&self.shared.waker).replace(waker);
         drop(before);
     }
 }
@@ -480,6 +482,9 @@ impl Drop for LocalSet {
         }
         own.is_open.set(false);
         own.home.set(None);
+        // Handles of its tasks keep the set's memory, but not whoever has waited for it.
+        let waker = lock(&self.shared.waker).take();
+        drop(waker);
         // SAFETY: this thread was the owner, and is not any more.
         unsafe { Home::close(self.home) };
     }
