@@ -4,9 +4,10 @@
 //!
 //! Cost: one place of the home's memory, no lock and no reference count of the runtime.
 
+use std::alloc::Layout;
 use std::any::Any;
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, Ready};
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -16,6 +17,7 @@ use std::task::{Context, Poll, Waker};
 use super::current::Running;
 use super::home::{Home, Schedule};
 use super::raw::{Entry, Header, Ran, RawTask, Vtable};
+use super::slab::LARGEST_PLACE;
 use super::state::{Pended, Snapshot, Start, State};
 use super::waker::raw_waker;
 use super::{Id, JoinError, coop};
@@ -37,6 +39,13 @@ enum Stage<F: Future> {
     Empty,
 }
 
+/// Whether a future or function is put in a box before it becomes a task. Each function that it passes through
+/// on the way may have it on the stack; and with its box its memory goes when it ends, and not when all
+/// handles and wakers have gone.
+pub(crate) const fn is_large<F>() -> bool {
+    size_of::<F>() > LARGEST_PLACE - size_of::<Body<Ready<()>>>()
+}
+
 impl RawTask {
     /// Makes a task in memory of `home`. It has three references: the runtime's, that of a queue entry,
     /// and the join handle's.
@@ -51,18 +60,14 @@ impl RawTask {
         // SAFETY: the caller owns the home.
         let id = unsafe { home.as_ref().next_id() };
         // SAFETY: the caller owns the home.
-        let (memory, class) =
-            unsafe { home.as_ref().allocate(std::alloc::Layout::new::<Body<F>>()) };
+        let memory = unsafe { home.as_ref().allocate(Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
         // may look whether there is a task.
         unsafe {
             (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
-            (&raw mut (*body).header.vtable).write(vtable::<F, S>());
-            (&raw mut (*body).header.home).write(home.as_ptr().cast_const().cast());
+            (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
-            (&raw mut (*body).header.class).write(class);
-            (&raw mut (*body).header.is_job).write(is_job);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
             (&raw mut (*body).header.state).write(State::new());
@@ -72,9 +77,10 @@ impl RawTask {
 }
 
 #[inline]
-fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
-    &const {
+fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
+    const fn table<F: Future, S: Schedule>(is_job: bool) -> Vtable {
         Vtable {
+            is_job,
             run: run::<F, S>,
             schedule: schedule::<S>,
             cancel: cancel::<F, S>,
@@ -85,11 +91,25 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
             free: free::<F, S>,
         }
     }
+    match is_job {
+        true => &const { table::<F, S>(true) },
+        false => &const { table::<F, S>(false) },
+    }
+}
+
+/// The home of a task.
+///
+/// # Safety
+/// The task is there, and its home is one for `S`.
+#[inline]
+unsafe fn home_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Home<S>> {
+    // SAFETY: a task keeps its chunk and its home.
+    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).home.cast::<Home<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
     // SAFETY: a task keeps its home, and the caller its task.
-    unsafe { &*header.as_ref().home.cast::<Home<S>>() }.scheduler()
+    unsafe { home_of::<S>(header).as_ref() }.scheduler()
 }
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
@@ -233,7 +253,7 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 /// Says that the output is there. `held` references go.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
-    if !task.header().is_job {
+    if !task.is_job() {
         // SAFETY: a task keeps its home.
         unsafe { scheduler_of::<S>(header) }.completed();
     }
@@ -333,7 +353,7 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
     // before the runtime lets go of it, and then the output was taken or dropped.
     unsafe {
-        let home = NonNull::new_unchecked((*body).header.home.cast::<Home<S>>().cast_mut());
+        let home = home_of::<S>(header);
         (*body)
             .join_waker
             .with_mut(|place| drop_waker((*place).take()));

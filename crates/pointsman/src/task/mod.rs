@@ -14,6 +14,7 @@ mod join;
 #[cfg(all(test, loom))]
 mod models;
 mod raw;
+mod slab;
 mod state;
 mod task_local;
 #[cfg(all(test, not(loom)))]
@@ -24,6 +25,7 @@ pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;
+pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub(crate) use home::{Home, Schedule};

@@ -24,7 +24,7 @@ use super::super::{Handle, Id, Runtime};
 use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::task::{Entry, Home, JoinHandle, RawTask, Schedule, coop};
+use crate::task::{self, Entry, Home, JoinHandle, RawTask, Schedule, coop};
 
 /// Tasks that are run before the set lets others run.
 const MOST_AT_ONCE: usize = 61;
@@ -184,6 +184,18 @@ where
 }
 
 fn spawn_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    if task::is_large::<F>() {
+        spawn_small_in(shared, Box::pin(future))
+    } else {
+        spawn_small_in(shared, future)
+    }
+}
+
+fn spawn_small_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
@@ -363,6 +375,8 @@ impl LocalSet {
                 entry = own.queue.borrow_mut().pop_front();
             }
             let Some(entry) = entry else {
+                // SAFETY: this is the owner's thread.
+                unsafe { self.home.as_ref().collect() };
                 return false;
             };
             if let Some(again) = in_place(|| entry.run()) {
