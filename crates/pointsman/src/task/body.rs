@@ -4,9 +4,10 @@
 //!
 //! Cost: one place of the home's memory, no lock and no reference count of the runtime.
 
+use std::alloc::Layout;
 use std::any::Any;
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, Ready};
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -16,7 +17,8 @@ use std::task::{Context, Poll, Waker};
 use super::current::Running;
 use super::home::{Home, Schedule};
 use super::raw::{Entry, Header, Ran, RawTask, Vtable};
-use super::state::{Pended, Snapshot, Start, State};
+use super::slab::LARGEST_PLACE;
+use super::state::{Pended, Snapshot, Start};
 use super::waker::raw_waker;
 use super::{Id, JoinError, coop};
 use crate::loom::cell::UnsafeCell;
@@ -37,6 +39,13 @@ enum Stage<F: Future> {
     Empty,
 }
 
+/// Whether a future or function is put in a box before it becomes a task. Each function that it passes through
+/// on the way may have it on the stack; and with its box its memory goes when it ends, and not when all
+/// handles and wakers have gone.
+pub(crate) const fn is_large<F>() -> bool {
+    size_of::<F>() > LARGEST_PLACE - size_of::<Body<Ready<()>>>()
+}
+
 impl RawTask {
     /// Makes a task in memory of `home`. It has three references: the runtime's, that of a queue entry,
     /// and the join handle's.
@@ -51,30 +60,27 @@ impl RawTask {
         // SAFETY: the caller owns the home.
         let id = unsafe { home.as_ref().next_id() };
         // SAFETY: the caller owns the home.
-        let (memory, class) =
-            unsafe { home.as_ref().allocate(std::alloc::Layout::new::<Body<F>>()) };
+        let memory = unsafe { home.as_ref().allocate(Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
         // may look whether there is a task.
         unsafe {
             (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
-            (&raw mut (*body).header.vtable).write(vtable::<F, S>());
-            (&raw mut (*body).header.home).write(home.as_ptr().cast_const().cast());
+            (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
-            (&raw mut (*body).header.class).write(class);
-            (&raw mut (*body).header.is_job).write(is_job);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
-            (&raw mut (*body).header.state).write(State::new());
+            (*body).header.state.begin();
         }
         RawTask(memory.cast())
     }
 }
 
 #[inline]
-fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
-    &const {
+fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
+    const fn table<F: Future, S: Schedule>(is_job: bool) -> Vtable {
         Vtable {
+            is_job,
             run: run::<F, S>,
             schedule: schedule::<S>,
             cancel: cancel::<F, S>,
@@ -85,11 +91,25 @@ fn vtable<F: Future, S: Schedule>() -> &'static Vtable {
             free: free::<F, S>,
         }
     }
+    match is_job {
+        true => &const { table::<F, S>(true) },
+        false => &const { table::<F, S>(false) },
+    }
+}
+
+/// The home of a task.
+///
+/// # Safety
+/// The task is there, and its home is one for `S`.
+#[inline]
+unsafe fn home_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Home<S>> {
+    // SAFETY: a task keeps its chunk and its home.
+    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).home.cast::<Home<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
     // SAFETY: a task keeps its home, and the caller its task.
-    unsafe { &*header.as_ref().home.cast::<Home<S>>() }.scheduler()
+    unsafe { home_of::<S>(header).as_ref() }.scheduler()
 }
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
@@ -175,13 +195,22 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
     }
 }
 
-/// Drops the future while a panic goes through it.
+/// Runs what nobody is there to hear the panic of, also that of what is thrown when it is dropped.
+fn ignore_panic(run: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run))
+        && let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic)))
+    {
+        mem::forget(another);
+    }
+}
+
+/// Drops the future while a panic goes through it, which is the one that is told.
 struct DropFuture<F: Future>(*mut Stage<F>);
 
 impl<F: Future> Drop for DropFuture<F> {
     fn drop(&mut self) {
         // SAFETY: whoever polls the future has the stage.
-        unsafe { *self.0 = Stage::Empty };
+        ignore_panic(|| unsafe { *self.0 = Stage::Empty });
     }
 }
 
@@ -198,7 +227,7 @@ unsafe fn store_output<F: Future>(
         Ok(()) => output,
         // What the future's drop throws is not lost; what the output's throws is.
         Err(panic) => {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(output)));
+            ignore_panic(|| drop(output));
             Err(JoinError::panic(id, panic))
         }
     });
@@ -224,7 +253,7 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 /// Says that the output is there. `held` references go.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
-    if !task.header().is_job {
+    if !task.is_job() {
         // SAFETY: a task keeps its home.
         unsafe { scheduler_of::<S>(header) }.completed();
     }
@@ -250,11 +279,11 @@ unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize)
     // SAFETY: JOIN_WAKER is set, so nobody writes there.
     if let Some(waker) = unsafe { task.join_waker() } {
         // A waker of the user's own may panic, which is nobody's fault here.
-        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake_by_ref()));
+        ignore_panic(|| waker.wake_by_ref());
     }
     if !state.waker_done().has_join_interest() {
         // SAFETY: the handle has left its waker behind.
-        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { task.set_join_waker(None) }));
+        unsafe { task.set_join_waker(None) };
     }
     // SAFETY: the caller's.
     unsafe { task.drop_references(held) };
@@ -286,9 +315,8 @@ unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
     }
     let running = Running::enter(RawTask(header));
     stage.with_mut(|stage| {
-        // What it throws has nobody to go to.
         // SAFETY: as above.
-        let _ = catch_unwind(AssertUnwindSafe(|| unsafe { *stage = Stage::Empty }));
+        ignore_panic(|| unsafe { *stage = Stage::Empty });
     });
     running.leave();
 }
@@ -297,8 +325,18 @@ unsafe fn set_join_waker<F: Future>(header: NonNull<Header>, waker: Option<Waker
     // SAFETY: the place is the caller's.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .join_waker
-        // SAFETY: as above.
-        .with_mut(|place| unsafe { *place = waker });
+        .with_mut(|place| {
+            // SAFETY: as above.
+            let before = mem::replace(unsafe { &mut *place }, waker);
+            drop_waker(before);
+        });
+}
+
+/// A waker of the user's own may panic when it is dropped, which is not the fault of whoever is here.
+fn drop_waker(waker: Option<Waker>) {
+    if waker.is_some() {
+        ignore_panic(|| drop(waker));
+    }
 }
 
 #[inline]
@@ -315,8 +353,10 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
     // before the runtime lets go of it, and then the output was taken or dropped.
     unsafe {
-        let home = NonNull::new_unchecked((*body).header.home.cast::<Home<S>>().cast_mut());
-        ptr::drop_in_place(&raw mut (*body).join_waker);
+        let home = home_of::<S>(header);
+        (*body)
+            .join_waker
+            .with_mut(|place| drop_waker((*place).take()));
         ptr::drop_in_place(&raw mut (*body).stage);
         Home::give_back(home, header);
     }

@@ -17,12 +17,12 @@
 //!
 //! Cost: two moves of a pointer in and out for the owner; one exchange for others.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
-use std::cell::Cell;
+use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use super::Id;
 use super::raw::{Entry, Header, RawTask};
+use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -37,45 +37,16 @@ pub(crate) trait Schedule: Sized + 'static {
     fn owns(home: NonNull<Home<Self>>) -> bool;
 }
 
-/// Bytes of a size class, times its number and one.
-const STEP: usize = 64;
-const CLASSES: usize = 16;
-/// The class of what is allocated by itself.
-const LARGE: u32 = CLASSES as u32;
-/// Alignment of a place.
-const ALIGNMENT: usize = 16;
-/// Bytes of the first and of the largest chunks of a class.
-const FIRST_CHUNK: usize = 4 << 10;
-const LARGEST_CHUNK: usize = 256 << 10;
-
 /// Ids that a home takes at once.
 const IDS: u64 = 256;
 
-/// So often a home that only allocates by itself looks at what others have returned.
-const COLLECT_INTERVAL: usize = if cfg!(loom) { 2 } else { 64 };
-
-/// The places of models are allocated one by one, so that they are seen to be used as they should.
-const SMALL_IS_LARGE: bool = cfg!(loom);
-
-struct Chunk {
-    memory: NonNull<u8>,
-    layout: Layout,
-    /// Bytes of a place.
-    size: usize,
-}
-
-struct Class {
-    /// Places that are free, linked by `next`.
-    free: *const Header,
-    next_chunk: usize,
-}
+/// So many places are taken back at a time where one is needed: nobody has to wait for all of a peak.
+const MOST_COLLECTED: usize = 64;
 
 struct Local {
-    classes: [Class; CLASSES],
-    chunks: Vec<Chunk>,
-    large: Vec<(NonNull<Header>, Layout)>,
-    /// Places that were handed out and have not come back to the owner.
-    taken: usize,
+    slab: Slab,
+    /// What others have returned and was not taken back yet, linked by `next`.
+    returned: *const Header,
     next_id: u64,
     last_id: u64,
     is_closed: bool,
@@ -85,6 +56,7 @@ struct Local {
 pub(crate) struct Home<S> {
     scheduler: S,
     local: UnsafeCell<Local>,
+    chunks: Chunks,
     /// What others have given back, linked by `next`; [`CLOSED`] when the owner takes no more.
     returned: AtomicPtr<Header>,
     /// Places that are still out after closing.
@@ -99,17 +71,13 @@ impl<S: Schedule> Home<S> {
         let home = Box::new(Self {
             scheduler,
             local: UnsafeCell::new(Local {
-                classes: std::array::from_fn(|_| Class {
-                    free: ptr::null(),
-                    next_chunk: FIRST_CHUNK,
-                }),
-                chunks: Vec::new(),
-                large: Vec::new(),
-                taken: 0,
+                slab: Slab::new(),
+                returned: ptr::null(),
                 next_id: 0,
                 last_id: 0,
                 is_closed: false,
             }),
+            chunks: Chunks::new(),
             returned: AtomicPtr::new(ptr::null_mut()),
             orphans: AtomicUsize::new(0),
         });
@@ -136,118 +104,73 @@ impl<S: Schedule> Home<S> {
         })
     }
 
-    /// Memory for a task, and its class. The word of the task is zero.
+    /// Memory for a task. Its header knows the chunk that it is in.
+    ///
+    /// # Safety
+    /// The caller owns the home, has not closed it, and makes a task there at once.
+    #[inline]
+    pub(super) unsafe fn allocate(&self, layout: Layout) -> NonNull<Header> {
+        self.local.with_mut(|local| {
+            // SAFETY: the owner's.
+            let local = unsafe { &mut *local };
+            match local.slab.take(class_of(layout)) {
+                Some(header) => header,
+                None => self.allocate_more(local, layout),
+            }
+        })
+    }
+
+    #[cold]
+    fn allocate_more(&self, local: &mut Local, layout: Layout) -> NonNull<Header> {
+        self.collect_some(local, MOST_COLLECTED);
+        match local.slab.take(class_of(layout)) {
+            Some(header) => header,
+            None => {
+                let this = ptr::from_ref(self).cast();
+                local.slab.grow(layout, this, &self.chunks)
+            }
+        }
+    }
+
+    /// Takes back what others have returned, and frees what is not needed of it. For an owner that has nothing
+    /// else to do.
     ///
     /// # Safety
     /// The caller owns the home, and has not closed it.
     #[inline]
-    pub(super) unsafe fn allocate(&self, layout: Layout) -> (NonNull<Header>, u32) {
-        // SAFETY: the owner's.
-        self.local.with_mut(|local| unsafe {
-            let local = &mut *local;
-            local.taken += 1;
-            let class = (layout.size() - 1) / STEP;
-            if class >= CLASSES || layout.align() > ALIGNMENT || SMALL_IS_LARGE {
-                if local.large.len() % COLLECT_INTERVAL == COLLECT_INTERVAL - 1 {
-                    self.collect(local);
-                }
-                return (Self::allocate_large(local, layout), LARGE);
-            }
-            let mut free = local.classes[class].free;
-            if free.is_null() {
-                self.collect(local);
-                free = local.classes[class].free;
-            }
-            if free.is_null() {
-                Self::add_chunk(local, class);
-                free = local.classes[class].free;
-            }
-            local.classes[class].free = (*free).next.get();
-            (NonNull::new_unchecked(free.cast_mut()), class as u32)
-        })
-    }
-
-    fn allocate_large(local: &mut Local, layout: Layout) -> NonNull<Header> {
-        // SAFETY: a task is never of size zero.
-        let Some(memory) = NonNull::new(unsafe { alloc(layout) }) else {
-            handle_alloc_error(layout)
-        };
-        let header = memory.cast::<Header>();
-        // SAFETY: the memory is that of a header at least.
-        unsafe { (&raw mut (*header.as_ptr()).index).write(Cell::new(local.large.len() as u32)) };
-        local.large.push((header, layout));
-        header
-    }
-
-    fn add_chunk(local: &mut Local, class: usize) {
-        let size = (class + 1) * STEP;
-        let bytes = local.classes[class].next_chunk.max(size);
-        local.classes[class].next_chunk = (bytes * 2).min(LARGEST_CHUNK);
-        let count = bytes / size;
-        let layout = Layout::from_size_align(count * size, ALIGNMENT).expect("a chunk is small");
-        // Zeroed: no place has a task.
-        // SAFETY: its size is not zero.
-        let Some(memory) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
-            handle_alloc_error(layout)
-        };
-        for place in (0..count).rev() {
-            // SAFETY: within the chunk, which nobody else knows yet.
-            unsafe {
-                let header = memory.add(place * size).cast::<Header>().as_ptr();
-                (*header).next.set(local.classes[class].free);
-                local.classes[class].free = header;
-            }
-        }
-        local.chunks.push(Chunk {
-            memory,
-            layout,
-            size,
+    pub(crate) unsafe fn collect(&self) {
+        self.local.with_mut(|local| {
+            // SAFETY: the owner's.
+            while self.collect_some(unsafe { &mut *local }, usize::MAX) > 0 {}
         });
     }
 
-    /// Takes back what others have returned.
+    /// Takes back so many places at most, and says how many.
     #[inline]
-    fn collect(&self, local: &mut Local) {
-        if self.returned.load(Relaxed).is_null() {
-            return;
+    fn collect_some(&self, local: &mut Local, most: usize) -> usize {
+        if local.returned.is_null() {
+            if self.returned.load(Relaxed).is_null() {
+                return 0;
+            }
+            // ORDERING: Acquire pairs with the release of whoever has returned a place.
+            local.returned = self.returned.swap(ptr::null_mut(), Acquire);
         }
-        // ORDERING: Acquire pairs with the release of whoever has returned a place.
-        let returned = self.returned.swap(ptr::null_mut(), Acquire);
-        Self::take_back_all(local, returned);
+        self.take_back(local, most)
     }
 
-    fn take_back_all(local: &mut Local, mut returned: *const Header) -> usize {
+    fn take_back(&self, local: &mut Local, most: usize) -> usize {
         let mut count = 0;
-        while let Some(header) = NonNull::new(returned.cast_mut()) {
+        while count < most
+            && let Some(header) = NonNull::new(local.returned.cast_mut())
+        {
             // SAFETY: a place that was returned is the owner's.
-            returned = unsafe { header.as_ref() }.next.get();
-            Self::take_back(local, header);
+            unsafe {
+                local.returned = header.as_ref().next.get();
+                local.slab.take_back(header, &self.chunks);
+            }
             count += 1;
         }
         count
-    }
-
-    #[inline]
-    fn take_back(local: &mut Local, header: NonNull<Header>) {
-        local.taken -= 1;
-        // SAFETY: the owner's.
-        let class = unsafe { header.as_ref() }.class;
-        if class == LARGE {
-            // SAFETY: the owner's.
-            let index = unsafe { header.as_ref() }.index.get();
-            let (_, layout) = local.large.swap_remove(index as usize);
-            if let Some((moved, _)) = local.large.get(index as usize) {
-                // SAFETY: its place is there, whoever has the task.
-                unsafe { (*moved.as_ptr()).index.set(index) };
-            }
-            // SAFETY: allocated with this layout, and used no more.
-            unsafe { dealloc(header.as_ptr().cast(), layout) };
-            return;
-        }
-        let class = &mut local.classes[class as usize];
-        // SAFETY: the owner's.
-        unsafe { header.as_ref() }.next.set(class.free);
-        class.free = header.as_ptr();
     }
 
     /// Gives the memory of a task back.
@@ -262,9 +185,9 @@ impl<S: Schedule> Home<S> {
         let place = unsafe { header.as_ref() };
         place.state.vacate();
         if S::owns(home) {
-            // SAFETY: the owner's.
+            // SAFETY: the owner's, and one of its places.
             this.local
-                .with_mut(|local| Self::take_back(unsafe { &mut *local }, header));
+                .with_mut(|local| unsafe { (*local).slab.take_back(header, &this.chunks) });
             return;
         }
         // ORDERING: Acquire, here and below, pairs with the release in `close`: who sees the home closed sees
@@ -302,35 +225,25 @@ impl<S: Schedule> Home<S> {
     pub(crate) unsafe fn shut_down(home: NonNull<Self>) {
         // SAFETY: it is there until it is closed.
         let this = unsafe { home.as_ref() };
-        let mut found = Vec::new();
-        this.local.with_mut(|local| {
-            // SAFETY: the owner's.
-            let local = unsafe { &mut *local };
-            local.is_closed = true;
-            for chunk in &local.chunks {
-                for place in 0..chunk.layout.size() / chunk.size {
-                    // SAFETY: within the chunk.
-                    found.push(unsafe { chunk.memory.add(place * chunk.size) }.cast::<Header>());
-                }
-            }
-            found.extend(local.large.iter().map(|&(header, _)| header));
-        });
-        // A reference to each, so that none goes while others are ended.
-        found.retain(|header| {
-            // SAFETY: places stay, and others look at nothing but the word.
+        // SAFETY: the owner's.
+        this.local
+            .with_mut(|local| unsafe { (*local).is_closed = true });
+        let mut found = Found::default();
+        this.find(&mut found);
+        found.shut_down();
+    }
+
+    /// Finds all tasks that live here and are not complete. For everyone; what the owner makes meanwhile may be
+    /// missing.
+    pub(crate) fn find(&self, found: &mut Found) {
+        self.chunks.for_each_place(|header| {
+            // SAFETY: places stay meanwhile, and others look at nothing but the word.
             let state = unsafe { &(*header.as_ptr()).state };
-            state.try_add_reference()
-        });
-        for header in found {
-            // SAFETY: with a reference of its own.
-            let task = unsafe { RawTask::from_raw(header) };
-            // Those who run jobs see to them: one that has a thread is done.
-            if !task.header().is_job {
-                task.shut_down();
+            if state.try_add_reference() {
+                // SAFETY: with a reference of its own.
+                found.0.push(unsafe { RawTask::from_raw(header) });
             }
-            // SAFETY: the reference from above.
-            unsafe { task.drop_references(1) };
-        }
+        });
     }
 
     /// # Safety
@@ -349,35 +262,37 @@ impl<S: Schedule> Home<S> {
         // SAFETY: it is there until it is closed.
         let this = unsafe { home.as_ref() };
         // One more, for the caller itself.
-        let taken = this.local.with_mut(|local| {
-            // SAFETY: the owner's.
-            unsafe { (*local).taken }
-        });
+        // SAFETY: the owner's.
+        let taken = unsafe { this.chunks.used() };
         this.orphans.store(taken + 1, Relaxed);
         // ORDERING: Acquire as in `collect`; Release, so that those who see it closed see the count.
         let returned = this.returned.swap(CLOSED, AcqRel);
         let count = this.local.with_mut(|local| {
             // SAFETY: nobody else comes here any more.
-            Self::take_back_all(unsafe { &mut *local }, returned)
+            let local = unsafe { &mut *local };
+            let count = this.take_back(local, usize::MAX);
+            local.returned = returned;
+            count + this.take_back(local, usize::MAX)
         });
         Self::let_go(home, count + 1);
     }
 }
 
-impl<S> Drop for Home<S> {
-    fn drop(&mut self) {
-        self.local.with_mut(|local| {
-            // SAFETY: nobody else is left.
-            let local = unsafe { &mut *local };
-            for chunk in local.chunks.drain(..) {
-                // SAFETY: allocated with this layout.
-                unsafe { dealloc(chunk.memory.as_ptr(), chunk.layout) };
+/// Tasks that were found in homes, with a reference to each: none goes while others are ended.
+#[derive(Default)]
+pub(crate) struct Found(Vec<RawTask>);
+
+impl Found {
+    /// Ends them.
+    pub(crate) fn shut_down(self) {
+        for task in self.0 {
+            // Those who run jobs see to them: one that has a thread is done.
+            if !task.is_job() {
+                task.shut_down();
             }
-            for (header, layout) in local.large.drain(..) {
-                // SAFETY: as above. It came back after closing.
-                unsafe { dealloc(header.as_ptr().cast(), layout) };
-            }
-        });
+            // SAFETY: the reference that was taken when it was found.
+            unsafe { task.drop_references(1) };
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod join;
 #[cfg(all(test, loom))]
 mod models;
 mod raw;
+mod slab;
 mod state;
 mod task_local;
 #[cfg(all(test, not(loom)))]
@@ -24,9 +25,10 @@ pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;
+pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
-pub(crate) use home::{Home, Schedule};
+pub(crate) use home::{Found, Home, Schedule};
 pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
 pub(crate) use raw::{Entry, Header, RawTask};

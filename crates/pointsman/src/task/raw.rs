@@ -11,6 +11,7 @@ use std::task::Waker;
 
 use super::Id;
 use super::current;
+use super::slab::Chunk;
 use super::state::{Pended, State, Wake};
 
 /// What every task has. Its address is the task's.
@@ -20,19 +21,15 @@ pub(crate) struct Header {
     /// The next task of whatever chain this one is in: of a queue, or of memory that came back.
     pub(crate) next: Cell<*const Header>,
     pub(super) vtable: &'static Vtable,
-    /// Where the memory came from. The scheduler is found there.
-    pub(super) home: *const (),
+    /// Where the memory came from. The home and with it the scheduler are found there.
+    pub(super) chunk: *const Chunk,
     pub(crate) id: Id,
-    /// The size class of the memory, as the home counts them.
-    pub(super) class: u32,
-    /// Whether it runs in a thread for work that blocks, which sees to its end.
-    pub(super) is_job: bool,
-    /// Where the home has noted the memory, if it was allocated by itself. Used by its owner alone.
-    pub(super) index: Cell<u32>,
 }
 
 /// What depends on the type of the future.
 pub(super) struct Vtable {
+    /// Whether it runs in a thread for work that blocks, which sees to its end.
+    pub(super) is_job: bool,
     pub(super) run: unsafe fn(NonNull<Header>, is_running: bool) -> Ran,
     pub(super) schedule: unsafe fn(NonNull<Header>),
     pub(super) cancel: unsafe fn(NonNull<Header>, held: usize),
@@ -163,6 +160,11 @@ impl RawTask {
     #[inline]
     pub(crate) fn id(&self) -> Id {
         self.header().id
+    }
+
+    #[inline]
+    pub(super) fn is_job(&self) -> bool {
+        self.vtable().is_job
     }
 
     #[inline]

@@ -22,7 +22,7 @@
 
 use crate::loom::sync::atomic::AtomicUsize;
 use std::fmt;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// It is in a queue, or will be.
 const NOTIFIED: usize = 1;
@@ -110,8 +110,15 @@ impl State {
     /// Of a task that is about to be put in a queue: the runtime, the queue entry and the join handle hold
     /// it.
     #[inline]
-    pub(super) fn new() -> Self {
-        Self(AtomicUsize::new(NOTIFIED | JOIN_INTEREST | (3 * REFERENCE)))
+    pub(super) fn begin(&self) {
+        // ORDERING: Release: who finds the task by its word sees what else there is of it.
+        self.0
+            .store(NOTIFIED | JOIN_INTEREST | (3 * REFERENCE), Release);
+    }
+
+    /// That of memory without a task.
+    pub(super) fn vacant() -> Self {
+        Self(AtomicUsize::new(0))
     }
 
     #[inline]
@@ -321,6 +328,7 @@ impl State {
     #[inline]
     pub(super) fn add_reference(&self) {
         let before = self.0.fetch_add(REFERENCE, Relaxed);
+        // On 32 bits that is with 2^25 references, which can be had. One that wraps would free the task.
         if before > isize::MAX as usize {
             std::process::abort();
         }

@@ -1,6 +1,6 @@
 //! Tasks and their memory, small enough for an interpreter that sees every wrong access.
 
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -83,7 +83,74 @@ fn what_is_thrown_goes_to_the_handle() {
 }
 
 #[test]
-fn a_waker_that_throws_when_it_is_dropped_does_no_harm() {
+fn a_waker_that_throws_when_it_is_dropped_leaves_nothing_behind() {
+    struct Throws;
+    impl Wake for Throws {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Throws {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("drop"));
+        }
+    }
+    let bench = Workbench::new();
+    let runner = bench.runner();
+    let wait = |future: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
+        let mut handle = bench.spawn(future);
+        assert!(poll(&mut handle, &Waker::from(Arc::new(Throws))).is_pending());
+        handle
+    };
+    // The handle goes first; the task does; another waker comes.
+    drop(wait(Box::pin(pending())));
+    let handle = wait(Box::pin(async {}));
+    runner.run_queued();
+    drop(handle);
+    let mut handle = wait(Box::pin(async {}));
+    assert!(poll(&mut handle, Waker::noop()).is_pending());
+    runner.run_queued();
+    assert!(poll(&mut handle, Waker::noop()).is_ready());
+    drop((handle, runner));
+    bench.close().check();
+}
+
+#[test]
+fn a_future_that_throws_again_while_it_is_dropped_ends_its_task_alone() {
+    struct Throws;
+    impl Future for Throws {
+        type Output = ();
+        fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<()> {
+            std::panic::resume_unwind(Box::new("poll"))
+        }
+    }
+    impl Drop for Throws {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new(ThrowsToo));
+        }
+    }
+    struct ThrowsToo;
+    impl Drop for ThrowsToo {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("what was thrown"));
+        }
+    }
+    let bench = Workbench::new();
+    let mut handle = bench.spawn(Throws);
+    let cancelled = bench.spawn(async {
+        let _throws = Throws;
+        pending::<()>().await;
+    });
+    bench.runner().run_queued();
+    let Poll::Ready(Err(error)) = poll(&mut handle, Waker::noop()) else {
+        panic!("it has thrown");
+    };
+    assert_eq!(*error.into_panic().downcast::<&str>().unwrap(), "poll");
+    bench.shut_down();
+    drop((handle, cancelled));
+    bench.close().check();
+}
+
+#[test]
+fn a_waker_that_throws_when_it_is_woken_does_no_harm() {
     struct Throws;
     impl Wake for Throws {
         fn wake(self: Arc<Self>) {}

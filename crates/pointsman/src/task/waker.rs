@@ -5,7 +5,8 @@ use std::task::{RawWaker, RawWakerVTable};
 
 use super::raw::{Header, RawTask};
 
-const WAKER: RawWakerVTable = RawWakerVTable::new(clone_waker, wake, wake_by_ref, drop_waker);
+/// One for all, so that wakers of the same task are known to be the same.
+static WAKER: RawWakerVTable = RawWakerVTable::new(clone_waker, wake, wake_by_ref, drop_waker);
 
 pub(super) fn raw_waker(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &WAKER)

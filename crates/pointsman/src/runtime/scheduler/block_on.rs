@@ -90,6 +90,8 @@ impl Shared {
     }
 
     fn give_home_back(&self, home: NonNull<Home<Arc<Self>>>) {
+        // SAFETY: it is this thread's until it is given back.
+        unsafe { home.as_ref().collect() };
         let mut homes = lock(&self.homes);
         if !homes.is_closed {
             homes.spare.push(home);

@@ -55,7 +55,7 @@ use super::driver::Driver;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::{lock, thread};
-use crate::task::{Entry, Home, RawTask, Schedule};
+use crate::task::{Entry, Found, Home, RawTask, Schedule};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -312,8 +312,12 @@ impl Shared {
 
     /// Ends all tasks of the runtime, wherever they are.
     fn end_tasks(&self) {
-        let homes = lock(&self.homes).all.clone();
-        let _ = homes; // TODO
+        let mut found = Found::default();
+        for home in &lock(&self.homes).all {
+            // SAFETY: it is closed after it was taken out of the list.
+            unsafe { home.as_ref() }.find(&mut found);
+        }
+        found.shut_down();
     }
 
     /// Gives the slot that this thread holds up for good.

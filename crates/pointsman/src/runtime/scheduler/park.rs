@@ -16,6 +16,8 @@ impl Worker<'_> {
     pub(super) fn sleep(&mut self, is_searching: bool) -> Woken {
         let shared = self.shared;
         self.call(&shared.config.on_thread_park, is_searching);
+        // SAFETY: this thread holds the slot.
+        unsafe { self.slot.home().as_ref().collect() };
         let others = shared
             .idle
             .sleep(self.slot.index, self.parker, is_searching);

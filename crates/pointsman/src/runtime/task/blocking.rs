@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use super::super::Handle;
 use crate::context::{Work, with_work, work};
-use crate::task::{Entry, JoinHandle, RawTask, coop};
+use crate::task::{Entry, JoinHandle, RawTask, coop, is_large};
 
 /// A function as a task: it runs when it is polled, to its end.
 struct Job<F>(Option<F>);
@@ -70,6 +70,18 @@ pub(crate) fn try_spawn_blocking_on<F, R>(
     handle: &Handle,
     function: F,
 ) -> (JoinHandle<R>, Option<io::Error>)
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    if is_large::<F>() {
+        submit(handle, Box::new(function))
+    } else {
+        submit(handle, function)
+    }
+}
+
+fn submit<F, R>(handle: &Handle, function: F) -> (JoinHandle<R>, Option<io::Error>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,

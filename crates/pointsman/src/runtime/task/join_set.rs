@@ -413,6 +413,7 @@ impl<T: 'static> JoinSet<T> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<(Id, T), JoinError>>> {
         let proceed = std::task::ready!(coop::poll_proceed(cx));
+        let mut waker = None;
         loop {
             if self.is_empty() {
                 proceed.made_progress();
@@ -421,12 +422,19 @@ impl<T: 'static> JoinSet<T> {
             let mut state = lock(&self.line.0);
             let Some(place) = state.places.pop_front() else {
                 let known = state.waiting.as_ref();
-                if !known.is_some_and(|known| known.will_wake(cx.waker())) {
-                    let before = state.waiting.replace(cx.waker().clone());
-                    // What goes with it may want the lock.
-                    drop(state);
-                    drop(before);
+                if known.is_some_and(|known| known.will_wake(cx.waker())) {
+                    return Poll::Pending;
                 }
+                let Some(waker) = waker.take() else {
+                    // Without the lock: a waker may do anything when it is cloned or dropped. Then there may be
+                    // something in the line.
+                    drop(state);
+                    waker = Some(cx.waker().clone());
+                    continue;
+                };
+                let before = state.waiting.replace(waker);
+                drop(state);
+                drop(before);
                 return Poll::Pending;
             };
             drop(state);

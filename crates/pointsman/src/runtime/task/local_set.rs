@@ -24,7 +24,7 @@ use super::super::{Handle, Id, Runtime};
 use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::task::{Entry, Home, JoinHandle, RawTask, Schedule, coop};
+use crate::task::{self, Entry, Home, JoinHandle, RawTask, Schedule, coop};
 
 /// Tasks that are run before the set lets others run.
 const MOST_AT_ONCE: usize = 61;
@@ -184,6 +184,18 @@ where
 }
 
 fn spawn_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    if task::is_large::<F>() {
+        spawn_small_in(shared, Box::pin(future))
+    } else {
+        spawn_small_in(shared, future)
+    }
+}
+
+fn spawn_small_in<F>(shared: &Arc<LocalShared>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
@@ -363,6 +375,8 @@ impl LocalSet {
                 entry = own.queue.borrow_mut().pop_front();
             }
             let Some(entry) = entry else {
+                // SAFETY: this is the owner's thread.
+                unsafe { self.home.as_ref().collect() };
                 return false;
             };
             if let Some(again) = in_place(|| entry.run()) {
@@ -380,16 +394,18 @@ impl LocalSet {
     }
 
     fn register(&self, cx: &Context<'_>) {
-        let mut waker = lock(&self.shared.waker);
-        if waker
+        let known = lock(&self.shared.waker);
+        if known
             .as_ref()
             .is_some_and(|known| known.will_wake(cx.waker()))
         {
             return;
         }
-        let before = waker.replace(cx.waker().clone());
-        // What goes with it may want the lock.
-        drop(waker);
+        drop(known);
+        // Without the lock: a waker may do anything when it is cloned or dropped. What it queues is seen by the
+        // run that follows.
+        let waker = cx.waker().clone();
+        let before = lock(&self.shared.waker).replace(waker);
         drop(before);
     }
 }
@@ -480,6 +496,9 @@ impl Drop for LocalSet {
         }
         own.is_open.set(false);
         own.home.set(None);
+        // Handles of its tasks keep the set's memory, but not whoever has waited for it.
+        let waker = lock(&self.shared.waker).take();
+        drop(waker);
         // SAFETY: this thread was the owner, and is not any more.
         unsafe { Home::close(self.home) };
     }

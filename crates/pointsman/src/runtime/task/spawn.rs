@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::super::scheduler::Shared;
 use super::super::{TryCurrentError, context};
-use crate::task::{JoinHandle, RawTask};
+use crate::task::{JoinHandle, RawTask, is_large};
 
 /// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
 ///
@@ -35,6 +35,19 @@ where
 
 #[inline]
 pub(crate) fn spawn_on<F>(shared: &Shared, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if is_large::<F>() {
+        spawn_small_on(shared, Box::pin(future))
+    } else {
+        spawn_small_on(shared, future)
+    }
+}
+
+#[inline]
+fn spawn_small_on<F>(shared: &Shared, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
