@@ -111,6 +111,15 @@ impl Shared {
             self.work_at(&self.slots[index]);
         }
     }
+
+    /// At the end of the runtime, when no more threads come: what the workers at vacant slots would do then.
+    pub(super) fn close_vacant_slots(&self) {
+        while let Some(index) = self.handoff.change(|state| state.vacant.pop()) {
+            self.end_tasks();
+            self.close_slot(&self.slots[index]);
+            self.close_homes();
+        }
+    }
 }
 
 /// Takes the slot back, if it is still vacant.

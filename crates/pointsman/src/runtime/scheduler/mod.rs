@@ -295,6 +295,7 @@ impl Shared {
             }
             self.close_homes();
         }
+        self.close_vacant_slots();
         self.watchdog.stop()
     }
 
@@ -317,7 +318,11 @@ impl Shared {
             // SAFETY: it is closed after it was taken out of the list.
             unsafe { home.as_ref() }.find(&mut found);
         }
-        found.shut_down();
+        // In a worker what is dropped may not block the thread, as in a task.
+        match self.is_current_thread() {
+            true => found.shut_down(),
+            false => context::with_work(context::Work::Runs, || found.shut_down()),
+        }
     }
 
     /// Gives the slot that this thread holds up for good.
