@@ -30,7 +30,7 @@ const TOO_FAR: &str = "the clock cannot show a time so far away";
 /// Whether all clocks show the operating system's time. Who pauses a clock does so in its own runtime's
 /// only thread, so that this needs no ordering.
 #[inline(always)]
-pub(super) fn all_are_real() -> bool {
+fn all_are_real() -> bool {
     !ANY_CLOCK_WAS_PAUSED.load(Ordering::Relaxed)
 }
 

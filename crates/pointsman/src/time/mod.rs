@@ -19,13 +19,11 @@
 //! ```
 
 mod clock;
-mod deadline;
 mod driver;
 pub mod error;
 mod instant;
 mod interval;
 mod sleep;
-mod ticks;
 mod timeout;
 
 pub use clock::{advance, pause, resume};

@@ -3,7 +3,7 @@
 //! Invariant: a sleep is in its runtime's wheel only between a poll that was pending and its end, its
 //! reset or its drop.
 //!
-//! Cost: a sleep that is never polled has taken one reading of the processor's counter, and has touched
+//! Cost: a sleep that is never polled has read the clock once, if it is made of a duration, and has touched
 //! nothing that threads share.
 
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::runtime::context;
 use crate::task::coop;
 
 use super::Instant;
-use super::deadline::{Deadline, FAR};
 use super::driver::{Driver, State, Timer};
+use super::instant::FAR;
 
 // Each begins as Tokio says it, for those who look for that, and goes on with which runtime is meant.
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \
@@ -54,8 +54,7 @@ const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown
 #[inline]
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = Deadline::after(duration.min(FAR)).expect("thirty years can be represented");
-    Sleep::new(deadline)
+    sleep_until(Instant::now() + duration.min(FAR))
 }
 
 /// Waits until `deadline`. See [`sleep`].
@@ -78,7 +77,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[inline]
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(Deadline::at(deadline))
+    Sleep::new(deadline)
 }
 
 pin_project! {
@@ -103,7 +102,7 @@ pin_project! {
     /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     pub struct Sleep {
-        deadline: Deadline,
+        deadline: Instant,
         // Its number alone: a reference would be counted for each sleep.
         runtime: u64,
         #[pin]
@@ -122,7 +121,7 @@ pin_project! {
 impl Sleep {
     #[inline]
     #[track_caller]
-    pub(super) fn new(deadline: Deadline) -> Self {
+    fn new(deadline: Instant) -> Self {
         let runtime = match context::runtime_id() {
             Some(runtime) if context::time_enabled() => runtime,
             Some(_) => panic!("{NO_TIME}"),
@@ -146,7 +145,7 @@ impl Sleep {
     /// # }
     /// ```
     pub fn deadline(&self) -> Instant {
-        self.deadline.get()
+        self.deadline
     }
 
     /// Whether the wait has ended. False before the first poll, and before the first poll after a
@@ -187,7 +186,7 @@ impl Sleep {
     /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
-        *this.deadline = Deadline::at(deadline);
+        *this.deadline = deadline;
         let timer = this.timer.into_ref();
         match timer.state() {
             State::Idle => {}
@@ -201,9 +200,8 @@ impl Sleep {
     fn register(self: Pin<&mut Self>, waker: &Waker) {
         let this = self.project();
         let timer = this.timer.into_ref();
-        let (deadline, real_now) = this.deadline.settle();
         let runtime = with_driver(*this.runtime, |driver| {
-            driver.register(timer, deadline, real_now, waker)
+            driver.register(timer, *this.deadline, waker)
         });
         if runtime.is_none() {
             panic!("{SHUT_DOWN}");

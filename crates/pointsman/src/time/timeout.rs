@@ -9,7 +9,6 @@ use pin_project_lite::pin_project;
 
 use crate::task::coop;
 
-use super::deadline::Deadline;
 use super::error::Elapsed;
 use super::{Instant, Sleep, sleep_until};
 
@@ -47,8 +46,8 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
         clippy::manual_map,
         reason = "within a closure the panic would not name the caller"
     )]
-    let delay = match Deadline::after(duration) {
-        Some(deadline) => Some(Sleep::new(deadline)),
+    let delay = match Instant::now().checked_add(duration) {
+        Some(deadline) => Some(sleep_until(deadline)),
         None => None,
     };
     Timeout {

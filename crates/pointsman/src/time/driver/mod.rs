@@ -19,7 +19,7 @@ use crate::loom::sync::{Mutex, MutexGuard};
 use crate::wake_batch::WakeBatch;
 
 use super::Instant;
-use super::clock::{self, Clock};
+use super::clock::Clock;
 
 #[cfg(all(test, loom))]
 mod models;
@@ -202,19 +202,9 @@ impl Driver {
 
     /// Lets an idle timer wait for a deadline. True if it is the next of all now: then who waits for the
     /// next timer is to be told. It has ended at once if the deadline has come or the driver has shut
-    /// down. `real_now` is the operating system's time if the caller has just read it.
-    pub(crate) fn register(
-        &self,
-        timer: Pin<&Timer>,
-        deadline: Instant,
-        real_now: Option<Instant>,
-        waker: &Waker,
-    ) -> bool {
-        let now = match real_now {
-            Some(now) if clock::all_are_real() => self.last_tick_at(now),
-            _ => self.now(),
-        };
-        self.register_tick(timer, self.tick_of(deadline), now, waker.clone())
+    /// down.
+    pub(crate) fn register(&self, timer: Pin<&Timer>, deadline: Instant, waker: &Waker) -> bool {
+        self.register_tick(timer, self.tick_of(deadline), self.now(), waker.clone())
     }
 
     fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> bool {

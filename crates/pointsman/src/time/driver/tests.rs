@@ -233,7 +233,7 @@ fn a_paused_clock_moves_to_the_next_timer() {
     let timer = Box::pin(Timer::new());
     assert!(!driver.auto_advance());
     let deadline = driver.start + Duration::from_secs(100);
-    driver.register(timer.as_ref(), deadline, None, Waker::noop());
+    driver.register(timer.as_ref(), deadline, Waker::noop());
     assert_eq!(driver.until_next(), None);
     assert!(!driver.next_is_due());
     while timer.state() == State::Waiting {
@@ -248,7 +248,7 @@ fn a_real_clock_does_not_move_by_itself() {
     let driver = Driver::new(false);
     let timer = Box::pin(Timer::new());
     let deadline = driver.start + Duration::from_secs(100);
-    driver.register(timer.as_ref(), deadline, None, Waker::noop());
+    driver.register(timer.as_ref(), deadline, Waker::noop());
     assert!(!driver.auto_advance());
     let until = driver.until_next().unwrap();
     assert!(until <= Duration::from_secs(100));
@@ -260,7 +260,7 @@ fn a_paused_clock_does_not_move_to_a_timer_that_was_cancelled() {
     let driver = Driver::new(true);
     let timer = Box::pin(Timer::new());
     let deadline = driver.start + Duration::from_secs(100);
-    driver.register(timer.as_ref(), deadline, None, Waker::noop());
+    driver.register(timer.as_ref(), deadline, Waker::noop());
     driver.cancel(timer.as_ref());
     assert!(!driver.auto_advance());
     assert_eq!(driver.clock.now(), driver.start);
