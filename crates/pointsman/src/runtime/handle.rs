@@ -269,15 +269,8 @@ impl Handle {
         self.shared.config.is_local
     }
 
-    pub(crate) fn driver(&self) -> Option<&time::Driver> {
+    pub(super) fn driver(&self) -> Option<&Arc<time::Driver>> {
         self.shared.driver.as_ref()
-    }
-
-    /// There is a timer that fires before all others.
-    pub(crate) fn timer_is_earlier(&self) {
-        if let Some(after) = self.driver().and_then(time::Driver::until_next) {
-            self.shared.timer_is_earlier(after);
-        }
     }
 
     /// Puts a job in the queue of those that block. An error if no thread at all can be had.

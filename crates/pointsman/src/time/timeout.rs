@@ -42,12 +42,13 @@ use super::{Instant, Sleep, sleep_until};
 #[inline]
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    let now = Instant::now();
     #[expect(
         clippy::manual_map,
         reason = "within a closure the panic would not name the caller"
     )]
-    let delay = match Instant::now().checked_add(duration) {
-        Some(deadline) => Some(sleep_until(deadline)),
+    let delay = match now.checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, Some(now))),
         None => None,
     };
     Timeout {

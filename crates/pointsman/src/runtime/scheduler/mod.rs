@@ -114,7 +114,7 @@ pub(crate) struct Shared {
     outside: Mutex<Outside>,
     pub(super) outside_counters: Counters,
     pub(super) blocking: Pool,
-    pub(super) driver: Option<time::Driver>,
+    pub(super) driver: Option<Arc<time::Driver>>,
     is_shut_down: AtomicBool,
 }
 
@@ -125,7 +125,11 @@ struct Outside(Option<NonNull<Home<Arc<Shared>>>>);
 unsafe impl Send for Outside {}
 
 impl Shared {
-    pub(super) fn new(id: u64, config: Config, driver: Option<time::Driver>) -> Arc<Self> {
+    pub(super) fn new(
+        id: u64,
+        config: Config,
+        driver: impl FnOnce(Weak<Self>) -> Option<Arc<time::Driver>>,
+    ) -> Arc<Self> {
         let workers = config.worker_threads;
         // One that blocks on a future is the only worker of a runtime without any.
         let guests = if workers == 0 { 1 } else { GUESTS };
@@ -157,7 +161,7 @@ impl Shared {
             aside: Aside::new(),
             outside: Mutex::new(Outside(None)),
             outside_counters: Counters::default(),
-            driver,
+            driver: driver(Weak::clone(this)),
             is_shut_down: AtomicBool::new(false),
         });
         for seat in &shared.seats {
@@ -358,14 +362,9 @@ impl Shared {
         }
     }
 
-    /// The driver has a timer that fires before all others.
-    pub(super) fn timer_is_earlier(&self, after: Duration) {
-        self.idle.timer_is_earlier(after < idle::TICK);
-    }
-
     /// No blocking work runs: a clock that stands still may be moved on now.
     pub(super) fn jobs_done(&self) {
-        if self.driver.as_ref().is_some_and(time::Driver::is_paused) {
+        if self.driver.as_deref().is_some_and(time::Driver::is_paused) {
             self.idle.unpark_all();
         }
     }
@@ -428,6 +427,12 @@ impl Drop for Shared {
             self.inject.is_empty(),
             "a runtime is emptied before it goes"
         );
+    }
+}
+
+impl time::Waiter for Shared {
+    fn timer_is_earlier(&self, after: Duration) {
+        self.idle.timer_is_earlier(after < idle::TICK);
     }
 }
 

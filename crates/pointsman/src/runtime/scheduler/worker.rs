@@ -420,14 +420,14 @@ impl<'a> Worker<'a> {
             && self
                 .shared
                 .driver
-                .as_ref()
+                .as_deref()
                 .is_some_and(time::Driver::is_paused)
     }
 
     fn has_timers(&self) -> bool {
         self.shared
             .driver
-            .as_ref()
+            .as_deref()
             .is_some_and(|driver| driver.until_next().is_some())
     }
 
@@ -436,7 +436,7 @@ impl<'a> Worker<'a> {
             && self
                 .shared
                 .driver
-                .as_ref()
+                .as_deref()
                 .is_some_and(time::Driver::next_is_due)
     }
 
@@ -449,7 +449,7 @@ impl<'a> Worker<'a> {
         let next = self
             .shared
             .driver
-            .as_ref()
+            .as_deref()
             .and_then(time::Driver::until_next);
         // A guest takes nothing, so there is nothing to look at but timers.
         match (idle.is_ticking() && self.role != Role::Guest, next) {

@@ -3,13 +3,16 @@
 //! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
 //! tick, the clock is rounded down, so that no timer fires early.
 //!
-//! Invariant: `next` is not later than the wheel's next tick whenever the lock is free. Nothing that is not the driver's
-//! own runs under the lock: wakers are cloned before it is taken, and woken and dropped after.
+//! Invariant: `next` is not later than the wheel's next tick whenever the lock is free. Nothing that is not the
+//! driver's own runs under the lock, nor while a timer's owner is in here: wakers are cloned before, and what is
+//! to be done with them after is given back as [`Then`].
 //!
 //! Cost: one lock to register, to cancel, and for each batch that fires; none if nothing is due.
 
+use std::fmt;
 use std::pin::Pin;
 use std::ptr::NonNull;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -19,8 +22,9 @@ use crate::loom::sync::{Mutex, MutexGuard};
 use crate::wake_batch::WakeBatch;
 
 use super::Instant;
-use super::clock::Clock;
+use super::clock::{self, Clock};
 
+mod current;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]
@@ -28,6 +32,8 @@ mod tests;
 mod timer;
 mod wheel;
 
+pub(crate) use current::set_current;
+pub(super) use current::{Missing, current, current_id, tell, with_driver};
 use timer::End;
 pub(crate) use timer::{State, Timer};
 use wheel::{LAST_TICK, Wheel};
@@ -37,8 +43,27 @@ const NEVER: u64 = u64::MAX;
 
 const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 
+/// Who waits for the next timer of a driver.
+pub(crate) trait Waiter: Send + Sync {
+    /// The next timer is earlier than all were, in this long of real time: who sleeps longer is to look again.
+    fn timer_is_earlier(&self, after: Duration);
+}
+
+/// What a timer's owner has to do when it holds nothing of the driver any more.
+#[must_use]
 #[derive(Debug)]
+pub(super) enum Then {
+    Nothing,
+    Drop(Waker),
+    Wake(Waker),
+    /// The timer is the next of all now: who waits for that has to be told, by [`tell`].
+    Tell,
+}
+
 pub(crate) struct Driver {
+    /// No other driver of the process has or had it.
+    id: u64,
+    waiter: Weak<dyn Waiter>,
     clock: Clock,
     start: Instant,
     /// When there may be something to do, or [`NEVER`]. Written under the lock.
@@ -50,23 +75,27 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// For a runtime of one thread, whose clock can be paused.
-    pub(crate) fn new(start_paused: bool) -> Self {
-        Self::with_clock(Clock::pausable(start_paused))
+    pub(crate) fn new(start_paused: bool, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        Self::with_clock(Clock::pausable(start_paused), waiter)
     }
 
     /// For a runtime of several threads, whose clock cannot be paused.
-    pub(crate) fn unpausable() -> Self {
-        Self::with_clock(Clock::real())
+    pub(crate) fn unpausable(waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        Self::with_clock(Clock::real(), waiter)
     }
 
-    fn with_clock(clock: Clock) -> Self {
-        Self {
+    fn with_clock(clock: Clock, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        let driver = Arc::new(Self {
+            id: current::next_id(),
+            waiter,
             start: clock.now(),
             clock,
             next: AtomicU64::new(NEVER),
             is_closed: AtomicBool::new(false),
             wheel: Mutex::new(Wheel::new()),
-        }
+        });
+        current::add(&driver);
+        driver
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -200,56 +229,90 @@ impl Driver {
         }
     }
 
-    /// Lets an idle timer wait for a deadline. True if it is the next of all now: then who waits for the
-    /// next timer is to be told. It has ended at once if the deadline has come or the driver has shut
-    /// down.
-    pub(crate) fn register(&self, timer: Pin<&Timer>, deadline: Instant, waker: &Waker) -> bool {
-        self.register_tick(timer, self.tick_of(deadline), self.now(), waker.clone())
+    /// Lets an idle timer wait for a deadline. It has ended at once if the deadline has come or the driver has
+    /// shut down. `made` is when the sleep was made, if the clock was read for that, which is not read again: a
+    /// timer that is due since then waits, and fires next.
+    pub(super) fn register(
+        &self,
+        timer: Pin<&Timer>,
+        deadline: Instant,
+        made: Option<Instant>,
+        waker: Waker,
+    ) -> Then {
+        let now = match made {
+            // A clock that is held may have been moved since.
+            Some(made) if clock::all_are_real() => self.last_tick_at(made),
+            _ => self.now(),
+        };
+        self.register_tick(timer, self.tick_of(deadline), now, waker)
     }
 
-    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> bool {
+    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> Then {
         let mut wheel = self.lock();
         if self.is_closed.load(Ordering::Relaxed) {
             timer.end_at_once(End::Closed);
-        } else if tick <= now.max(wheel.now()) {
-            timer.end_at_once(End::Fired);
-        } else {
-            let next = self.next.load(Ordering::Relaxed);
-            if now < next {
-                // Otherwise it would move down from level to level for the time that nobody counted.
-                wheel.skip_to(now);
-            }
-            // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick
-            // is later than the wheel's.
-            unsafe {
-                timer.begin(tick, waker);
-                wheel.insert(NonNull::from(timer.get_ref()), tick);
-            }
-            return self.update_next(&wheel) < next;
+            return Then::Drop(waker);
         }
-        drop(wheel);
-        drop(waker);
-        false
+        if tick <= now.max(wheel.now()) {
+            timer.end_at_once(End::Fired);
+            return Then::Drop(waker);
+        }
+        if now < self.next.load(Ordering::Relaxed) {
+            // Otherwise it would move down from level to level for the time that nobody counted.
+            wheel.skip_to(now);
+        }
+        // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick is later than
+        // the wheel's.
+        unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
-    /// Moves a waiting timer to another deadline, and keeps its waker. True if it is the next of all now.
-    /// It is fired, and its task woken, if that deadline has come. One that has ended meanwhile becomes
-    /// idle: whoever ended it wakes the task.
-    pub(crate) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> bool {
+    /// # Safety
+    /// The caller is the owner of the timer, which is idle and leaves the wheel before it is dropped. The tick is
+    /// later than the wheel's.
+    unsafe fn insert(
+        &self,
+        wheel: &mut Wheel,
+        timer: Pin<&Timer>,
+        tick: u64,
+        waker: Waker,
+    ) -> Then {
+        let next = self.next.load(Ordering::Relaxed);
+        // SAFETY: as the caller says.
+        unsafe {
+            timer.begin(tick, waker);
+            wheel.insert(NonNull::from(timer.get_ref()), tick);
+        }
+        match self.update_next(wheel) < next {
+            true => Then::Tell,
+            false => Then::Nothing,
+        }
+    }
+
+    /// Tells who waits for the next timer that there is an earlier one. Without the lock.
+    fn tell(&self) {
+        if let Some(after) = self.until_next()
+            && let Some(waiter) = self.waiter.upgrade()
+        {
+            waiter.timer_is_earlier(after);
+        }
+    }
+
+    /// Moves a waiting timer to another deadline, and keeps its waker, which is to be woken if that deadline has
+    /// come. One that has ended meanwhile becomes idle: whoever ended it wakes the task.
+    pub(super) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> Then {
         let tick = self.tick_of(deadline);
         if timer.put_off(tick) {
-            return false;
+            return Then::Nothing;
         }
         self.move_to_tick(timer, tick, self.now())
     }
 
-    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> bool {
+    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> Then {
         let mut wheel = self.lock();
         if timer.state() != State::Waiting {
             timer.rewind();
-            return false;
+            return Then::Nothing;
         }
-        let next = self.next.load(Ordering::Relaxed);
         // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
         let waker = unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
@@ -258,54 +321,52 @@ impl Driver {
         if tick <= now.max(wheel.now()) {
             timer.end_at_once(End::Fired);
             self.update_next(&wheel);
-            drop(wheel);
-            waker.wake();
-            return false;
+            return Then::Wake(waker);
         }
-        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than
-        // the wheel's.
-        unsafe {
-            timer.begin(tick, waker);
-            wheel.insert(NonNull::from(timer.get_ref()), tick);
-        }
-        self.update_next(&wheel) < next
+        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than the
+        // wheel's.
+        unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
     /// Changes whom a waiting timer wakes. Does nothing if it has ended meanwhile.
-    pub(crate) fn replace_waker(&self, timer: Pin<&Timer>, waker: &Waker) {
-        let waker = waker.clone();
-        let wheel = self.lock();
-        let unused = if timer.state() == State::Waiting {
+    pub(super) fn replace_waker(&self, timer: Pin<&Timer>, waker: Waker) -> Then {
+        let _wheel = self.lock();
+        Then::Drop(if timer.state() == State::Waiting {
             // SAFETY: it waits, the lock is held, and the caller is its owner.
             unsafe { timer.replace_waker(waker) }
         } else {
             waker
-        };
-        drop(wheel);
-        drop(unused);
+        })
     }
 
     /// Takes a timer out of the wheel if it is still in it.
     ///
     /// `next` stays: timeouts that come and go, each later than the one before, would otherwise tell who
     /// waits for the next timer each time. It looks once for nothing.
-    pub(crate) fn cancel(&self, timer: Pin<&Timer>) {
+    pub(super) fn cancel(&self, timer: Pin<&Timer>) -> Then {
         let mut wheel = self.lock();
         if timer.state() != State::Waiting {
-            return;
+            return Then::Nothing;
         }
         // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
-        let waker = unsafe {
+        Then::Drop(unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
             timer.give_up()
-        };
-        drop(wheel);
-        drop(waker);
+        })
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        current::remove(self.id);
         self.shutdown();
     }
 }
