@@ -157,9 +157,12 @@ impl Driver {
         }
     }
 
+    /// A panic of a waker, which has been reported by then, ends here: the thread has other timers to fire, and it
+    /// is none of theirs.
     fn fire_until(&self, tick: u64) {
         let mut batch = WakeBatch::new();
-        loop {
+        let mut is_over = false;
+        while !is_over {
             let mut wheel = self.lock();
             while batch.has_room() {
                 let Some(timer) = wheel.pop(tick) else { break };
@@ -173,11 +176,9 @@ impl Driver {
                     }
                 }
             }
+            is_over = batch.has_room();
             self.update_next(&wheel);
             drop(wheel);
-            if batch.has_room() {
-                break batch.finish();
-            }
             batch.wake_all();
         }
     }
@@ -208,10 +209,11 @@ impl Driver {
         true
     }
 
-    /// Wakes all that wait. Whoever is polled after that sees [`State::Closed`].
+    /// Wakes all that wait, as above. Whoever is polled after that sees [`State::Closed`].
     pub(crate) fn shutdown(&self) {
         let mut batch = WakeBatch::new();
-        loop {
+        let mut is_over = false;
+        while !is_over {
             let mut wheel = self.lock();
             self.is_closed.store(true, Ordering::Relaxed);
             while batch.has_room() {
@@ -220,11 +222,9 @@ impl Driver {
                 // alone from here on.
                 batch.push(unsafe { timer.as_ref().close() });
             }
+            is_over = batch.has_room();
             self.update_next(&wheel);
             drop(wheel);
-            if batch.has_room() {
-                break batch.finish();
-            }
             batch.wake_all();
         }
     }
