@@ -58,11 +58,11 @@ impl Runtime {
     }
 
     pub(super) fn start(config: Config, enable_time: bool, start_paused: bool) -> io::Result<Self> {
-        let can_pause = config.worker_threads == 0;
+        let workers = config.worker_threads;
         let shared = Shared::new(super::Id::next(), config, |waiter| {
-            enable_time.then(|| match can_pause {
-                true => time::Driver::new(start_paused, waiter),
-                false => time::Driver::unpausable(waiter),
+            enable_time.then(|| match workers {
+                0 => time::Driver::new(start_paused, waiter),
+                _ => time::Driver::unpausable(workers, waiter),
             })
         });
         let handle = Handle { shared };

@@ -5,9 +5,9 @@
 //!
 //! Invariant: no user's code runs while the current driver is borrowed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Driver;
@@ -93,6 +93,25 @@ pub(in crate::time) fn tell(id: u64) {
     if let Some(driver) = driver.or_else(|| find(id)) {
         driver.tell();
     }
+}
+
+thread_value! {
+    /// 0: it has none yet.
+    static NUMBER: Cell<usize> = Cell::new(0);
+}
+
+/// A number for this thread, so that each has another shard if there are enough. For loom's threads it would not be
+/// the same each time.
+#[inline]
+pub(super) fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    let number = NUMBER.try_with(|number| {
+        if number.get() == 0 && cfg!(not(loom)) {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    });
+    number.unwrap_or(0)
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -3,12 +3,21 @@
 //! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
 //! tick, the clock is rounded down, so that no timer fires early.
 //!
-//! Invariant: `next` is not later than the wheel's next tick whenever the lock is free. Nothing that is not the
-//! driver's own runs under the lock, nor while a timer's owner is in here: wakers are cloned before, and what is
+//! The timers are in several shards, each with a wheel and a lock, so that threads that register and cancel do not
+//! wait for each other. A runtime of one thread has one shard: there timers fire in the order of their deadlines.
+//! With several that holds for those of each shard.
+//!
+//! Invariant: `next` is not later than the tick of any timer. It becomes earlier under the lock of the shard where
+//! that timer is put in, and whoever makes it so tells who waits; it becomes later under all locks. So who goes to
+//! sleep by it is told of every timer that is earlier.
+//!
+//! Nothing that is not the driver's own runs under a lock, nor while a timer's owner is in here: wakers are cloned before, and what is
 //! to be done with them after is given back as [`Then`].
 //!
-//! Cost: one lock to register, to cancel, and for each batch that fires; none if nothing is due.
+//! Cost: one lock to register, to cancel, and for each batch that fires, and then all, to find the next; none if
+//! nothing is due.
 
+use std::array;
 use std::fmt;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -41,6 +50,9 @@ use wheel::{LAST_TICK, Wheel};
 /// There is no timer.
 const NEVER: u64 = u64::MAX;
 
+/// Each has a wheel of 8 KiB, and all are locked when timers have fired.
+const MOST_SHARDS: usize = 16;
+
 const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 
 /// Who waits for the next timer of a driver.
@@ -66,25 +78,38 @@ pub(crate) struct Driver {
     waiter: Weak<dyn Waiter>,
     clock: Clock,
     start: Instant,
-    /// When there may be something to do, or [`NEVER`]. Written under the lock.
+    /// A power of two.
+    shards: Box<[Shard]>,
+    /// When there may be something to do, or [`NEVER`].
     next: AtomicU64,
-    /// Written under the lock. No timer is put into the wheel after that.
+    /// Set before all shards are emptied. No timer is put into a wheel after that.
     is_closed: AtomicBool,
-    wheel: Mutex<Wheel>,
+}
+
+/// Apart from others by two cache lines, as processors fetch them in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard(Mutex<Wheel>);
+
+impl Shard {
+    fn lock(&self) -> MutexGuard<'_, Wheel> {
+        lock(&self.0)
+    }
 }
 
 impl Driver {
     /// For a runtime of one thread, whose clock can be paused.
     pub(crate) fn new(start_paused: bool, waiter: Weak<dyn Waiter>) -> Arc<Self> {
-        Self::with_clock(Clock::pausable(start_paused), waiter)
+        Self::with_clock(Clock::pausable(start_paused), 1, waiter)
     }
 
     /// For a runtime of several threads, whose clock cannot be paused.
-    pub(crate) fn unpausable(waiter: Weak<dyn Waiter>) -> Arc<Self> {
-        Self::with_clock(Clock::real(), waiter)
+    pub(crate) fn unpausable(threads: usize, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        let shards = threads.next_power_of_two().min(MOST_SHARDS);
+        Self::with_clock(Clock::real(), shards, waiter)
     }
 
-    fn with_clock(clock: Clock, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+    fn with_clock(clock: Clock, shards: usize, waiter: Weak<dyn Waiter>) -> Arc<Self> {
         let driver = Arc::new(Self {
             id: current::next_id(),
             waiter,
@@ -92,7 +117,9 @@ impl Driver {
             clock,
             next: AtomicU64::new(NEVER),
             is_closed: AtomicBool::new(false),
-            wheel: Mutex::new(Wheel::new()),
+            shards: (0..shards)
+                .map(|_| Shard(Mutex::new(Wheel::new())))
+                .collect(),
         });
         current::add(&driver);
         driver
@@ -116,13 +143,22 @@ impl Driver {
         self.last_tick_at(self.clock.now())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Wheel> {
-        lock(&self.wheel)
+    /// Where a waiting timer is. For its owner.
+    fn shard_of(&self, timer: &Timer) -> &Shard {
+        &self.shards[timer.shard()]
     }
 
-    /// To be called before the lock is given back if timers came or went.
-    fn update_next(&self, wheel: &Wheel) -> u64 {
-        let next = wheel.next().unwrap_or(NEVER);
+    /// Finds out which timer is the next of all, after some have gone.
+    fn update_next(&self) -> u64 {
+        // In the same order by all.
+        let wheels: [_; MOST_SHARDS] =
+            array::from_fn(|index| self.shards.get(index).map(Shard::lock));
+        let next = wheels
+            .iter()
+            .flatten()
+            .filter_map(|wheel| wheel.next())
+            .min();
+        let next = next.unwrap_or(NEVER);
         self.next.store(next, Ordering::Relaxed);
         next
     }
@@ -160,27 +196,41 @@ impl Driver {
     /// A panic of a waker, which has been reported by then, ends here: the thread has other timers to fire, and it
     /// is none of theirs.
     fn fire_until(&self, tick: u64) {
-        let mut batch = WakeBatch::new();
-        let mut is_over = false;
-        while !is_over {
-            let mut wheel = self.lock();
-            while batch.has_room() {
-                let Some(timer) = wheel.pop(tick) else { break };
+        self.empty(|wheel| {
+            while let Some(timer) = wheel.pop(tick) {
                 // SAFETY: a timer in the wheel is live. It is out of it now, under the lock, and is left
                 // alone if it has ended.
                 match unsafe { timer.as_ref().end_if_due(wheel.now()) } {
-                    Ok(waker) => batch.push(waker),
-                    Err(later) => {
-                        // SAFETY: it lives, as it has not ended, and its tick is later than now.
-                        unsafe { wheel.insert(timer, later) };
-                    }
+                    Ok(waker) => return Some(waker),
+                    // SAFETY: it lives, as it has not ended, and its tick is later than now.
+                    Err(later) => unsafe { wheel.insert(timer, later) },
                 }
             }
-            is_over = batch.has_room();
-            self.update_next(&wheel);
-            drop(wheel);
-            batch.wake_all();
+            None
+        });
+    }
+
+    /// Wakes all that `take` takes out of the wheels.
+    fn empty(&self, take: impl Fn(&mut Wheel) -> Option<Waker>) {
+        let mut batch = WakeBatch::new();
+        for shard in &self.shards {
+            let mut is_over = false;
+            while !is_over {
+                let mut wheel = shard.lock();
+                while batch.has_room() && !is_over {
+                    match take(&mut wheel) {
+                        Some(waker) => batch.push(waker),
+                        None => is_over = true,
+                    }
+                }
+                drop(wheel);
+                if !is_over {
+                    batch.wake_all();
+                }
+            }
         }
+        self.update_next();
+        batch.wake_all();
     }
 
     /// Whether the clock stands still.
@@ -196,7 +246,7 @@ impl Driver {
             return false;
         }
         // Of one that was cancelled, the clock must not show the time.
-        let next = self.update_next(&self.lock());
+        let next = self.update_next();
         if next == NEVER {
             return false;
         }
@@ -211,22 +261,15 @@ impl Driver {
 
     /// Wakes all that wait, as above. Whoever is polled after that sees [`State::Closed`].
     pub(crate) fn shutdown(&self) {
-        let mut batch = WakeBatch::new();
-        let mut is_over = false;
-        while !is_over {
-            let mut wheel = self.lock();
-            self.is_closed.store(true, Ordering::Relaxed);
-            while batch.has_room() {
-                let Some(timer) = wheel.pop_any() else { break };
-                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left
-                // alone from here on.
-                batch.push(unsafe { timer.as_ref().close() });
-            }
-            is_over = batch.has_room();
-            self.update_next(&wheel);
-            drop(wheel);
-            batch.wake_all();
-        }
+        // Whoever has a shard's lock later sees it.
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.empty(|wheel| {
+            wheel
+                .pop_any()
+                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left alone from
+                // here on.
+                .map(|timer| unsafe { timer.as_ref().close() })
+        });
     }
 
     /// Lets an idle timer wait for a deadline. It has ended at once if the deadline has come or the driver has
@@ -244,11 +287,12 @@ impl Driver {
             Some(made) if clock::all_are_real() => self.last_tick_at(made),
             _ => self.now(),
         };
+        timer.set_shard(current::thread_number() & (self.shards.len() - 1));
         self.register_tick(timer, self.tick_of(deadline), now, waker)
     }
 
     fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> Then {
-        let mut wheel = self.lock();
+        let mut wheel = self.shard_of(&timer).lock();
         if self.is_closed.load(Ordering::Relaxed) {
             timer.end_at_once(End::Closed);
             return Then::Drop(waker);
@@ -257,10 +301,7 @@ impl Driver {
             timer.end_at_once(End::Fired);
             return Then::Drop(waker);
         }
-        if now < self.next.load(Ordering::Relaxed) {
-            // Otherwise it would move down from level to level for the time that nobody counted.
-            wheel.skip_to(now);
-        }
+        wheel.skip_to(now);
         // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick is later than
         // the wheel's.
         unsafe { self.insert(&mut wheel, timer, tick, waker) }
@@ -276,13 +317,15 @@ impl Driver {
         tick: u64,
         waker: Waker,
     ) -> Then {
-        let next = self.next.load(Ordering::Relaxed);
         // SAFETY: as the caller says.
         unsafe {
             timer.begin(tick, waker);
             wheel.insert(NonNull::from(timer.get_ref()), tick);
         }
-        match self.update_next(wheel) < next {
+        // Most are not the next, and write nothing that others read.
+        let is_next = tick < self.next.load(Ordering::Relaxed)
+            && tick < self.next.fetch_min(tick, Ordering::Relaxed);
+        match is_next {
             true => Then::Tell,
             false => Then::Nothing,
         }
@@ -308,7 +351,7 @@ impl Driver {
     }
 
     fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> Then {
-        let mut wheel = self.lock();
+        let mut wheel = self.shard_of(&timer).lock();
         if timer.state() != State::Waiting {
             timer.rewind();
             return Then::Nothing;
@@ -320,7 +363,6 @@ impl Driver {
         };
         if tick <= now.max(wheel.now()) {
             timer.end_at_once(End::Fired);
-            self.update_next(&wheel);
             return Then::Wake(waker);
         }
         // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than the
@@ -330,7 +372,7 @@ impl Driver {
 
     /// Changes whom a waiting timer wakes. Does nothing if it has ended meanwhile.
     pub(super) fn replace_waker(&self, timer: Pin<&Timer>, waker: Waker) -> Then {
-        let _wheel = self.lock();
+        let _wheel = self.shard_of(&timer).lock();
         Then::Drop(if timer.state() == State::Waiting {
             // SAFETY: it waits, the lock is held, and the caller is its owner.
             unsafe { timer.replace_waker(waker) }
@@ -344,7 +386,7 @@ impl Driver {
     /// `next` stays: timeouts that come and go, each later than the one before, would otherwise tell who
     /// waits for the next timer each time. It looks once for nothing.
     pub(super) fn cancel(&self, timer: Pin<&Timer>) -> Then {
-        let mut wheel = self.lock();
+        let mut wheel = self.shard_of(&timer).lock();
         if timer.state() != State::Waiting {
             return Then::Nothing;
         }

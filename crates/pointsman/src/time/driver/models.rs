@@ -13,7 +13,7 @@ impl Waiter for Nobody {
 }
 
 fn unpausable() -> Arc<Driver> {
-    Driver::unpausable(Weak::<Nobody>::new())
+    Driver::unpausable(1, Weak::<Nobody>::new())
 }
 
 /// Does what is left to be done.
@@ -164,5 +164,29 @@ fn a_fired_timer_may_go_without_the_lock() {
         }
         timer.wipe();
         firing.join().unwrap();
+    });
+}
+
+#[test]
+fn who_sleeps_until_the_next_timer_is_told_of_an_earlier_one() {
+    model(|| {
+        let driver = Driver::unpausable(2, Weak::<Nobody>::new());
+        let first = Box::pin(Timer::new());
+        finish(driver.register_tick(first.as_ref(), 5, 0, Waker::noop().clone()));
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        let other = driver.clone();
+        let registering = thread::spawn(move || {
+            let second = Box::pin(Timer::new());
+            second.set_shard(1);
+            let then = other.register_tick(second.as_ref(), 9, 0, Waker::noop().clone());
+            (second, matches!(then, Then::Tell))
+        });
+        let sleeps_until = driver.next.load(Ordering::Relaxed);
+        let (second, is_told) = registering.join().unwrap();
+        firing.join().unwrap();
+        assert!(sleeps_until <= 9 || is_told);
+        assert_eq!(driver.next.load(Ordering::Relaxed), 9);
+        finish(driver.cancel(second.as_ref()));
     });
 }
