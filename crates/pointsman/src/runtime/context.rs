@@ -14,11 +14,8 @@ use crate::task::Home;
 use crate::time;
 
 struct Thread {
-    /// Id of the current runtime; 0: none.
-    runtime: Cell<u64>,
-    /// That runtime, which [`HANDLE`] keeps.
+    /// The current runtime, which [`HANDLE`] keeps.
     shared: Cell<*const Shared>,
-    time_enabled: Cell<bool>,
     slot: Cell<*const Slot>,
     /// The home that is this thread's.
     home: Cell<*const ()>,
@@ -29,9 +26,7 @@ struct Thread {
 
 thread_value! {
     static THREAD: Thread = Thread {
-        runtime: Cell::new(0),
         shared: Cell::new(ptr::null()),
-        time_enabled: Cell::new(false),
         slot: Cell::new(ptr::null()),
         home: Cell::new(ptr::null()),
         blocking_thread: Cell::new(ptr::null()),
@@ -68,23 +63,6 @@ impl<T: Copy> Drop for Put<T> {
 
 // --- the current runtime ---
 
-/// Id of the current runtime.
-#[inline]
-pub(crate) fn runtime_id() -> Option<u64> {
-    THREAD
-        .try_with(|thread| thread.runtime.get())
-        .ok()
-        .filter(|&id| id != 0)
-}
-
-/// Whether the current runtime has timers.
-#[inline]
-pub(crate) fn time_enabled() -> bool {
-    THREAD
-        .try_with(|thread| thread.time_enabled.get())
-        .unwrap_or(false)
-}
-
 #[inline]
 pub(crate) fn with_current<R>(use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
     HANDLE
@@ -108,20 +86,6 @@ pub(crate) fn is_thread_ending() -> bool {
     HANDLE.try_with(|_| ()).is_err()
 }
 
-/// The runtime with this id, if it is there still.
-pub(crate) fn with_handle_of<R>(id: u64, use_handle: impl FnOnce(&Handle) -> R) -> Option<R> {
-    // A handle of its own: what is woken meanwhile may enter a runtime.
-    let handle = match runtime_id() == Some(id) {
-        true => with_current(Handle::clone),
-        false => super::registry::find(id),
-    };
-    handle.map(|handle| use_handle(&handle))
-}
-
-pub(crate) fn with_current_driver<R>(use_driver: impl FnOnce(&time::Driver) -> R) -> Option<R> {
-    with_current(Handle::clone)?.driver().map(use_driver)
-}
-
 /// Makes a runtime the current one until it is dropped.
 pub(super) struct Current {
     before: Option<Handle>,
@@ -137,10 +101,9 @@ pub(super) fn try_set_current(handle: &Handle) -> Option<Current> {
     let before = HANDLE
         .try_with(|current| current.borrow_mut().replace(handle.clone()))
         .ok()?;
+    time::set_current(Some(handle.driver()));
     let depth = THREAD.with(|thread| {
-        thread.runtime.set(handle.shared.id);
         thread.shared.set(Arc::as_ptr(&handle.shared));
-        thread.time_enabled.set(handle.driver().is_some());
         let depth = thread.depth.get() + 1;
         thread.depth.set(depth);
         depth
@@ -163,17 +126,10 @@ impl Drop for Current {
         let before = self.before.take();
         THREAD.with(|thread| {
             thread.depth.set(depth - 1);
-            thread
-                .runtime
-                .set(before.as_ref().map_or(0, |handle| handle.shared.id));
             let shared = before.as_ref().map(|handle| Arc::as_ptr(&handle.shared));
             thread.shared.set(shared.unwrap_or(ptr::null()));
-            thread.time_enabled.set(
-                before
-                    .as_ref()
-                    .is_some_and(|handle| handle.driver().is_some()),
-            );
         });
+        time::set_current(before.as_ref().map(Handle::driver));
         let gone = HANDLE.try_with(|current| current.replace(before));
         drop(gone);
     }

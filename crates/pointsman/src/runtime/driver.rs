@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(crate) struct Driver {
     /// `None` where time was not enabled.
-    time: Option<time::Driver>,
+    time: Option<Arc<time::Driver>>,
     is_held: AtomicBool,
     /// Written by the holder.
     holder: Mutex<Option<Arc<ThreadParker>>>,
@@ -29,7 +29,7 @@ pub(crate) struct Driver {
 pub(super) struct Held<'a>(&'a Driver);
 
 impl Driver {
-    pub(super) fn new(time: Option<time::Driver>) -> Self {
+    pub(super) fn new(time: Option<Arc<time::Driver>>) -> Self {
         Self {
             time,
             is_held: AtomicBool::new(false),
@@ -37,7 +37,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn time(&self) -> Option<&time::Driver> {
+    pub(super) fn time(&self) -> Option<&Arc<time::Driver>> {
         self.time.as_ref()
     }
 
@@ -89,24 +89,24 @@ impl Driver {
     }
 
     pub(super) fn has_timers(&self) -> bool {
-        let next = self.time.as_ref().and_then(time::Driver::until_next);
+        let next = self.time.as_ref().and_then(|time| time.until_next());
         next.is_some()
     }
 
     /// Whether the clock stands still.
     pub(super) fn is_paused(&self) -> bool {
-        self.time.as_ref().is_some_and(time::Driver::is_paused)
+        self.time.as_ref().is_some_and(|time| time.is_paused())
     }
 }
 
 impl Held<'_> {
     /// Waits until the thread is unparked or a timer is due, which is for the caller to fire.
     pub(super) fn park(&self, parker: &ThreadParker) {
-        parker.park(self.0.time.as_ref().and_then(time::Driver::until_next));
+        parker.park(self.0.time.as_ref().and_then(|time| time.until_next()));
     }
 
     pub(super) fn is_due(&self) -> bool {
-        self.0.time.as_ref().is_some_and(time::Driver::next_is_due)
+        self.0.time.as_ref().is_some_and(|time| time.next_is_due())
     }
 }
 

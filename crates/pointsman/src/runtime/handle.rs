@@ -269,13 +269,8 @@ impl Handle {
         self.shared.config.is_local
     }
 
-    pub(crate) fn driver(&self) -> Option<&time::Driver> {
+    pub(super) fn driver(&self) -> Option<&Arc<time::Driver>> {
         self.shared.time()
-    }
-
-    /// There is a timer that fires before all others.
-    pub(crate) fn timer_is_earlier(&self) {
-        self.shared.timer_is_earlier();
     }
 
     /// Puts a job in the queue of those that block. An error if no thread at all can be had.

@@ -17,7 +17,6 @@ mod driver;
 mod handle;
 mod local;
 mod metrics;
-mod registry;
 #[expect(clippy::module_inception, reason = "the file of its main type")]
 mod runtime;
 mod scheduler;
@@ -26,6 +25,7 @@ pub(crate) mod task;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::loom::thread;
 
@@ -69,7 +69,12 @@ pub struct Id(u64);
 impl Id {
     /// One that no runtime has.
     pub(crate) fn unused() -> Self {
-        Self(registry::next_id())
+        Self(Self::next())
+    }
+
+    fn next() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Relaxed)
     }
 
     fn new(number: u64) -> Self {

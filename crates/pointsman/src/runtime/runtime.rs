@@ -10,7 +10,6 @@ use super::builder::{Builder, Config};
 use super::context::{self, Work};
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
-use super::registry;
 use super::scheduler::{Shared, run_worker};
 use crate::loom::thread;
 use crate::task::JoinHandle;
@@ -59,12 +58,13 @@ impl Runtime {
     }
 
     pub(super) fn start(config: Config, enable_time: bool, start_paused: bool) -> io::Result<Self> {
-        let driver = enable_time.then(|| match config.worker_threads {
-            0 => time::Driver::new(start_paused),
-            _ => time::Driver::unpausable(),
+        let workers = config.worker_threads;
+        let shared = Shared::new(super::Id::next(), config, |waiter| {
+            enable_time.then(|| match workers {
+                0 => time::Driver::new(start_paused, waiter),
+                _ => time::Driver::unpausable(workers, waiter),
+            })
         });
-        let shared = Shared::new(registry::next_id(), config, driver);
-        registry::add(&shared);
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,
@@ -270,8 +270,6 @@ impl Runtime {
         if let Some(driver) = shared.time() {
             driver.shutdown();
         }
-        // Timers find their driver until then.
-        registry::remove(shared.id);
         shared.blocking.wait(until);
     }
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::runtime::context;
 
 use super::Instant;
+use super::driver::{self, Driver};
 
 /// Set before the first clock is paused, never cleared. Not loom's: it is a static, and only tells
 /// whether the lock of a clock has to be taken.
@@ -45,8 +45,10 @@ pub(super) fn now() -> Instant {
 
 #[cold]
 fn of_current_runtime() -> Instant {
-    context::with_current_driver(|driver| driver.clock().now())
-        .unwrap_or_else(|| Instant::from_std(std::time::Instant::now()))
+    match driver::current() {
+        Some(driver) => driver.clock().now(),
+        None => Instant::from_std(std::time::Instant::now()),
+    }
 }
 
 #[derive(Debug)]
@@ -143,8 +145,12 @@ impl Clock {
 }
 
 #[track_caller]
-fn check(outcome: Option<Result<(), &'static str>>) {
-    if let Err(message) = outcome.unwrap_or(Err(NO_CLOCK)) {
+fn with_current_driver(run: impl FnOnce(&Driver) -> Result<(), &'static str>) {
+    let outcome = match driver::current() {
+        Some(driver) => run(&driver),
+        None => Err(NO_CLOCK),
+    };
+    if let Err(message) = outcome {
         panic!("{message}");
     }
 }
@@ -174,9 +180,7 @@ fn check(outcome: Option<Result<(), &'static str>>) {
 /// ```
 #[track_caller]
 pub fn pause() {
-    check(context::with_current_driver(|driver| {
-        driver.clock().pause()
-    }));
+    with_current_driver(|driver| driver.clock().pause());
 }
 
 /// Starts the paused clock of the current runtime again, at the time that it shows.
@@ -197,9 +201,7 @@ pub fn pause() {
 /// ```
 #[track_caller]
 pub fn resume() {
-    check(context::with_current_driver(|driver| {
-        driver.clock().resume()
-    }));
+    with_current_driver(|driver| driver.clock().resume());
 }
 
 /// Moves the paused clock of the current runtime forward, fires all timers that are due by then, in the
@@ -225,11 +227,11 @@ pub fn resume() {
 /// # }
 /// ```
 pub async fn advance(duration: Duration) {
-    check(context::with_current_driver(|driver| {
+    with_current_driver(|driver| {
         driver.clock().advance(duration)?;
         driver.fire();
         Ok(())
-    }));
+    });
     let mut has_yielded = false;
     poll_fn(|cx| {
         if has_yielded {

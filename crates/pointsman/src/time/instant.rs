@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use super::clock;
 
+/// Some thirty years: every operating system can represent a point in time that far away.
+pub(super) const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
 /// A point in time. Never goes backwards.
 ///
 /// It is `std`'s [`Instant`](std::time::Instant), and turns into it and back at no cost, but

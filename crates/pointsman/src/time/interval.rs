@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use super::deadline::FAR;
+use super::instant::FAR;
 use super::{Instant, Sleep, sleep_until};
 
 /// A tick that comes this much late counts as missed.

@@ -19,17 +19,15 @@
 //! ```
 
 mod clock;
-mod deadline;
 mod driver;
 pub mod error;
 mod instant;
 mod interval;
 mod sleep;
-mod ticks;
 mod timeout;
 
 pub use clock::{advance, pause, resume};
-pub(crate) use driver::Driver;
+pub(crate) use driver::{Driver, Waiter, set_current};
 pub use instant::Instant;
 pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};

@@ -3,7 +3,7 @@
 //! Invariant: a sleep is in its runtime's wheel only between a poll that was pending and its end, its
 //! reset or its drop.
 //!
-//! Cost: a sleep that is never polled has taken one reading of the processor's counter, and has touched
+//! Cost: a sleep that is never polled has read the clock once, if it is made of a duration, and has touched
 //! nothing that threads share.
 
 use std::fmt;
@@ -15,12 +15,10 @@ use std::time::Duration;
 use pin_project_lite::pin_project;
 
 use crate::loom::thread;
-use crate::runtime::context;
 use crate::task::coop;
 
-use super::Instant;
-use super::deadline::{Deadline, FAR};
-use super::driver::{Driver, State, Timer};
+use super::driver::{self, Driver, Missing, State, Then, Timer};
+use super::instant::{FAR, Instant};
 
 // Each begins as Tokio says it, for those who look for that, and goes on with which runtime is meant.
 const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here of one of \
@@ -28,6 +26,8 @@ const NO_RUNTIME: &str = "there is no reactor running, must be called from the c
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. \
                        Call `enable_time` on the runtime builder to enable timers. \
                        It is a runtime of pointsman";
+const THREAD_ENDS: &str = "The Tokio context thread-local variable has been destroyed: \
+                           this thread is ending, and has forgotten its runtime of pointsman";
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown. \
                          It is a runtime of pointsman";
 
@@ -54,8 +54,8 @@ const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown
 #[inline]
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = Deadline::after(duration.min(FAR)).expect("thirty years can be represented");
-    Sleep::new(deadline)
+    let now = Instant::now();
+    Sleep::new(now + duration.min(FAR), Some(now))
 }
 
 /// Waits until `deadline`. See [`sleep`].
@@ -78,7 +78,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 #[inline]
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep::new(Deadline::at(deadline))
+    Sleep::new(deadline, None)
 }
 
 pin_project! {
@@ -103,9 +103,11 @@ pin_project! {
     /// ```
     #[must_use = "futures do nothing unless they are awaited"]
     pub struct Sleep {
-        deadline: Deadline,
+        deadline: Instant,
+        // When it was made, if the clock was read for that, until it is registered.
+        made: Option<Instant>,
         // Its number alone: a reference would be counted for each sleep.
-        runtime: u64,
+        driver: u64,
         #[pin]
         timer: Timer,
     }
@@ -122,15 +124,17 @@ pin_project! {
 impl Sleep {
     #[inline]
     #[track_caller]
-    pub(super) fn new(deadline: Deadline) -> Self {
-        let runtime = match context::runtime_id() {
-            Some(runtime) if context::time_enabled() => runtime,
-            Some(_) => panic!("{NO_TIME}"),
-            None => panic!("{NO_RUNTIME}"),
+    pub(super) fn new(deadline: Instant, made: Option<Instant>) -> Self {
+        let driver = match driver::current_id() {
+            Ok(driver) => driver,
+            Err(Missing::NoRuntime) => panic!("{NO_RUNTIME}"),
+            Err(Missing::NoTime) => panic!("{NO_TIME}"),
+            Err(Missing::ThreadEnds) => panic!("{THREAD_ENDS}"),
         };
         Self {
             deadline,
-            runtime,
+            made,
+            driver,
             timer: Timer::new(),
         }
     }
@@ -146,7 +150,7 @@ impl Sleep {
     /// # }
     /// ```
     pub fn deadline(&self) -> Instant {
-        self.deadline.get()
+        self.deadline
     }
 
     /// Whether the wait has ended. False before the first poll, and before the first poll after a
@@ -187,13 +191,14 @@ impl Sleep {
     /// ```
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
-        *this.deadline = Deadline::at(deadline);
+        *this.deadline = deadline;
+        *this.made = None;
         let timer = this.timer.into_ref();
         match timer.state() {
             State::Idle => {}
             State::Fired | State::Closed => timer.rewind(),
             State::Waiting => {
-                with_driver(*this.runtime, |driver| driver.move_to(timer, deadline));
+                with_driver(*this.driver, |driver| driver.move_to(timer, deadline));
             }
         }
     }
@@ -201,11 +206,11 @@ impl Sleep {
     fn register(self: Pin<&mut Self>, waker: &Waker) {
         let this = self.project();
         let timer = this.timer.into_ref();
-        let (deadline, real_now) = this.deadline.settle();
-        let runtime = with_driver(*this.runtime, |driver| {
-            driver.register(timer, deadline, real_now, waker)
+        let (deadline, made, waker) = (*this.deadline, this.made.take(), waker.clone());
+        let found = with_driver(*this.driver, |driver| {
+            driver.register(timer, deadline, made, waker)
         });
-        if runtime.is_none() {
+        if found.is_none() {
             panic!("{SHUT_DOWN}");
         }
     }
@@ -214,12 +219,9 @@ impl Sleep {
     #[cold]
     fn cancel(self: Pin<&mut Self>) {
         let this = self.as_ref().project_ref();
-        let runtime = with_driver(*this.runtime, |driver| {
-            driver.cancel(this.timer);
-            false
-        });
-        if runtime.is_none() {
-            // The driver of a runtime that is gone has taken out all timers, or does so now.
+        let found = with_driver(*this.driver, |driver| driver.cancel(this.timer));
+        if found.is_none() {
+            // A driver that goes takes out all timers, and does so now.
             while this.timer.state() == State::Waiting {
                 thread::yield_now();
             }
@@ -227,15 +229,16 @@ impl Sleep {
     }
 }
 
-/// Runs `run` with the runtime's driver; who waits for the next timer is told if it gives true. `None` if
-/// the runtime is gone.
-fn with_driver(runtime: u64, run: impl FnOnce(&Driver) -> bool) -> Option<()> {
-    context::with_handle_of(runtime, |handle| {
-        let driver = handle.driver().expect("the runtime has time");
-        if run(driver) {
-            handle.timer_is_earlier();
-        }
-    })
+/// Runs `run` with the driver of this number, and does what it leaves to be done. `None` if the driver is gone.
+#[inline]
+fn with_driver(id: u64, run: impl FnOnce(&Driver) -> Then) -> Option<()> {
+    match driver::with_driver(id, run)? {
+        Then::Nothing => {}
+        Then::Drop(waker) => drop(waker),
+        Then::Wake(waker) => waker.wake(),
+        Then::Tell => driver::tell(id),
+    }
+    Some(())
 }
 
 impl Future for Sleep {
@@ -248,9 +251,9 @@ impl Future for Sleep {
             State::Idle => self.as_mut().register(waker),
             State::Waiting if !self.timer.wakes(waker) => {
                 let this = self.as_ref().project_ref();
-                with_driver(*this.runtime, |driver| {
-                    driver.replace_waker(this.timer, waker);
-                    false
+                let waker = waker.clone();
+                with_driver(*this.driver, |driver| {
+                    driver.replace_waker(this.timer, waker)
                 });
             }
             _ => {}

@@ -9,7 +9,6 @@ use pin_project_lite::pin_project;
 
 use crate::task::coop;
 
-use super::deadline::Deadline;
 use super::error::Elapsed;
 use super::{Instant, Sleep, sleep_until};
 
@@ -43,12 +42,13 @@ use super::{Instant, Sleep, sleep_until};
 #[inline]
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    let now = Instant::now();
     #[expect(
         clippy::manual_map,
         reason = "within a closure the panic would not name the caller"
     )]
-    let delay = match Deadline::after(duration) {
-        Some(deadline) => Some(Sleep::new(deadline)),
+    let delay = match now.checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, Some(now))),
         None => None,
     };
     Timeout {

@@ -37,6 +37,7 @@ mod worker;
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
@@ -96,7 +97,11 @@ struct Homes {
 unsafe impl Send for Homes {}
 
 impl Shared {
-    pub(super) fn new(id: u64, config: Config, time: Option<time::Driver>) -> Arc<Self> {
+    pub(super) fn new(
+        id: u64,
+        config: Config,
+        time: impl FnOnce(Weak<Self>) -> Option<Arc<time::Driver>>,
+    ) -> Arc<Self> {
         let cores = match cfg!(loom) {
             true => 2,
             false => std::thread::available_parallelism().map_or(1, usize::from),
@@ -119,7 +124,7 @@ impl Shared {
                 is_closed: false,
             }),
             outside_counters: Counters::default(),
-            driver: Driver::new(time),
+            driver: Driver::new(time(Weak::clone(this))),
             is_shut_down: AtomicBool::new(false),
         });
         let mut homes = lock(&shared.homes);
@@ -151,7 +156,7 @@ impl Shared {
         self.inject.len()
     }
 
-    pub(super) fn time(&self) -> Option<&time::Driver> {
+    pub(super) fn time(&self) -> Option<&Arc<time::Driver>> {
         self.driver.time()
     }
 
@@ -262,13 +267,6 @@ impl Shared {
         }
     }
 
-    /// There is a timer that fires before all others.
-    pub(super) fn timer_is_earlier(&self) {
-        if !self.driver.timer_is_earlier() {
-            self.watchdog.arm(self);
-        }
-    }
-
     /// No blocking work runs: a clock that stands still may be moved on now.
     pub(super) fn jobs_done(&self) {
         if self.driver.is_paused() {
@@ -360,6 +358,14 @@ impl Drop for Shared {
             self.inject.is_empty(),
             "a runtime is emptied before it goes"
         );
+    }
+}
+
+impl time::Waiter for Shared {
+    fn timer_is_earlier(&self, _: Duration) {
+        if !self.driver.timer_is_earlier() {
+            self.watchdog.arm(self);
+        }
     }
 }
 

@@ -250,7 +250,7 @@ impl Running {
     fn new(workers: usize) -> Self {
         let config = Config::of_model(workers, 1, Duration::ZERO);
         let handle = Handle {
-            shared: Shared::new(1, config, None),
+            shared: Shared::new(1, config, |_| None),
         };
         let workers = (0..workers)
             .map(|index| {

@@ -3,13 +3,25 @@
 //! Time is counted in ticks of a millisecond since the driver was made. A deadline is rounded up to a
 //! tick, the clock is rounded down, so that no timer fires early.
 //!
-//! Invariant: `next` is not later than the wheel's next tick whenever the lock is free. Nothing that is not the driver's
-//! own runs under the lock: wakers are cloned before it is taken, and woken and dropped after.
+//! The timers are in several shards, each with a wheel and a lock, so that threads that register and cancel do not
+//! wait for each other. A runtime of one thread has one shard: there timers fire in the order of their deadlines.
+//! With several that holds for those of each shard.
 //!
-//! Cost: one lock to register, to cancel, and for each batch that fires; none if nothing is due.
+//! Invariant: `next` is not later than the tick of any timer. It becomes earlier under the lock of the shard where
+//! that timer is put in, and whoever makes it so tells who waits; it becomes later under all locks. So who goes to
+//! sleep by it is told of every timer that is earlier.
+//!
+//! Nothing that is not the driver's own runs under a lock, nor while a timer's owner is in here: wakers are cloned before, and what is
+//! to be done with them after is given back as [`Then`].
+//!
+//! Cost: one lock to register, to cancel, and for each batch that fires, and then all, to find the next; none if
+//! nothing is due.
 
+use std::array;
+use std::fmt;
 use std::pin::Pin;
 use std::ptr::NonNull;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -21,6 +33,7 @@ use crate::wake_batch::WakeBatch;
 use super::Instant;
 use super::clock::{self, Clock};
 
+mod current;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(test, not(loom)))]
@@ -28,6 +41,8 @@ mod tests;
 mod timer;
 mod wheel;
 
+pub(crate) use current::set_current;
+pub(super) use current::{Missing, current, current_id, tell, with_driver};
 use timer::End;
 pub(crate) use timer::{State, Timer};
 use wheel::{LAST_TICK, Wheel};
@@ -35,38 +50,79 @@ use wheel::{LAST_TICK, Wheel};
 /// There is no timer.
 const NEVER: u64 = u64::MAX;
 
+/// Each has a wheel of 8 KiB, and all are locked when timers have fired.
+const MOST_SHARDS: usize = 16;
+
 const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 
+/// Who waits for the next timer of a driver.
+pub(crate) trait Waiter: Send + Sync {
+    /// The next timer is earlier than all were, in this long of real time: who sleeps longer is to look again.
+    fn timer_is_earlier(&self, after: Duration);
+}
+
+/// What a timer's owner has to do when it holds nothing of the driver any more.
+#[must_use]
 #[derive(Debug)]
+pub(super) enum Then {
+    Nothing,
+    Drop(Waker),
+    Wake(Waker),
+    /// The timer is the next of all now: who waits for that has to be told, by [`tell`].
+    Tell,
+}
+
 pub(crate) struct Driver {
+    /// No other driver of the process has or had it.
+    id: u64,
+    waiter: Weak<dyn Waiter>,
     clock: Clock,
     start: Instant,
-    /// When there may be something to do, or [`NEVER`]. Written under the lock.
+    /// A power of two.
+    shards: Box<[Shard]>,
+    /// When there may be something to do, or [`NEVER`].
     next: AtomicU64,
-    /// Written under the lock. No timer is put into the wheel after that.
+    /// Set before all shards are emptied. No timer is put into a wheel after that.
     is_closed: AtomicBool,
-    wheel: Mutex<Wheel>,
+}
+
+/// Apart from others by two cache lines, as processors fetch them in pairs.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard(Mutex<Wheel>);
+
+impl Shard {
+    fn lock(&self) -> MutexGuard<'_, Wheel> {
+        lock(&self.0)
+    }
 }
 
 impl Driver {
     /// For a runtime of one thread, whose clock can be paused.
-    pub(crate) fn new(start_paused: bool) -> Self {
-        Self::with_clock(Clock::pausable(start_paused))
+    pub(crate) fn new(start_paused: bool, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        Self::with_clock(Clock::pausable(start_paused), 1, waiter)
     }
 
     /// For a runtime of several threads, whose clock cannot be paused.
-    pub(crate) fn unpausable() -> Self {
-        Self::with_clock(Clock::real())
+    pub(crate) fn unpausable(threads: usize, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        let shards = threads.next_power_of_two().min(MOST_SHARDS);
+        Self::with_clock(Clock::real(), shards, waiter)
     }
 
-    fn with_clock(clock: Clock) -> Self {
-        Self {
+    fn with_clock(clock: Clock, shards: usize, waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        let driver = Arc::new(Self {
+            id: current::next_id(),
+            waiter,
             start: clock.now(),
             clock,
             next: AtomicU64::new(NEVER),
             is_closed: AtomicBool::new(false),
-            wheel: Mutex::new(Wheel::new()),
-        }
+            shards: (0..shards)
+                .map(|_| Shard(Mutex::new(Wheel::new())))
+                .collect(),
+        });
+        current::add(&driver);
+        driver
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -87,13 +143,22 @@ impl Driver {
         self.last_tick_at(self.clock.now())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Wheel> {
-        lock(&self.wheel)
+    /// Where a waiting timer is. For its owner.
+    fn shard_of(&self, timer: &Timer) -> &Shard {
+        &self.shards[timer.shard()]
     }
 
-    /// To be called before the lock is given back if timers came or went.
-    fn update_next(&self, wheel: &Wheel) -> u64 {
-        let next = wheel.next().unwrap_or(NEVER);
+    /// Finds out which timer is the next of all, after some have gone.
+    fn update_next(&self) -> u64 {
+        // In the same order by all.
+        let wheels: [_; MOST_SHARDS] =
+            array::from_fn(|index| self.shards.get(index).map(Shard::lock));
+        let next = wheels
+            .iter()
+            .flatten()
+            .filter_map(|wheel| wheel.next())
+            .min();
+        let next = next.unwrap_or(NEVER);
         self.next.store(next, Ordering::Relaxed);
         next
     }
@@ -128,29 +193,44 @@ impl Driver {
         }
     }
 
+    /// A panic of a waker, which has been reported by then, ends here: the thread has other timers to fire, and it
+    /// is none of theirs.
     fn fire_until(&self, tick: u64) {
-        let mut batch = WakeBatch::new();
-        loop {
-            let mut wheel = self.lock();
-            while batch.has_room() {
-                let Some(timer) = wheel.pop(tick) else { break };
+        self.empty(|wheel| {
+            while let Some(timer) = wheel.pop(tick) {
                 // SAFETY: a timer in the wheel is live. It is out of it now, under the lock, and is left
                 // alone if it has ended.
                 match unsafe { timer.as_ref().end_if_due(wheel.now()) } {
-                    Ok(waker) => batch.push(waker),
-                    Err(later) => {
-                        // SAFETY: it lives, as it has not ended, and its tick is later than now.
-                        unsafe { wheel.insert(timer, later) };
-                    }
+                    Ok(waker) => return Some(waker),
+                    // SAFETY: it lives, as it has not ended, and its tick is later than now.
+                    Err(later) => unsafe { wheel.insert(timer, later) },
                 }
             }
-            self.update_next(&wheel);
-            drop(wheel);
-            if batch.has_room() {
-                break batch.finish();
+            None
+        });
+    }
+
+    /// Wakes all that `take` takes out of the wheels.
+    fn empty(&self, take: impl Fn(&mut Wheel) -> Option<Waker>) {
+        let mut batch = WakeBatch::new();
+        for shard in &self.shards {
+            let mut is_over = false;
+            while !is_over {
+                let mut wheel = shard.lock();
+                while batch.has_room() && !is_over {
+                    match take(&mut wheel) {
+                        Some(waker) => batch.push(waker),
+                        None => is_over = true,
+                    }
+                }
+                drop(wheel);
+                if !is_over {
+                    batch.wake_all();
+                }
             }
-            batch.wake_all();
         }
+        self.update_next();
+        batch.wake_all();
     }
 
     /// Whether the clock stands still.
@@ -166,7 +246,7 @@ impl Driver {
             return false;
         }
         // Of one that was cancelled, the clock must not show the time.
-        let next = self.update_next(&self.lock());
+        let next = self.update_next();
         if next == NEVER {
             return false;
         }
@@ -179,87 +259,103 @@ impl Driver {
         true
     }
 
-    /// Wakes all that wait. Whoever is polled after that sees [`State::Closed`].
+    /// Wakes all that wait, as above. Whoever is polled after that sees [`State::Closed`].
     pub(crate) fn shutdown(&self) {
-        let mut batch = WakeBatch::new();
-        loop {
-            let mut wheel = self.lock();
-            self.is_closed.store(true, Ordering::Relaxed);
-            while batch.has_room() {
-                let Some(timer) = wheel.pop_any() else { break };
-                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left
-                // alone from here on.
-                batch.push(unsafe { timer.as_ref().close() });
-            }
-            self.update_next(&wheel);
-            drop(wheel);
-            if batch.has_room() {
-                break batch.finish();
-            }
-            batch.wake_all();
-        }
+        // Whoever has a shard's lock later sees it.
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.empty(|wheel| {
+            wheel
+                .pop_any()
+                // SAFETY: a timer in the wheel is live; it is out of it now, under the lock, and is left alone from
+                // here on.
+                .map(|timer| unsafe { timer.as_ref().close() })
+        });
     }
 
-    /// Lets an idle timer wait for a deadline. True if it is the next of all now: then who waits for the
-    /// next timer is to be told. It has ended at once if the deadline has come or the driver has shut
-    /// down. `real_now` is the operating system's time if the caller has just read it.
-    pub(crate) fn register(
+    /// Lets an idle timer wait for a deadline. It has ended at once if the deadline has come or the driver has
+    /// shut down. `made` is when the sleep was made, if the clock was read for that, which is not read again: a
+    /// timer that is due since then waits, and fires next.
+    pub(super) fn register(
         &self,
         timer: Pin<&Timer>,
         deadline: Instant,
-        real_now: Option<Instant>,
-        waker: &Waker,
-    ) -> bool {
-        let now = match real_now {
-            Some(now) if clock::all_are_real() => self.last_tick_at(now),
+        made: Option<Instant>,
+        waker: Waker,
+    ) -> Then {
+        let now = match made {
+            // A clock that is held may have been moved since.
+            Some(made) if clock::all_are_real() => self.last_tick_at(made),
             _ => self.now(),
         };
-        self.register_tick(timer, self.tick_of(deadline), now, waker.clone())
+        timer.set_shard(current::thread_number() & (self.shards.len() - 1));
+        self.register_tick(timer, self.tick_of(deadline), now, waker)
     }
 
-    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> bool {
-        let mut wheel = self.lock();
+    fn register_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64, waker: Waker) -> Then {
+        let mut wheel = self.shard_of(&timer).lock();
         if self.is_closed.load(Ordering::Relaxed) {
             timer.end_at_once(End::Closed);
-        } else if tick <= now.max(wheel.now()) {
-            timer.end_at_once(End::Fired);
-        } else {
-            let next = self.next.load(Ordering::Relaxed);
-            if now < next {
-                // Otherwise it would move down from level to level for the time that nobody counted.
-                wheel.skip_to(now);
-            }
-            // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick
-            // is later than the wheel's.
-            unsafe {
-                timer.begin(tick, waker);
-                wheel.insert(NonNull::from(timer.get_ref()), tick);
-            }
-            return self.update_next(&wheel) < next;
+            return Then::Drop(waker);
         }
-        drop(wheel);
-        drop(waker);
-        false
+        if tick <= now.max(wheel.now()) {
+            timer.end_at_once(End::Fired);
+            return Then::Drop(waker);
+        }
+        wheel.skip_to(now);
+        // SAFETY: the timer is idle and pinned, and leaves the wheel before it is dropped; its tick is later than
+        // the wheel's.
+        unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
-    /// Moves a waiting timer to another deadline, and keeps its waker. True if it is the next of all now.
-    /// It is fired, and its task woken, if that deadline has come. One that has ended meanwhile becomes
-    /// idle: whoever ended it wakes the task.
-    pub(crate) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> bool {
+    /// # Safety
+    /// The caller is the owner of the timer, which is idle and leaves the wheel before it is dropped. The tick is
+    /// later than the wheel's.
+    unsafe fn insert(
+        &self,
+        wheel: &mut Wheel,
+        timer: Pin<&Timer>,
+        tick: u64,
+        waker: Waker,
+    ) -> Then {
+        // SAFETY: as the caller says.
+        unsafe {
+            timer.begin(tick, waker);
+            wheel.insert(NonNull::from(timer.get_ref()), tick);
+        }
+        // Most are not the next, and write nothing that others read.
+        let is_next = tick < self.next.load(Ordering::Relaxed)
+            && tick < self.next.fetch_min(tick, Ordering::Relaxed);
+        match is_next {
+            true => Then::Tell,
+            false => Then::Nothing,
+        }
+    }
+
+    /// Tells who waits for the next timer that there is an earlier one. Without the lock.
+    fn tell(&self) {
+        if let Some(after) = self.until_next()
+            && let Some(waiter) = self.waiter.upgrade()
+        {
+            waiter.timer_is_earlier(after);
+        }
+    }
+
+    /// Moves a waiting timer to another deadline, and keeps its waker, which is to be woken if that deadline has
+    /// come. One that has ended meanwhile becomes idle: whoever ended it wakes the task.
+    pub(super) fn move_to(&self, timer: Pin<&Timer>, deadline: Instant) -> Then {
         let tick = self.tick_of(deadline);
         if timer.put_off(tick) {
-            return false;
+            return Then::Nothing;
         }
         self.move_to_tick(timer, tick, self.now())
     }
 
-    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> bool {
-        let mut wheel = self.lock();
+    fn move_to_tick(&self, timer: Pin<&Timer>, tick: u64, now: u64) -> Then {
+        let mut wheel = self.shard_of(&timer).lock();
         if timer.state() != State::Waiting {
             timer.rewind();
-            return false;
+            return Then::Nothing;
         }
-        let next = self.next.load(Ordering::Relaxed);
         // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
         let waker = unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
@@ -267,55 +363,52 @@ impl Driver {
         };
         if tick <= now.max(wheel.now()) {
             timer.end_at_once(End::Fired);
-            self.update_next(&wheel);
-            drop(wheel);
-            waker.wake();
-            return false;
+            return Then::Wake(waker);
         }
-        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than
-        // the wheel's.
-        unsafe {
-            timer.begin(tick, waker);
-            wheel.insert(NonNull::from(timer.get_ref()), tick);
-        }
-        self.update_next(&wheel) < next
+        // SAFETY: it is idle and pinned, leaves the wheel before it is dropped, and its tick is later than the
+        // wheel's.
+        unsafe { self.insert(&mut wheel, timer, tick, waker) }
     }
 
     /// Changes whom a waiting timer wakes. Does nothing if it has ended meanwhile.
-    pub(crate) fn replace_waker(&self, timer: Pin<&Timer>, waker: &Waker) {
-        let waker = waker.clone();
-        let wheel = self.lock();
-        let unused = if timer.state() == State::Waiting {
+    pub(super) fn replace_waker(&self, timer: Pin<&Timer>, waker: Waker) -> Then {
+        let _wheel = self.shard_of(&timer).lock();
+        Then::Drop(if timer.state() == State::Waiting {
             // SAFETY: it waits, the lock is held, and the caller is its owner.
             unsafe { timer.replace_waker(waker) }
         } else {
             waker
-        };
-        drop(wheel);
-        drop(unused);
+        })
     }
 
     /// Takes a timer out of the wheel if it is still in it.
     ///
     /// `next` stays: timeouts that come and go, each later than the one before, would otherwise tell who
     /// waits for the next timer each time. It looks once for nothing.
-    pub(crate) fn cancel(&self, timer: Pin<&Timer>) {
-        let mut wheel = self.lock();
+    pub(super) fn cancel(&self, timer: Pin<&Timer>) -> Then {
+        let mut wheel = self.shard_of(&timer).lock();
         if timer.state() != State::Waiting {
-            return;
+            return Then::Nothing;
         }
         // SAFETY: it waits, so it is in the wheel; then it is out of it, and the caller is its owner.
-        let waker = unsafe {
+        Then::Drop(unsafe {
             wheel.remove(NonNull::from(timer.get_ref()));
             timer.give_up()
-        };
-        drop(wheel);
-        drop(waker);
+        })
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        current::remove(self.id);
         self.shutdown();
     }
 }

@@ -2,19 +2,37 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use loom::future::block_on;
-use loom::sync::Arc;
 use loom::thread;
 
 use super::*;
+
+struct Nobody;
+
+impl Waiter for Nobody {
+    fn timer_is_earlier(&self, _: Duration) {}
+}
+
+fn unpausable() -> Arc<Driver> {
+    Driver::unpausable(1, Weak::<Nobody>::new())
+}
+
+/// Does what is left to be done.
+fn finish(then: Then) {
+    if let Then::Wake(waker) = then {
+        waker.wake();
+    }
+}
 
 /// Registers at the tick at first, as a sleep does, and waits for the end.
 async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
     poll_fn(|cx| {
         match timer.state() {
             State::Idle => {
-                driver.register_tick(timer, tick, 0, cx.waker().clone());
+                finish(driver.register_tick(timer, tick, 0, cx.waker().clone()));
             }
-            State::Waiting if !timer.wakes(cx.waker()) => driver.replace_waker(timer, cx.waker()),
+            State::Waiting if !timer.wakes(cx.waker()) => {
+                finish(driver.replace_waker(timer, cx.waker().clone()));
+            }
             _ => {}
         }
         match timer.state() {
@@ -32,7 +50,7 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
 #[test]
 fn a_registered_timer_is_fired() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let other = driver.clone();
         let firing = thread::spawn(move || {
             other.fire_until(5);
@@ -47,13 +65,13 @@ fn a_registered_timer_is_fired() {
 #[test]
 fn a_timer_that_goes_is_not_touched() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         if timer.state() == State::Waiting {
-            driver.cancel(timer.as_ref());
+            finish(driver.cancel(timer.as_ref()));
         }
         timer.wipe();
         firing.join().unwrap();
@@ -63,9 +81,9 @@ fn a_timer_that_goes_is_not_touched() {
 #[test]
 fn a_timer_that_is_put_off_fires_at_its_new_tick_only() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         let is_put_off = timer.put_off(9);
@@ -83,12 +101,12 @@ fn a_timer_that_is_put_off_fires_at_its_new_tick_only() {
 #[test]
 fn a_timer_that_is_moved_forward_is_fired_or_idle() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 9, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 9, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(9));
-        driver.move_to_tick(timer.as_ref(), 7, 0);
+        finish(driver.move_to_tick(timer.as_ref(), 7, 0));
         firing.join().unwrap();
         assert_ne!(timer.state(), State::Waiting);
     });
@@ -97,9 +115,9 @@ fn a_timer_that_is_moved_forward_is_fired_or_idle() {
 #[test]
 fn the_last_waker_is_woken() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         assert_eq!(block_on(wait(&driver, timer.as_ref(), 5)), State::Fired);
@@ -110,9 +128,9 @@ fn the_last_waker_is_woken() {
 #[test]
 fn two_that_fire_do_not_fire_twice() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         driver.fire_until(5);
@@ -124,7 +142,7 @@ fn two_that_fire_do_not_fire_twice() {
 #[test]
 fn shutdown_wakes_what_is_registered_meanwhile() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let other = driver.clone();
         let closing = thread::spawn(move || other.shutdown());
         let timer = Box::pin(Timer::new());
@@ -136,9 +154,9 @@ fn shutdown_wakes_what_is_registered_meanwhile() {
 #[test]
 fn a_fired_timer_may_go_without_the_lock() {
     model(|| {
-        let driver = Arc::new(Driver::unpausable());
+        let driver = unpausable();
         let timer = Box::pin(Timer::new());
-        driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone());
+        finish(driver.register_tick(timer.as_ref(), 5, 0, Waker::noop().clone()));
         let other = driver.clone();
         let firing = thread::spawn(move || other.fire_until(5));
         while timer.state() == State::Waiting {
@@ -146,5 +164,29 @@ fn a_fired_timer_may_go_without_the_lock() {
         }
         timer.wipe();
         firing.join().unwrap();
+    });
+}
+
+#[test]
+fn who_sleeps_until_the_next_timer_is_told_of_an_earlier_one() {
+    model(|| {
+        let driver = Driver::unpausable(2, Weak::<Nobody>::new());
+        let first = Box::pin(Timer::new());
+        finish(driver.register_tick(first.as_ref(), 5, 0, Waker::noop().clone()));
+        let other = driver.clone();
+        let firing = thread::spawn(move || other.fire_until(5));
+        let other = driver.clone();
+        let registering = thread::spawn(move || {
+            let second = Box::pin(Timer::new());
+            second.set_shard(1);
+            let then = other.register_tick(second.as_ref(), 9, 0, Waker::noop().clone());
+            (second, matches!(then, Then::Tell))
+        });
+        let sleeps_until = driver.next.load(Ordering::Relaxed);
+        let (second, is_told) = registering.join().unwrap();
+        firing.join().unwrap();
+        assert!(sleeps_until <= 9 || is_told);
+        assert_eq!(driver.next.load(Ordering::Relaxed), 9);
+        finish(driver.cancel(second.as_ref()));
     });
 }

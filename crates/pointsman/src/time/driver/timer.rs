@@ -54,6 +54,8 @@ pub(crate) struct Timer {
     links: std::cell::UnsafeCell<Links<Timer>>,
     /// Which list of the wheel it is in. Under the driver's lock.
     slot: std::cell::UnsafeCell<u16>,
+    /// In whose wheel it is. The owner's alone.
+    shard: std::sync::atomic::AtomicU16,
     state: AtomicU64,
     /// Set while the state is a tick.
     waker: UnsafeCell<MaybeUninit<Waker>>,
@@ -81,6 +83,7 @@ impl Timer {
         Self {
             links: std::cell::UnsafeCell::new(Links::new()),
             slot: std::cell::UnsafeCell::new(0),
+            shard: std::sync::atomic::AtomicU16::new(0),
             state: AtomicU64::new(IDLE),
             waker: UnsafeCell::new(MaybeUninit::uninit()),
             _pinned: PhantomPinned,
@@ -102,6 +105,16 @@ impl Timer {
     pub(crate) fn rewind(&self) {
         debug_assert_ne!(self.state(), State::Waiting);
         self.state.store(IDLE, Ordering::Relaxed);
+    }
+
+    /// Which shard's wheel it is in, if it waits. For the owner.
+    pub(super) fn shard(&self) -> usize {
+        self.shard.load(Ordering::Relaxed).into()
+    }
+
+    /// For the owner of an idle timer.
+    pub(super) fn set_shard(&self, shard: usize) {
+        self.shard.store(shard as u16, Ordering::Relaxed);
     }
 
     /// Puts a waiting timer off to a tick that is not earlier. It stays where it is in the wheel, and is

@@ -1,4 +1,4 @@
-//! The timers of a runtime, by when they are due.
+//! The timers of a shard, by when they are due.
 //!
 //! A tick, a number of 48 bits, is eight digits of six bits. A timer is in the level of the highest digit
 //! in which its tick differs from the wheel's now, in the slot of that digit. So those of level 0 are in
@@ -25,16 +25,13 @@ const LEVELS: usize = 8;
 pub(crate) const LAST_TICK: u64 = (1 << (DIGIT as usize * LEVELS)) - 1;
 
 #[derive(Debug)]
-struct Level {
-    /// One bit for each slot: whether it has timers.
-    occupied: u64,
-    slots: [List<Timer>; SLOTS],
-}
-
-#[derive(Debug)]
 pub(super) struct Wheel {
     now: u64,
-    levels: Box<[Level; LEVELS]>,
+    /// For each level one bit for each slot: whether it has timers. Together, as all are looked at to find the
+    /// first.
+    occupied: [u64; LEVELS],
+    /// Those of level 0 first.
+    slots: Box<[List<Timer>]>,
 }
 
 /// A slot, and the first tick of it.
@@ -47,14 +44,10 @@ struct Place {
 
 impl Wheel {
     pub(super) fn new() -> Self {
-        let level = || Level {
-            occupied: 0,
-            slots: [const { List::new() }; SLOTS],
-        };
-        let levels: Box<[Level]> = (0..LEVELS).map(|_| level()).collect();
         Self {
             now: 0,
-            levels: levels.try_into().expect("as many as there are"),
+            occupied: [0; LEVELS],
+            slots: (0..LEVELS * SLOTS).map(|_| List::new()).collect(),
         }
     }
 
@@ -63,10 +56,11 @@ impl Wheel {
         self.now
     }
 
-    /// Moves on to a tick before which nothing is due.
+    /// Moves on to a tick if the first slot begins later. Then what is put in has fewer levels to move down.
     pub(super) fn skip_to(&mut self, tick: u64) {
-        debug_assert!(self.next().is_none_or(|next| tick <= next));
-        self.now = self.now.max(tick);
+        if self.next().is_none_or(|next| tick < next) {
+            self.now = self.now.max(tick);
+        }
     }
 
     /// When something is to be done: not later than the earliest tick, and that tick itself if it is
@@ -76,8 +70,8 @@ impl Wheel {
     }
 
     fn first(&self) -> Option<Place> {
-        let level = self.levels.iter().position(|level| level.occupied != 0)?;
-        let slot = self.levels[level].occupied.trailing_zeros() as usize;
+        let level = self.occupied.iter().position(|&slots| slots != 0)?;
+        let slot = self.occupied[level].trailing_zeros() as usize;
         Some(self.place(level, slot))
     }
 
@@ -101,12 +95,13 @@ impl Wheel {
         let level = ((tick ^ self.now) | 1).ilog2() / DIGIT;
         let slot = (tick >> (DIGIT * level)) as usize % SLOTS;
         let level = level as usize;
+        let place = level * SLOTS + slot;
         // SAFETY: as the caller says.
         unsafe {
-            Timer::set_slot(timer, (level * SLOTS + slot) as u16);
-            self.levels[level].slots[slot].push_back(timer);
+            Timer::set_slot(timer, place as u16);
+            self.slots[place].push_back(timer);
         }
-        self.levels[level].occupied |= 1 << slot;
+        self.occupied[level] |= 1 << slot;
     }
 
     /// Takes a timer out before it is due.
@@ -116,12 +111,11 @@ impl Wheel {
     pub(super) unsafe fn remove(&mut self, timer: NonNull<Timer>) {
         // SAFETY: it is in the wheel, so it is live, and whoever calls holds the wheel.
         let place = unsafe { Timer::slot(timer) } as usize;
-        let level = &mut self.levels[place / SLOTS];
-        let list = &mut level.slots[place % SLOTS];
+        let list = &mut self.slots[place];
         // SAFETY: the timer knows its list.
         unsafe { list.remove(timer) };
         if list.is_empty() {
-            level.occupied &= !(1 << (place % SLOTS));
+            self.occupied[place / SLOTS] &= !(1 << (place % SLOTS));
         }
     }
 
@@ -150,11 +144,10 @@ impl Wheel {
     }
 
     fn pop_from(&mut self, place: Place) -> Option<NonNull<Timer>> {
-        let level = &mut self.levels[place.level];
-        let list = &mut level.slots[place.slot];
+        let list = &mut self.slots[place.level * SLOTS + place.slot];
         let timer = list.pop_front();
         if list.is_empty() {
-            level.occupied &= !(1 << place.slot);
+            self.occupied[place.level] &= !(1 << place.slot);
         }
         timer
     }
