@@ -37,8 +37,8 @@ pub(super) use worker::run_worker;
 
 use self::aside::Aside;
 use self::idle::Idle;
-use self::inject::Inject;
-pub(super) use self::queue::Queue;
+pub(super) use self::inject::Inject;
+use self::queue::Queue;
 use super::blocking::Pool;
 use super::builder::Config;
 use super::context;
