@@ -49,13 +49,19 @@ impl Counts {
         ((self.0 & (QUEUED - 1)) >> 2) as usize
     }
 
+    /// Whether no thread is counted as anything.
+    #[cfg(all(test, loom))]
+    pub(super) fn is_nothing(self) -> bool {
+        self.0 == 0
+    }
+
     pub(super) fn is_idle(self) -> bool {
         self.queued() == 0 && self.running() == 0
     }
 
     /// Whether a job that comes now needs nobody to be called.
     pub(super) fn is_attended(self) -> bool {
-        // One that watches while nobody runs anything may have been watching for a while: that takes too long.
+        // Where nobody runs anything the one that watches has yet to see that: it would take too long.
         self.0 & SEARCHING != 0 || self.0 & WATCHING != 0 && self.running() > 0
     }
 }

@@ -1,22 +1,22 @@
 //! What a thread of the pool does: it works, or watches, and sleeps.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::handle::Handle;
 use super::counts::Role;
 use super::{Pool, Threads};
+use crate::loom::sync::MutexGuard;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::{Parker, lock, thread};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The time between two looks of the one that watches. The system adds 50 µs.
+/// The time between two looks of the one that watches: a job that is blocked by others gets its first help after
+/// one to two. Linux adds 50 µs to each.
 const TICK: Duration = match cfg!(loom) {
     true => Duration::ZERO,
     false => Duration::from_micros(50),
 };
-/// Ticks without a job that waits, after which nobody need watch.
-const LINGER: u32 = if cfg!(loom) { 1 } else { 20 };
 
 /// A thread as those see it who call it.
 pub(super) struct Sleeper {
@@ -97,24 +97,19 @@ impl Pool {
         self.idle_threads() > 0 || self.threads() < self.most_threads
     }
 
-    /// Sees that no job waits for long.
+    /// Sees that no job waits for long, until none waits.
     fn watch(&self, handle: &Handle, parker: &Parker) {
         // Jobs that have come until now, the taken ones included.
         let mut come = self.come();
-        let mut quiet = 0;
         let mut helpers = 1;
         loop {
             parker.park(Some(TICK));
             if self.queued() == 0 {
-                helpers = 1;
-                quiet += 1;
-                let is_over = quiet >= LINGER || lock(&self.threads).is_shut_down;
-                if is_over && self.counts.vacate_if_none_waits(Role::Watching) {
+                if self.counts.vacate_if_none_waits(Role::Watching) {
                     return;
                 }
                 continue;
             }
-            quiet = 0;
             // Those that have come since the last look may wait for one more.
             let late = come.wrapping_sub(self.taken.load(Relaxed)) as isize;
             come = self.come();
