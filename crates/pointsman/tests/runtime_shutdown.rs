@@ -5,7 +5,7 @@ mod common;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, Weak, mpsc};
+use std::sync::{Arc, Barrier, Mutex, Weak, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -299,6 +299,153 @@ fn the_end_waits_for_work_that_has_begun_and_cancels_the_rest() {
         assert!(is_done.load(SeqCst));
         assert_eq!(executor::block_on(first).unwrap(), 1);
     });
+}
+
+#[test]
+fn work_for_which_there_is_room_is_run_at_the_end() {
+    each(|runtime| {
+        let runtime = runtime();
+        let ran = Arc::new(AtomicUsize::new(0));
+        // Each waits for all others: they need threads still.
+        let barrier = Arc::new(Barrier::new(50));
+        for _ in 0..50 {
+            let (ran, barrier) = (Arc::clone(&ran), Arc::clone(&barrier));
+            drop(runtime.spawn_blocking(move || {
+                barrier.wait();
+                ran.fetch_add(1, SeqCst);
+            }));
+        }
+        drop(runtime);
+        assert_eq!(ran.load(SeqCst), 50);
+    });
+}
+
+#[test]
+fn the_end_waits_for_threads_that_had_nothing_to_do() {
+    must_end(|| {
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let may_go_on = Mutex::new(may_go_on);
+        let stopped = Arc::new(AtomicUsize::new(0));
+        let stops = Arc::clone(&stopped);
+        let runtime = Builder::new_current_thread()
+            .thread_keep_alive(Duration::ZERO)
+            .on_thread_stop(move || {
+                begun.send(()).unwrap();
+                may_go_on.lock().unwrap().recv().unwrap();
+                stops.fetch_add(1, SeqCst);
+            })
+            .build()
+            .unwrap();
+        executor::block_on(runtime.spawn_blocking(|| ())).unwrap();
+        has_begun.recv().unwrap();
+        assert_eq!(runtime.metrics().num_blocking_threads(), 0);
+        let ends = thread::spawn(move || drop(runtime));
+        for _ in 0..100 {
+            assert!(!ends.is_finished());
+            thread::yield_now();
+        }
+        go_on.send(()).unwrap();
+        ends.join().unwrap();
+        assert_eq!(stopped.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_thread_that_does_not_stop_keeps_no_time_limit_waiting() {
+    must_end(|| {
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let may_go_on = Mutex::new(may_go_on);
+        let runtime = Builder::new_current_thread()
+            .on_thread_stop(move || may_go_on.lock().unwrap().recv().unwrap())
+            .build()
+            .unwrap();
+        executor::block_on(runtime.spawn_blocking(|| ())).unwrap();
+        runtime.shutdown_timeout(Duration::from_millis(10));
+        go_on.send(()).unwrap();
+    });
+}
+
+#[test]
+fn a_runtime_may_be_dropped_by_its_own_blocking_work() {
+    each(|runtime| {
+        let runtime = runtime();
+        let handle = runtime.handle().clone();
+        let job = handle.spawn_blocking(move || {
+            drop(runtime);
+            5
+        });
+        assert_eq!(executor::block_on(job).unwrap(), 5);
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn work_that_gets_no_thread_at_all_is_dropped_at_the_end() {
+    must_end(|| {
+        let runtime = Builder::new_current_thread()
+            .thread_stack_size(1 << 60)
+            .build()
+            .unwrap();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let value = OnDrop(Arc::clone(&dropped));
+        let spawn = || drop(runtime.spawn_blocking(move || drop(value)));
+        let panic = catch_unwind(AssertUnwindSafe(spawn)).unwrap_err();
+        let text = text_of(panic);
+        assert!(text.starts_with("OS can't spawn worker thread"), "{text}");
+        assert_eq!(dropped.load(SeqCst), 0);
+        drop(runtime);
+        assert_eq!(dropped.load(SeqCst), 1);
+    });
+}
+
+/// Where memory is for a few threads only.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run by the test below"]
+fn with_few_threads() {
+    let runtime = Builder::new_current_thread()
+        .thread_stack_size(256 << 20)
+        .build()
+        .unwrap();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let may_go_on = Arc::new(Mutex::new(may_go_on));
+    let jobs: Vec<_> = (0..20)
+        .map(|_| {
+            let may_go_on = Arc::clone(&may_go_on);
+            runtime.spawn_blocking(move || may_go_on.lock().unwrap().recv().unwrap())
+        })
+        .collect();
+    // Several threads run one each, and no other can be had.
+    let metrics = runtime.metrics();
+    while metrics.num_blocking_threads() < 2
+        || metrics.num_blocking_threads() + metrics.blocking_queue_depth() > 20
+    {
+        thread::yield_now();
+    }
+    for _ in 0..20 {
+        go_on.send(()).unwrap();
+    }
+    for job in jobs {
+        executor::block_on(job).unwrap();
+    }
+    println!("threads: {}", metrics.num_blocking_threads());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_no_more_threads_can_be_had_those_there_are_do_all_work() {
+    let output = std::process::Command::new("sh")
+        .args(["-c", r#"ulimit -v 2000000 && exec "$0" "$@""#])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "with_few_threads", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let threads = text.split("threads: ").nth(1).unwrap();
+    let threads: usize = threads.lines().next().unwrap().parse().unwrap();
+    assert!((1..10).contains(&threads), "{threads}");
 }
 
 #[test]

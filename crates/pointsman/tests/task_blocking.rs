@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::must_end;
 use futures::executor;
@@ -159,7 +160,7 @@ fn five_hundred_jobs_block_at_once() {
         assert_eq!(runtime.metrics().num_blocking_threads(), 512);
         // All are taken, and one more waits.
         let (go_on, may_go_on) = mpsc::channel::<()>();
-        let may_go_on = Arc::new(std::sync::Mutex::new(may_go_on));
+        let may_go_on = Arc::new(Mutex::new(may_go_on));
         let begun = Arc::new(AtomicUsize::new(0));
         let jobs: Vec<_> = (0..513)
             .map(|_| {
@@ -183,6 +184,62 @@ fn five_hundred_jobs_block_at_once() {
             executor::block_on(job).unwrap();
         }
         assert_eq!(runtime.metrics().num_blocking_threads(), 512);
+    });
+}
+
+#[test]
+fn short_jobs_that_keep_a_thread_busy_get_a_second_one() {
+    each(|runtime| {
+        let threads = Arc::new(Mutex::new(HashSet::new()));
+        while threads.lock().unwrap().len() < 2 {
+            let jobs: Vec<_> = (0..500)
+                .map(|_| {
+                    let threads = Arc::clone(&threads);
+                    runtime.spawn_blocking(move || {
+                        let start = Instant::now();
+                        while start.elapsed() < Duration::from_micros(20) {}
+                        threads.lock().unwrap().insert(thread::current().id());
+                    })
+                })
+                .collect();
+            for job in jobs {
+                executor::block_on(job).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_job_waits_for_those_that_came_after_it() {
+    each(|runtime| {
+        for _ in 0..20 {
+            let (to_first, from_last) = mpsc::channel();
+            let first = runtime.spawn_blocking(move || from_last.recv().unwrap());
+            for _ in 0..30 {
+                drop(runtime.spawn_blocking(|| ()));
+            }
+            let last = runtime.spawn_blocking(move || to_first.send(7).unwrap());
+            assert_eq!(executor::block_on(first).unwrap(), 7);
+            executor::block_on(last).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_job_waits_for_jobs_that_it_submits() {
+    fn depth(n: u32) -> u32 {
+        match n {
+            0 => 0,
+            _ => executor::block_on(task::spawn_blocking(move || depth(n - 1))).unwrap() + 1,
+        }
+    }
+    each(|runtime| {
+        let jobs: Vec<_> = (0..4)
+            .map(|_| runtime.spawn_blocking(|| depth(30)))
+            .collect();
+        for job in jobs {
+            assert_eq!(executor::block_on(job).unwrap(), 30);
+        }
     });
 }
 

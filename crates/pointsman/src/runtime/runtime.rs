@@ -276,7 +276,7 @@ impl Runtime {
 
 /// Whether a thread has ended by then.
 #[cfg(not(loom))]
-fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
+pub(super) fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
     let mut pause = Duration::from_micros(10);
     loop {
         if worker.is_finished() {
@@ -293,7 +293,7 @@ fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
 
 /// As above. No time passes in models.
 #[cfg(loom)]
-fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
+pub(super) fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
     false
 }
 

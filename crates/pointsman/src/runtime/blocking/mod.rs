@@ -1,463 +1,241 @@
 //! Threads for work that blocks.
 //!
-//! A burst of short jobs should not start a thread for each, and a job must not wait for one that blocks. So
-//! one thread takes jobs off the queue, and as long as some wait there, another watches: when the queue has
-//! got nowhere for a tenth of a millisecond, it takes a job itself, and each time twice as many threads as the
-//! time before are added.
+//! A burst of short jobs should not wake a thread for each, and a job must not wait for one that blocks. So a
+//! thread that is on its way, or that has run its job, takes one job after the other. When it leaves some behind
+//! it calls another thread, which watches: where a job has waited for one of its ticks it sends a thread for it,
+//! and with each tick for which that was not enough twice as many.
 //!
 //! Invariants:
-//! - While jobs wait, a thread is on its way to them: one that looks for work, or one that watches.
-//! - A job that was taken from the queue is run; one that was not when the runtime ends is cancelled.
+//! - While jobs wait, a thread is on its way to them, or one watches, or all threads that can be had run a job.
+//! - A job that was taken from the queue is run.
+//! - At the end of the runtime a job for which there is room in the pool is still run, as if it had got a thread
+//!   when it came. The others are cancelled.
 //!
-//! Cost: a lock to put a job in, an exchange to take it out, a wake-up only if nobody looks for work.
+//! Cost: three exchanges to bring a job where a thread is on its way or watches, and no lock; two exchanges and
+//! a lock to take it, which only those who take want.
 
+mod counts;
 #[cfg(all(test, loom))]
 mod models;
+mod worker;
 
 use std::collections::VecDeque;
+use std::io;
 use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use self::counts::{Role, SharedCounts};
+use self::worker::Sleeper;
 use super::builder::Config;
 use super::handle::Handle;
-use super::scheduler::Queue;
-use crate::loom::sync::atomic::{AtomicUsize, fence};
-use crate::loom::sync::{Condvar, Mutex, MutexGuard};
-use crate::loom::{Parker, lock, thread};
+use super::runtime::wait_for;
+use super::scheduler::Inject;
+use crate::loom::sync::Mutex;
+use crate::loom::sync::atomic::AtomicUsize;
+use crate::loom::{lock, thread};
 use crate::task::Entry;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::Relaxed;
 
-/// How long a queue may get nowhere.
-const PATIENCE: Duration = match cfg!(loom) {
-    true => Duration::ZERO,
-    false => Duration::from_micros(100),
-};
-/// Looks without a job that waits, after which nobody need watch.
-const LINGER: u32 = if cfg!(loom) { 1 } else { 20 };
-/// How often a thread looks for work before it sleeps: about 30 µs.
-const LOOKS: u32 = if cfg!(loom) { 1 } else { 900 };
-
+/// See the module.
 pub(crate) struct Pool {
-    /// Those who put in have the lock, and are the owner of the queue.
-    queue: Queue,
-    /// Threads that look for a job. More than one only for a moment.
-    searching: AtomicUsize,
-    /// Whether somebody watches.
-    watching: AtomicUsize,
-    /// Jobs that run, as far as they have begun.
-    running: AtomicUsize,
-    threads: AtomicUsize,
-    idle: AtomicUsize,
-    state: Mutex<State>,
-    /// A thread has ended.
-    ended: Condvar,
+    counts: SharedCounts,
+    /// Jobs as they come.
+    brought: Inject,
+    /// Jobs that were taken from there, the oldest first. They came before all those.
+    ready: Mutex<VecDeque<Entry>>,
+    /// Jobs that were taken, in all. Changed under the lock of `ready`.
+    taken: AtomicUsize,
+    threads: Mutex<Threads>,
+    /// How many threads there are, and how many of them sleep. Changed under the lock of `threads`.
+    thread_count: AtomicUsize,
+    idle_count: AtomicUsize,
     most_threads: usize,
     keep_alive: Duration,
 }
 
-struct State {
+struct Threads {
     is_shut_down: bool,
-    /// Threads that sleep, the last at the end.
-    sleepers: VecDeque<Arc<Sleeper>>,
-    handles: Vec<(usize, thread::JoinHandle<()>)>,
-    threads: usize,
-    next_thread: usize,
-}
-
-struct Sleeper {
-    parker: Parker,
-    /// What it was woken for: 0 if it was not.
-    order: AtomicUsize,
-}
-
-const SEARCH_ORDER: usize = 1;
-const WATCH_ORDER: usize = 2;
-
-/// What a thread does first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Search,
-    Watch,
+    /// Those that sleep, the last to fall asleep at the end.
+    sleepers: Vec<Arc<Sleeper>>,
+    handles: Vec<thread::JoinHandle<()>>,
+    /// The last that has ended because it was not needed. It has waited for the one before.
+    ended: Option<thread::JoinHandle<()>>,
 }
 
 impl Pool {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            queue: Queue::new(),
-            searching: AtomicUsize::new(0),
-            watching: AtomicUsize::new(0),
-            running: AtomicUsize::new(0),
-            threads: AtomicUsize::new(0),
-            idle: AtomicUsize::new(0),
-            state: Mutex::new(State {
+            counts: SharedCounts::new(),
+            brought: Inject::new(),
+            ready: Mutex::new(VecDeque::new()),
+            taken: AtomicUsize::new(0),
+            threads: Mutex::new(Threads {
                 is_shut_down: false,
-                sleepers: VecDeque::new(),
+                sleepers: Vec::new(),
                 handles: Vec::new(),
-                threads: 0,
-                next_thread: 0,
+                ended: None,
             }),
-            ended: Condvar::new(),
+            thread_count: AtomicUsize::new(0),
+            idle_count: AtomicUsize::new(0),
             most_threads: config.max_blocking_threads,
             keep_alive: config.thread_keep_alive,
         }
     }
 
     pub(super) fn threads(&self) -> usize {
-        self.threads.load(Relaxed)
+        self.thread_count.load(Relaxed)
     }
 
     pub(super) fn idle_threads(&self) -> usize {
-        self.idle.load(Relaxed)
+        self.idle_count.load(Relaxed)
     }
 
     pub(super) fn queued(&self) -> usize {
-        self.queue.len()
+        self.counts.get().queued()
     }
 
     /// Whether no job waits or runs.
     pub(super) fn is_idle(&self) -> bool {
-        if !self.queue.is_empty() {
-            return false;
-        }
-        // ORDERING: Acquire pairs with the release of whoever took the last job: it is counted as running.
-        fence(Acquire);
-        self.running.load(Relaxed) == 0
+        self.counts.get().is_idle()
     }
 
-    /// Puts a job in. An error if no thread at all can be had.
-    pub(super) fn submit(&self, handle: &Handle, entry: Entry) -> Option<std::io::Error> {
-        let mut state = lock(&self.state);
-        if state.is_shut_down {
-            drop(state);
+    /// Puts a job in. An error if no thread at all can be had: the job waits for one then.
+    pub(super) fn submit(&self, handle: &Handle, entry: Entry) -> Option<io::Error> {
+        if let Err(entry) = self.brought.push(entry) {
             cancel(entry);
             return None;
         }
-        // SAFETY: the lock makes this thread the owner.
-        unsafe { self.queue.push(entry) };
-        // ORDERING: SeqCst pairs with a thread that goes to sleep, or ends its search: it sees the job, or is
-        // seen here.
-        fence(SeqCst);
-        if self.searching.load(SeqCst) > 0 {
-            return None;
+        match self.counts.brought().is_attended() {
+            true => None,
+            false => self.call(handle, Role::Searching).err(),
         }
-        if self.watching.load(SeqCst) > 0 && self.running.load(SeqCst) > 0 {
-            return None;
-        }
-        self.send(&mut state, handle, Order::Search)
     }
 
-    /// Wakes or starts a thread. An error only if there is no thread at all.
-    fn send(&self, state: &mut State, handle: &Handle, order: Order) -> Option<std::io::Error> {
-        let count = match order {
-            Order::Search => &self.searching,
-            Order::Watch => &self.watching,
-        };
+    /// Takes the oldest job, for one that may: see [`counts`].
+    fn pop(&self) -> Entry {
+        let mut ready = lock(&self.ready);
+        if ready.is_empty() {
+            ready.extend(self.brought.take());
+        }
+        self.taken
+            .store(self.taken.load(Relaxed).wrapping_add(1), Relaxed);
+        ready.pop_front().expect("who may take finds a job")
+    }
+
+    /// Wakes or starts a thread in this role, if nobody fills it. Whether it is filled: otherwise all threads that
+    /// can be had are awake. An error if there is none at all.
+    fn call(&self, handle: &Handle, role: Role) -> io::Result<bool> {
+        if !self.counts.fill(role) {
+            return Ok(true);
+        }
+        let mut threads = lock(&self.threads);
         // The latest first: its memory is warm, and the others may end.
-        if let Some(sleeper) = state.sleepers.pop_back() {
-            self.idle.fetch_sub(1, Relaxed);
-            // ORDERING: SeqCst, as all changes of these counts: see `submit`.
-            count.fetch_add(1, SeqCst);
-            let order = match order {
-                Order::Search => SEARCH_ORDER,
-                Order::Watch => WATCH_ORDER,
-            };
-            // ORDERING: SeqCst pairs with the sleeper's load.
-            sleeper.order.store(order, SeqCst);
-            sleeper.parker.unpark();
-            return None;
+        if let Some(sleeper) = threads.sleepers.pop() {
+            self.idle_count.fetch_sub(1, Relaxed);
+            sleeper.set_role(role);
+            drop(threads);
+            sleeper.unpark();
+            return Ok(true);
         }
-        if state.threads >= self.most_threads {
-            return None;
+        // It is given up under the lock: a thread that goes to sleep looks afterwards, and sees what has come from
+        // those who have relied on this.
+        if self.threads() >= self.most_threads {
+            self.counts.vacate(role);
+            return Ok(false);
         }
-        let index = state.next_thread;
-        let expected = Expected::new(count);
+        if threads.is_shut_down && self.threads() == 0 {
+            self.counts.vacate(role);
+            drop(threads);
+            self.cancel_beyond(0);
+            return Ok(false);
+        }
         // Before its first job could ask.
-        self.threads.fetch_add(1, Relaxed);
+        self.thread_count.fetch_add(1, Relaxed);
+        let unless_started = Unstarted { pool: self, role };
         match super::start_thread(handle, move |handle| {
-            handle.shared.blocking.run(handle, index, order)
+            handle.shared.blocking.run(handle, role);
         }) {
             Ok(thread) => {
-                mem::forget(expected);
-                state.next_thread += 1;
-                state.threads += 1;
-                state.handles.push((index, thread));
-                None
+                mem::forget(unless_started);
+                threads.handles.push(thread);
+                Ok(true)
             }
             Err(error) => {
-                self.threads.fetch_sub(1, Relaxed);
-                (state.threads == 0).then_some(error)
-            }
-        }
-    }
-
-    // --- a thread ---
-
-    fn run(&self, handle: &Handle, index: usize, first: Order) {
-        let mut order = first;
-        loop {
-            match order {
-                Order::Search => self.search(handle),
-                Order::Watch => self.watch(handle),
-            }
-            match self.sleep(index) {
-                Some(next) => order = next,
-                None => return,
-            }
-        }
-    }
-
-    /// This thread ends. It has looked in the same lock: what comes later finds one thread less.
-    fn end(&self, mut state: MutexGuard<'_, State>, index: usize) {
-        state.threads -= 1;
-        self.threads.fetch_sub(1, Relaxed);
-        if !state.is_shut_down {
-            // Nobody waits for it.
-            state.handles.retain(|&(each, _)| each != index);
-        }
-        self.ended.notify_all();
-    }
-
-    /// Runs jobs as long as some come. The thread is counted as searching.
-    fn search(&self, handle: &Handle) {
-        loop {
-            let Some(entry) = self.find(handle) else {
-                // ORDERING: SeqCst pairs with `submit`.
-                self.searching.fetch_sub(1, SeqCst);
-                fence(SeqCst);
-                if self.queue.is_empty() || self.searching.load(SeqCst) > 0 {
-                    return;
+                drop(unless_started);
+                match self.threads() {
+                    0 => Err(error),
+                    _ => Ok(false),
                 }
-                self.searching.fetch_add(1, SeqCst);
-                continue;
-            };
-            // ORDERING: SeqCst, with the fence, pairs with `submit`: who has seen this thread search has put in
-            // what is seen from here on, and somebody watches it.
-            self.searching.fetch_sub(1, SeqCst);
-            fence(SeqCst);
-            self.run_all(handle, entry);
-            // ORDERING: SeqCst pairs with `submit`: whoever sees nobody running sees somebody searching.
-            self.searching.fetch_add(1, SeqCst);
-            self.rest(handle);
-        }
-    }
-
-    /// This thread runs no job any more.
-    fn rest(&self, handle: &Handle) {
-        if self.running.fetch_sub(1, SeqCst) == 1 {
-            handle.shared.jobs_done();
-        }
-    }
-
-    /// Runs this job and all that wait.
-    fn run_all(&self, handle: &Handle, first: Entry) {
-        let mut next = Some(first);
-        while let Some(entry) = next {
-            if !self.queue.is_empty() && self.watching.load(Relaxed) == 0 {
-                self.see_that_somebody_watches(handle);
-            }
-            let again = entry.run();
-            debug_assert!(again.is_none(), "a job runs once");
-            next = self.queue.pop();
-        }
-    }
-
-    fn see_that_somebody_watches(&self, handle: &Handle) {
-        let mut state = lock(&self.state);
-        // ORDERING: SeqCst pairs with the end of `watch`.
-        if self.watching.load(SeqCst) == 0 && !state.is_shut_down {
-            self.send(&mut state, handle, Order::Watch);
-        }
-    }
-
-    /// Takes a job, as soon as there is one. The thread is counted as running then.
-    fn find(&self, handle: &Handle) -> Option<Entry> {
-        for _ in 0..LOOKS {
-            if !self.queue.is_empty() {
-                // Before the job is taken, so that it is seen in one place or the other.
-                // ORDERING: SeqCst pairs with `submit`.
-                self.running.fetch_add(1, SeqCst);
-                if let Some(entry) = self.queue.pop() {
-                    return Some(entry);
-                }
-                self.rest(handle);
-            }
-            // Not loom's, which would let another thread run: that is not waited for here.
-            std::hint::spin_loop();
-        }
-        None
-    }
-
-    /// Sees that the queue gets on. The thread is counted as watching.
-    fn watch(&self, handle: &Handle) {
-        let pause = Parker::current();
-        let mut taken = self.queue.taken();
-        let mut quiet = 0;
-        let mut more = 1;
-        loop {
-            pause.park(Some(PATIENCE));
-            let now = self.queue.taken();
-            if self.queue.is_empty() {
-                quiet += 1;
-                more = 1;
-                if quiet < LINGER && !lock(&self.state).is_shut_down {
-                    continue;
-                }
-                // ORDERING: SeqCst pairs with `submit`: it sees that nobody watches, or its job is seen.
-                self.watching.fetch_sub(1, SeqCst);
-                fence(SeqCst);
-                if self.queue.is_empty() {
-                    return;
-                }
-                self.watching.fetch_add(1, SeqCst);
-                quiet = 0;
-                continue;
-            }
-            quiet = 0;
-            // Those that were added may have taken one each, and be blocked by it.
-            let is_getting_on = now - taken > more;
-            taken = now;
-            if is_getting_on {
-                more = 1;
-                continue;
-            }
-            let mut state = lock(&self.state);
-            // Those that are on their way, which may have to be started, take one each.
-            let unmet = self
-                .queue
-                .len()
-                .saturating_sub(self.searching.load(Relaxed));
-            let sent = unmet.min(more);
-            for _ in 0..sent {
-                self.send(&mut state, handle, Order::Search);
-            }
-            if sent == more {
-                more *= 2;
-            }
-            if state.sleepers.is_empty() && state.threads >= self.most_threads {
-                // There is no other: this one has to do it.
-                drop(state);
-                // ORDERING: SeqCst, in this order, pairs with `submit`: it sees one or the other.
-                self.searching.fetch_add(1, SeqCst);
-                self.watching.fetch_sub(1, SeqCst);
-                self.search(handle);
-                return;
-            }
-        }
-    }
-
-    /// Waits for an order. `None`: the thread is not needed, and ends.
-    fn sleep(&self, index: usize) -> Option<Order> {
-        let sleeper = Arc::new(Sleeper {
-            parker: Parker::current(),
-            order: AtomicUsize::new(0),
-        });
-        let mut state = lock(&self.state);
-        if state.is_shut_down {
-            self.end(state, index);
-            return None;
-        }
-        if !self.queue.is_empty() {
-            // It came after the last look, and there was neither a sleeper nor room for one more thread.
-            // ORDERING: SeqCst, as all changes of these counts: see `submit`.
-            self.searching.fetch_add(1, SeqCst);
-            return Some(Order::Search);
-        }
-        state.sleepers.push_back(Arc::clone(&sleeper));
-        self.idle.fetch_add(1, Relaxed);
-        drop(state);
-        let until = Instant::now().checked_add(self.keep_alive);
-        loop {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            sleeper.parker.park(left);
-            // ORDERING: SeqCst pairs with the store in `send`.
-            match sleeper.order.load(SeqCst) {
-                SEARCH_ORDER => return Some(Order::Search),
-                WATCH_ORDER => return Some(Order::Watch),
-                _ => {}
-            }
-            let mut state = lock(&self.state);
-            let is_over = state.is_shut_down || until.is_some_and(|until| Instant::now() >= until);
-            if !is_over {
-                continue;
-            }
-            if let Some(place) = state
-                .sleepers
-                .iter()
-                .position(|each| Arc::ptr_eq(each, &sleeper))
-            {
-                state.sleepers.remove(place);
-                self.idle.fetch_sub(1, Relaxed);
-                self.end(state, index);
-                return None;
             }
         }
     }
 
     // --- the end ---
 
-    /// Cancels what waits, but for jobs that a thread is on its way to, and lets the threads end.
+    /// Lets nobody bring anything any more, and the threads end when they have run what waits. Jobs that have to
+    /// wait for another to end are cancelled.
     pub(super) fn begin_shutdown(&self) {
-        let mut state = lock(&self.state);
-        state.is_shut_down = true;
-        for sleeper in &state.sleepers {
-            sleeper.parker.unpark();
+        lock(&self.ready).extend(self.brought.close());
+        let mut threads = lock(&self.threads);
+        threads.is_shut_down = true;
+        for sleeper in &threads.sleepers {
+            sleeper.unpark();
         }
-        drop(state);
-        // ORDERING: SeqCst, as all changes of this count: see `submit`.
-        while self.queue.len() > self.searching.load(SeqCst)
-            && let Some(entry) = self.queue.pop()
-        {
-            cancel(entry);
+        let most_threads = match self.threads() {
+            0 => 0,
+            _ => self.most_threads,
+        };
+        drop(threads);
+        self.cancel_beyond(most_threads);
+    }
+
+    /// Cancels the latest jobs, but for as many as so many threads could run now.
+    fn cancel_beyond(&self, most_threads: usize) {
+        while self.counts.take_beyond(most_threads) {
+            let entry = lock(&self.ready).pop_back();
+            cancel(entry.expect("who may take finds a job"));
         }
     }
 
     /// Waits until all threads have ended, at most until then.
     pub(super) fn wait(&self, until: Option<Instant>) {
-        let mut state = lock(&self.state);
-        while state.threads > 0 {
-            state = match until {
-                None => self
-                    .ended
-                    .wait(state)
-                    .unwrap_or_else(|error| error.into_inner()),
-                Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return;
-                    }
-                    let waited = self.ended.wait_timeout(state, left);
-                    waited.unwrap_or_else(|error| error.into_inner()).0
-                }
+        loop {
+            let mut threads = lock(&self.threads);
+            // One that has not ended may start another.
+            let Some(thread) = threads.handles.pop().or_else(|| threads.ended.take()) else {
+                return;
             };
-        }
-        let handles = mem::take(&mut state.handles);
-        drop(state);
-        for (_, handle) in handles {
+            drop(threads);
             // A thread that ends the runtime it works for cannot wait for itself.
-            if handle.thread().id() != thread::current().id() {
-                let _ = handle.join();
+            if thread.thread().id() == thread::current().id() {
+                continue;
             }
+            if !until.is_none_or(|until| wait_for(&thread, until)) {
+                return;
+            }
+            let _ = thread.join();
         }
     }
 }
 
-/// One more thread in a count, unless this is dropped: the thread could not be started, or what gives it its
-/// name has panicked.
-struct Expected<'a>(&'a AtomicUsize);
-
-impl<'a> Expected<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        // ORDERING: SeqCst, as all changes of these counts: see `submit`.
-        count.fetch_add(1, SeqCst);
-        Self(count)
+impl Drop for Pool {
+    fn drop(&mut self) {
+        debug_assert_eq!(self.queued(), 0, "a pool is emptied before it goes");
     }
 }
 
-impl Drop for Expected<'_> {
+/// A thread that is counted on and does not come, as it could not be started, or what gives it its name has
+/// panicked.
+struct Unstarted<'a> {
+    pool: &'a Pool,
+    role: Role,
+}
+
+impl Drop for Unstarted<'_> {
     fn drop(&mut self) {
-        // ORDERING: as above.
-        self.0.fetch_sub(1, SeqCst);
+        self.pool.thread_count.fetch_sub(1, Relaxed);
+        self.pool.counts.vacate(self.role);
     }
 }
 

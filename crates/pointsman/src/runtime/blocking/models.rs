@@ -85,8 +85,7 @@ impl Running {
             (0, 0, 0)
         );
         assert!(pool.is_idle());
-        assert_eq!(pool.searching.load(Relaxed), 0);
-        assert_eq!(pool.watching.load(Relaxed), 0);
+        assert!(pool.counts.get().is_nothing());
         let shared = Arc::downgrade(shared);
         drop(self.handle);
         assert_eq!(shared.strong_count(), 0, "a thread or a job is still there");
