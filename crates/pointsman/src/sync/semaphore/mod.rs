@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
+pub(super) use acquire::Acquire;
 pub(super) use permits::Permits;
 
 use crate::runtime::block_outside;
