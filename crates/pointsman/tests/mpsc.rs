@@ -445,7 +445,10 @@ fn large_messages_need_no_more_stack_than_themselves() {
         for number in 0..3 {
             tx.send([number; LARGE]).unwrap();
         }
-        (0..3).all(|number| rx.try_recv().is_ok_and(|message| message == [number; LARGE]))
+        (0..3).all(|number| {
+            rx.try_recv()
+                .is_ok_and(|message| message == [number; LARGE])
+        })
     });
     assert!(thread.unwrap().join().unwrap());
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use super::backoff::Backoff;
 use super::error::TryRecvError;
-use super::front::{Front, Popped};
+use super::front::{Found, Front};
 use super::limit::Limit;
 use super::queue::Queue;
 use crate::loom::sync::Arc;
@@ -137,6 +137,17 @@ pub(super) struct Consumer<T, L: Limit> {
     backoff: Backoff,
 }
 
+/// Gives the room of a message back when it is received: last, so that the message goes straight to whoever
+/// receives it.
+struct GiveBack<'a, L: Limit>(&'a L);
+
+impl<L: Limit> Drop for GiveBack<'_, L> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.give_back(1);
+    }
+}
+
 pub(super) fn channel<T, L: Limit>(limit: L) -> (Producer<T, L>, Consumer<T, L>) {
     let channel = Arc::new(Channel {
         queue: Queue::new(),
@@ -181,41 +192,31 @@ impl<T, L: Limit> Consumer<T, L> {
 
     pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
         // SAFETY: both are of this channel.
-        match unsafe { self.front.pop_settled(&self.channel.queue) } {
-            Popped::Message(message) => {
-                self.channel.limit.give_back(1);
-                Ok(message)
+        match unsafe { self.front.find_settled(&self.channel.queue) } {
+            Found::Message => {
+                let _room = GiveBack(&self.channel.limit);
+                // SAFETY: found.
+                Ok(unsafe { self.front.read() })
             }
-            Popped::Finished => Err(TryRecvError::Disconnected),
-            Popped::Empty | Popped::Busy if self.channel.limit.is_spent() => {
+            Found::Finished => Err(TryRecvError::Disconnected),
+            Found::Empty | Found::Busy if self.channel.limit.is_spent() => {
                 Err(TryRecvError::Disconnected)
             }
-            Popped::Empty | Popped::Busy => Err(TryRecvError::Empty),
+            Found::Empty | Found::Busy => Err(TryRecvError::Empty),
         }
     }
 
     #[inline]
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let proceed = ready!(poll_proceed(cx));
-        let received = loop {
-            // SAFETY: both are of this channel.
-            match unsafe { self.front.pop(&self.channel.queue) } {
-                Popped::Message(message) => {
-                    self.channel.limit.give_back(1);
-                    break Some(message);
-                }
-                Popped::Finished => break None,
-                Popped::Empty => {
-                    if ready!(self.poll_sleep(cx)) {
-                        break None;
-                    }
-                }
-                Popped::Busy => return self.come_back(cx),
-            }
-        };
-        self.backoff.reset();
+        let found = ready!(self.poll_find(cx));
         proceed.made_progress();
-        Poll::Ready(received)
+        if !found {
+            return Poll::Ready(None);
+        }
+        let _room = GiveBack(&self.channel.limit);
+        // SAFETY: found.
+        Poll::Ready(Some(unsafe { self.front.read() }))
     }
 
     pub(super) fn poll_recv_many(
@@ -226,29 +227,42 @@ impl<T, L: Limit> Consumer<T, L> {
     ) -> Poll<usize> {
         let proceed = ready!(poll_proceed(cx));
         let mut count = 0;
-        while count < limit {
-            // SAFETY: both are of this channel.
-            match unsafe { self.front.pop(&self.channel.queue) } {
-                Popped::Message(message) => {
-                    messages.push(message);
-                    count += 1;
+        if limit > 0 && ready!(self.poll_find(cx)) {
+            loop {
+                // SAFETY: found.
+                messages.push(unsafe { self.front.read() });
+                count += 1;
+                // SAFETY: both are of this channel.
+                let has_more = count < limit
+                    && unsafe { self.front.find(&self.channel.queue) } == Found::Message;
+                if !has_more {
+                    break;
                 }
-                Popped::Finished => break,
-                Popped::Empty | Popped::Busy if count > 0 => break,
-                Popped::Empty => {
-                    if ready!(self.poll_sleep(cx)) {
-                        break;
-                    }
-                }
-                Popped::Busy => return self.come_back(cx),
             }
-        }
-        self.backoff.reset();
-        if count > 0 {
             self.channel.limit.give_back(count);
         }
         proceed.made_progress();
         Poll::Ready(count)
+    }
+
+    /// Whether a message was found, or else the channel is finished.
+    #[inline]
+    fn poll_find(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        let found = loop {
+            // SAFETY: both are of this channel.
+            match unsafe { self.front.find(&self.channel.queue) } {
+                Found::Message => break true,
+                Found::Finished => break false,
+                Found::Empty => {
+                    if ready!(self.poll_sleep(cx)) {
+                        break false;
+                    }
+                }
+                Found::Busy => return self.come_back(cx),
+            }
+        };
+        self.backoff.reset();
+        Poll::Ready(found)
     }
 
     /// Goes to sleep. If it does not come to that, whether the channel is finished: if not, there is something

@@ -42,8 +42,10 @@ impl<T> UnwindSafe for Front<T> {}
 impl<T> RefUnwindSafe for Front<T> {}
 
 /// What the receiver finds.
-pub(super) enum Popped<T> {
-    Message(T),
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A message, which is there to be [read](Front::read).
+    Message,
     /// Nothing now.
     Empty,
     /// A place is taken, but its message has not come yet.
@@ -80,76 +82,84 @@ impl<T> Front<T> {
         self.index == self.end.min(places)
     }
 
-    /// Receives.
+    /// Looks for the next message.
     ///
     /// # Safety
     /// The queue is the one that this is the front of.
     #[inline]
-    pub(super) unsafe fn pop(&mut self, queue: &Queue<T>) -> Popped<T> {
+    pub(super) unsafe fn find(&mut self, queue: &Queue<T>) -> Found {
         for _ in 0..LOOKS {
             // SAFETY: the caller's.
-            if let Some(message) = unsafe { self.take(queue) } {
-                return Popped::Message(message);
+            if unsafe { self.is_ready(queue) } {
+                return Found::Message;
             }
             let tail = queue.tail();
             if self.has_all(tail.places()) {
                 return if self.end != OPEN || tail.is_abandoned() {
-                    Popped::Finished
+                    Found::Finished
                 } else {
-                    Popped::Empty
+                    Found::Empty
                 };
             }
             hint::spin_loop();
         }
-        Popped::Busy
+        Found::Busy
     }
 
-    /// Receives, and waits on the spot for a message that is about to come.
+    /// Looks for the next message, and waits on the spot for one that is about to come.
     ///
     /// # Safety
-    /// As of [`pop`](Self::pop).
-    pub(super) unsafe fn pop_settled(&mut self, queue: &Queue<T>) -> Popped<T> {
+    /// As of [`find`](Self::find).
+    pub(super) unsafe fn find_settled(&mut self, queue: &Queue<T>) -> Found {
         let mut backoff = Backoff::new();
         loop {
             // SAFETY: the caller's.
-            match unsafe { self.pop(queue) } {
-                Popped::Busy => backoff.wait(),
-                popped => return popped,
+            match unsafe { self.find(queue) } {
+                Found::Busy => backoff.wait(),
+                found => return found,
             }
         }
     }
 
     /// # Safety
-    /// As of [`pop`](Self::pop).
+    /// As of [`find`](Self::find).
     #[inline]
-    unsafe fn take(&mut self, queue: &Queue<T>) -> Option<T> {
+    unsafe fn is_ready(&mut self, queue: &Queue<T>) -> bool {
         // SAFETY: the block that the receiver was in last is linked.
         if self.block.is_null() || !unsafe { (*self.block).holds(self.index) } {
             // SAFETY: the caller's.
-            unsafe { self.enter_block(queue)? };
+            if unsafe { !self.enter_block(queue) } {
+                return false;
+            }
         }
         // SAFETY: the receiver has not received all that is in the block, so it is linked.
         let slot = unsafe { Block::slot(self.block, self.index) };
-        // ORDERING: pairs with the Release of `push`.
-        if !slot.is_ready.load(Acquire) {
-            return None;
-        }
-        // SAFETY: ready, so there is a message, and it is the receiver's.
-        let message = slot
-            .message
-            .with(|place| unsafe { (*place).assume_init_read() });
-        // For whoever uses the block again.
+        // ORDERING: pairs with the Release of `fill`.
+        slot.is_ready.load(Acquire)
+    }
+
+    /// Receives what was found, with one copy from its place to where the caller wants it.
+    ///
+    /// # Safety
+    /// [`find`](Self::find) has just found a message.
+    #[inline(always)]
+    pub(super) unsafe fn read(&mut self) -> T {
+        // SAFETY: the receiver has not received all that is in the block, so it is linked.
+        let slot = unsafe { Block::slot(self.block, self.index) };
+        // For whoever uses the block again, which is only given on when the receiver comes back.
         slot.is_ready.store(false, Relaxed);
         self.index += 1;
-        Some(message)
+        // SAFETY: ready, so there is a message, and it is the receiver's.
+        slot.message
+            .with(|place| unsafe { (*place).assume_init_read() })
     }
 
     /// Goes to the block of the next message, if it is linked.
     ///
     /// # Safety
-    /// As of [`pop`](Self::pop).
+    /// As of [`find`](Self::find).
     #[cold]
-    unsafe fn enter_block(&mut self, queue: &Queue<T>) -> Option<()> {
+    unsafe fn enter_block(&mut self, queue: &Queue<T>) -> bool {
         let next = if self.block.is_null() {
             self.oldest = queue.oldest_block();
             self.oldest
@@ -159,18 +169,18 @@ impl<T> Front<T> {
             unsafe { (*self.block).next.load(Acquire) }
         };
         if next.is_null() {
-            return None;
+            return false;
         }
         self.block = next;
         // SAFETY: the caller's.
         unsafe { self.release_blocks(queue) };
-        Some(())
+        true
     }
 
     /// Takes out the blocks that nobody can come by any more.
     ///
     /// # Safety
-    /// As of [`pop`](Self::pop).
+    /// As of [`find`](Self::find).
     unsafe fn release_blocks(&mut self, queue: &Queue<T>) {
         while self.oldest != self.block {
             // SAFETY: linked.
@@ -191,7 +201,7 @@ impl<T> Front<T> {
     /// are just being sent, so that none is left behind. `received` is called before each is dropped.
     ///
     /// # Safety
-    /// As of [`pop`](Self::pop), and neither is used for receiving after this.
+    /// As of [`find`](Self::find), and neither is used for receiving after this.
     pub(super) unsafe fn clear(&mut self, queue: &Queue<T>, received: impl Fn()) {
         /// Goes on also if the drop of a message panics.
         struct Rest<'a, T, F: Fn()> {
@@ -203,9 +213,10 @@ impl<T> Front<T> {
         impl<T, F: Fn()> Rest<'_, T, F> {
             fn drain(&mut self) {
                 // SAFETY: the caller's.
-                while let Popped::Message(message) = unsafe { self.front.pop_settled(self.queue) } {
+                while unsafe { self.front.find_settled(self.queue) } == Found::Message {
                     (self.received)();
-                    drop(message);
+                    // SAFETY: found.
+                    drop(unsafe { self.front.read() });
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::channel::{Channel, Producer};
 use super::limit::Room;
 
 /// Sends with room that was taken before.
+#[inline(always)]
 fn send<T>(channel: &Channel<T, Room>, message: T) {
     if let Err(message) = channel.queue.push(message) {
         // The receiver has gone, so nobody is left to tell.

@@ -39,8 +39,7 @@ impl WakerCell {
     /// The place is the caller's, and empty.
     pub(super) unsafe fn put(&self, waker: Waker) {
         // SAFETY: the caller's.
-        self.waker
-            .with_mut(|place| unsafe { *place = Some(waker) });
+        self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         // The word's bit shows it to senders.
         self.is_full.store(true, Relaxed);
     }

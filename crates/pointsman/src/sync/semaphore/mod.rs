@@ -10,9 +10,9 @@ mod permits;
 use std::fmt;
 use std::sync::Arc;
 
+pub(super) use acquire::Acquire;
 pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
-pub(super) use acquire::Acquire;
 pub(super) use permits::Permits;
 
 use crate::runtime::block_outside;
