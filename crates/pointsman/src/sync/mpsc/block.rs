@@ -21,7 +21,7 @@ const SLOTS: usize = 2;
 
 /// How much room the messages of a block take at most, if they are more than one. With it Tokio's
 /// `send/large`, whose messages are of 32 KiB, allocates those and not a megabyte.
-const BYTES: usize = 4096;
+const BYTES: usize = 16 << 10;
 
 /// How much smaller the first block of a channel is than those that follow: many channels carry few messages.
 #[cfg(not(loom))]
