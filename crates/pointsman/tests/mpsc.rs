@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::thread;
 
 use pointsman::sync::mpsc::error::{TryRecvError, TrySendError};
@@ -334,4 +335,145 @@ fn a_bound_is_at_least_one() {
 #[should_panic = "a semaphore may not have more than MAX_PERMITS permits"]
 fn a_bound_has_a_limit() {
     drop(channel::<u32>(usize::MAX));
+}
+
+/// A waker whose clone runs code, as clones may.
+mod cloning {
+    use std::task::{RawWaker, RawWakerVTable, Waker};
+
+    type Run = dyn Fn() + Send + Sync;
+
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: from `waker`, which lets it live for ever.
+            let run = unsafe { *data.cast::<&Run>() };
+            run();
+            RawWaker::new(data, &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+
+    /// Wakes nobody.
+    pub(super) fn waker(on_clone: impl Fn() + Send + Sync + 'static) -> Waker {
+        let run: &'static Run = Box::leak(Box::new(on_clone));
+        let data: &'static &'static Run = Box::leak(Box::new(run));
+        // SAFETY: the functions of the table need nothing but the closure, which is shared and lives for ever.
+        unsafe { Waker::new((&raw const *data).cast(), &TABLE) }
+    }
+}
+
+#[test]
+fn a_waker_may_send_while_it_is_cloned() {
+    let (tx, mut rx) = unbounded_channel();
+    // The first is registered, and to be replaced.
+    let mut first = spawn(async {});
+    first.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
+    let sending = tx.clone();
+    let waker = cloning::waker(move || sending.send(1).unwrap());
+    assert_ready_eq!(rx.poll_recv(&mut Context::from_waker(&waker)), Some(1));
+    while rx.try_recv().is_ok() {}
+
+    // And to a channel without room for more, with its own waiters.
+    let (tx, mut rx) = channel(1);
+    first.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
+    let sending = tx.clone();
+    let waker = cloning::waker(move || {
+        let _ = sending.try_send(1);
+    });
+    assert_ready_eq!(rx.poll_recv(&mut Context::from_waker(&waker)), Some(1));
+}
+
+#[test]
+fn a_waker_may_make_room_while_it_is_cloned() {
+    let (tx, rx) = channel(1);
+    tx.try_send(0).unwrap();
+    let rx = Arc::new(Mutex::new(rx));
+    let receiving = rx.clone();
+    let waker = cloning::waker(move || {
+        let _ = receiving.lock().unwrap().try_recv();
+    });
+    let mut reserve = Box::pin(tx.reserve());
+    let mut cx = Context::from_waker(&waker);
+    if reserve.as_mut().poll(&mut cx).is_pending() {
+        assert_ready_ok!(reserve.as_mut().poll(&mut cx));
+    }
+}
+
+#[test]
+fn a_waker_that_panics_while_it_is_cloned_leaves_the_channel_as_it_was() {
+    let (tx, mut rx) = unbounded_channel();
+    let mut task = spawn(async {});
+    task.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
+    let waker = cloning::waker(|| panic!("this waker fails"));
+    let poll = || rx.poll_recv(&mut Context::from_waker(&waker)).is_pending();
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(poll)).is_err());
+    task.enter(|cx, _| assert_pending!(rx.poll_recv(cx)));
+    assert!(!task.is_woken());
+    tx.send(1).unwrap();
+    assert!(task.is_woken());
+    task.enter(|cx, _| assert_eq!(rx.poll_recv(cx), Poll::Ready(Some(1))));
+}
+
+#[test]
+fn a_waker_that_panics_as_the_receiver_goes_leaves_no_message_behind() {
+    struct Fail;
+    impl std::task::Wake for Fail {
+        fn wake(self: Arc<Self>) {
+            panic!("this waker fails");
+        }
+    }
+    let (tx, rx) = unbounded_channel();
+    let message = Arc::new(());
+    tx.send(message.clone()).unwrap();
+    let mut closed = Box::pin(tx.closed());
+    let waker = Arc::new(Fail).into();
+    assert_pending!(closed.as_mut().poll(&mut Context::from_waker(&waker)));
+    let going = std::panic::AssertUnwindSafe(|| drop(rx));
+    assert!(std::panic::catch_unwind(going).is_err());
+    assert_eq!(Arc::strong_count(&message), 1);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "moves many megabytes")]
+fn large_messages_need_no_more_stack_than_themselves() {
+    const LARGE: usize = 50_000;
+    let small_stack = thread::Builder::new().stack_size(4 << 20);
+    let thread = small_stack.spawn(|| {
+        let (tx, mut rx) = unbounded_channel();
+        for number in 0..3 {
+            tx.send([number; LARGE]).unwrap();
+        }
+        (0..3).all(|number| {
+            rx.try_recv()
+                .is_ok_and(|message| message == [number; LARGE])
+        })
+    });
+    assert!(thread.unwrap().join().unwrap());
+}
+
+#[test]
+fn messages_of_every_size_arrive() {
+    fn pass<T: Copy + PartialEq + std::fmt::Debug>(make: impl Fn(u8) -> T) {
+        let (tx, mut rx) = unbounded_channel();
+        for round in 0..3_u8 {
+            for number in 0..70 {
+                tx.send(make(number + round)).unwrap();
+            }
+            for number in 0..70 {
+                assert_eq!(rx.try_recv(), Ok(make(number + round)));
+            }
+        }
+        tx.send(make(1)).unwrap();
+    }
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(align(128))]
+    struct Aligned(u8);
+
+    pass(|_| ());
+    pass(|number| number);
+    pass(|number| [number; 100]);
+    pass(|number| [number; 5_000]);
+    pass(Aligned);
 }

@@ -15,6 +15,9 @@
 //! The channel keeps a fixed number of messages, and to send never waits. A receiver that is so slow that
 //! messages were overwritten before it came is told how many it has missed
 //! ([`RecvError::Lagged`]), and goes on with the oldest that is still there.
+//!
+//! A message need not be [`Sync`], so its place is locked while a receiver clones it, as in Tokio: the clone of
+//! a message must not use its channel.
 
 pub mod error;
 #[cfg(all(test, loom))]

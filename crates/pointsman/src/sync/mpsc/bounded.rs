@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::channel::{self, Consumer, Producer, WeakProducer};
 use super::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::limit::Room;
 use super::permit::{OwnedPermit, Permit, PermitIterator};
-use super::permits::{self, NoRoom, Permits};
 use super::reserve::Reserve;
 use crate::park::block_outside;
+use crate::sync::TryAcquireError;
 
 /// Makes a channel for at most `buffer` messages on their way. While it is full, senders wait, and are
 /// served in the order in which they came.
@@ -31,11 +32,11 @@ use crate::park::block_outside;
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
     assert!(
-        buffer <= permits::MAX,
+        buffer <= Room::MAXIMUM,
         "a semaphore may not have more than MAX_PERMITS permits ({})",
-        permits::MAX
+        Room::MAXIMUM
     );
-    let (producer, consumer) = channel::channel(Permits::new(buffer));
+    let (producer, consumer) = channel::channel(Room::new(buffer));
     (Sender(producer), Receiver(consumer))
 }
 
@@ -50,18 +51,36 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(rx.recv().await, None);
 /// # });
 /// ```
-pub struct Sender<T>(pub(super) Producer<T, Permits>);
+pub struct Sender<T>(pub(super) Producer<T, Room>);
 
 impl<T> Sender<T> {
-    fn limit(&self) -> &Permits {
+    fn room(&self) -> &Room {
         &self.0.channel().limit
     }
 
     fn try_take(&self, count: usize) -> Result<(), TrySendError<()>> {
-        self.limit().try_take(count).map_err(|reason| match reason {
-            NoRoom::Closed => TrySendError::Closed(()),
-            NoRoom::Full => TrySendError::Full(()),
+        let room = self.room();
+        let taken = if count <= room.bound {
+            room.permits.try_acquire(count)
+        } else if room.permits.is_closed() {
+            Err(TryAcquireError::Closed)
+        } else {
+            Err(TryAcquireError::NoPermits)
+        };
+        taken.map_err(|reason| match reason {
+            TryAcquireError::Closed => TrySendError::Closed(()),
+            TryAcquireError::NoPermits => TrySendError::Full(()),
         })
+    }
+
+    async fn take(&self, count: usize) -> Result<(), SendError<()>> {
+        let channel = self.0.channel();
+        if count > channel.limit.bound {
+            return Err(SendError(()));
+        }
+        Reserve::new(channel, count)
+            .await
+            .map_err(|_| SendError(()))
     }
 
     /// Sends; waits while the channel is full, in the order in which senders came. `Ok` says that the
@@ -197,7 +216,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.limit().is_closed()
+        self.room().permits.is_closed()
     }
 
     /// Waits for room for one message, and keeps it. Fair: first come, first served.
@@ -215,7 +234,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
-        Reserve::new(self.0.channel(), 1).await?;
+        self.take(1).await?;
         Ok(Permit { channel: &self.0 })
     }
 
@@ -237,7 +256,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
-        Reserve::new(self.0.channel(), n).await?;
+        self.take(n).await?;
         Ok(PermitIterator {
             channel: &self.0,
             count: n,
@@ -258,7 +277,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        Reserve::new(self.0.channel(), 1).await?;
+        self.take(1).await?;
         Ok(OwnedPermit::new(self.0))
     }
 
@@ -346,7 +365,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.limit().free()
+        self.room().permits.available()
     }
 
     /// For how many messages there is room when the channel is empty.
@@ -358,7 +377,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.limit().bound()
+        self.room().bound
     }
 
     /// A sender that does not keep the channel open.
@@ -426,7 +445,7 @@ impl<T> fmt::Debug for Sender<T> {
 /// drop(tx);
 /// assert!(weak.upgrade().is_none());
 /// ```
-pub struct WeakSender<T>(WeakProducer<T, Permits>);
+pub struct WeakSender<T>(WeakProducer<T, Room>);
 
 impl<T> WeakSender<T> {
     /// A sender, if there still is one.
@@ -499,7 +518,7 @@ impl<T> fmt::Debug for WeakSender<T> {
 /// assert_eq!(sum, 10);
 /// # });
 /// ```
-pub struct Receiver<T>(Consumer<T, Permits>);
+pub struct Receiver<T>(Consumer<T, Room>);
 
 impl<T> Unpin for Receiver<T> {}
 
@@ -521,7 +540,7 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.0.channel().limit.free()
+        self.0.channel().limit.permits.available()
     }
 
     /// For how many messages there is room when the channel is empty.
@@ -533,7 +552,7 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.0.channel().limit.bound()
+        self.0.channel().limit.bound
     }
 }
 

@@ -8,62 +8,16 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, ready};
 
+use super::backoff::Backoff;
 use super::error::TryRecvError;
-use super::permits::Permits;
-use super::queue::{Popped, Queue};
+use super::front::{Found, Front};
+use super::limit::Limit;
+use super::queue::Queue;
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sync::wait_set::WaitSet;
 use crate::task::coop::poll_proceed;
-
-/// How much a channel holds.
-pub(super) trait Limit {
-    /// Whether messages may come after the channel was closed, because their room was taken before.
-    const ADMITS_LATE: bool;
-
-    /// Gives room back. Whether the receiver must be woken: closed, and this was the last.
-    fn give_back(&self, count: usize) -> bool;
-
-    /// Lets nobody take room any more.
-    fn close(&self);
-
-    /// Whether it is closed and all room was given back.
-    fn is_spent(&self) -> bool;
-}
-
-/// No limit: the queue alone says whether it is open.
-pub(super) struct Unlimited;
-
-impl Limit for Unlimited {
-    const ADMITS_LATE: bool = false;
-
-    fn give_back(&self, _count: usize) -> bool {
-        false
-    }
-
-    fn close(&self) {}
-
-    fn is_spent(&self) -> bool {
-        false
-    }
-}
-
-impl Limit for Permits {
-    const ADMITS_LATE: bool = true;
-
-    fn give_back(&self, count: usize) -> bool {
-        self.give_back(count)
-    }
-
-    fn close(&self) {
-        self.close();
-    }
-
-    fn is_spent(&self) -> bool {
-        self.is_spent()
-    }
-}
 
 pub(super) struct Channel<T, L> {
     pub(super) queue: Queue<T>,
@@ -81,7 +35,14 @@ impl<T, L> RefUnwindSafe for Channel<T, L> {}
 impl<T, L: Limit> Channel<T, L> {
     /// Gives room back for messages that will not be sent.
     pub(super) fn give_back(&self, count: usize) {
-        if self.limit.give_back(count) {
+        self.limit.give_back(count);
+        self.wake_if_spent();
+    }
+
+    /// Wakes the receiver if it is closed and nobody holds room any more: it may wait for that alone.
+    #[inline]
+    pub(super) fn wake_if_spent(&self) {
+        if self.limit.is_spent() {
             self.queue.wake();
         }
     }
@@ -167,10 +128,24 @@ impl<T, L: Limit> Drop for WeakProducer<T, L> {
     }
 }
 
-/// The receiver's hold of the channel. There is one, which makes the receiver's side of the queue its own.
+/// The receiver's hold of the channel. There is one, which has the queue's front.
 pub(super) struct Consumer<T, L: Limit> {
     channel: Arc<Channel<T, L>>,
+    front: Front<T>,
     is_closed: bool,
+    /// For how long a message that is being sent has not come.
+    backoff: Backoff,
+}
+
+/// Gives the room of a message back when it is received: last, so that the message goes straight to whoever
+/// receives it.
+struct GiveBack<'a, L: Limit>(&'a L);
+
+impl<L: Limit> Drop for GiveBack<'_, L> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.give_back(1);
+    }
 }
 
 pub(super) fn channel<T, L: Limit>(limit: L) -> (Producer<T, L>, Consumer<T, L>) {
@@ -183,7 +158,9 @@ pub(super) fn channel<T, L: Limit>(limit: L) -> (Producer<T, L>, Consumer<T, L>)
     });
     let consumer = Consumer {
         channel: channel.clone(),
+        front: Front::new(),
         is_closed: false,
+        backoff: Backoff::new(),
     };
     (Producer(channel), consumer)
 }
@@ -198,8 +175,7 @@ impl<T, L: Limit> Consumer<T, L> {
     }
 
     pub(super) fn len(&self) -> usize {
-        // SAFETY: the one receiver.
-        unsafe { self.channel.queue.len() }
+        self.front.len(&self.channel.queue)
     }
 
     pub(super) fn close(&mut self) {
@@ -209,51 +185,38 @@ impl<T, L: Limit> Consumer<T, L> {
         self.is_closed = true;
         self.channel.limit.close();
         if !L::ADMITS_LATE {
-            // SAFETY: the one receiver.
-            unsafe { self.channel.queue.close() };
+            self.front.close(&self.channel.queue);
         }
         self.channel.closing.wake_all(|| ());
     }
 
     pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        // SAFETY: the one receiver.
-        match unsafe { self.channel.queue.pop_settled() } {
-            Popped::Message(message) => {
-                self.channel.give_back(1);
-                Ok(message)
+        // SAFETY: both are of this channel.
+        match unsafe { self.front.find_settled(&self.channel.queue) } {
+            Found::Message => {
+                let _room = GiveBack(&self.channel.limit);
+                // SAFETY: found.
+                Ok(unsafe { self.front.read() })
             }
-            Popped::Finished => Err(TryRecvError::Disconnected),
-            Popped::Empty | Popped::Busy if self.channel.limit.is_spent() => {
+            Found::Finished => Err(TryRecvError::Disconnected),
+            Found::Empty | Found::Busy if self.channel.limit.is_spent() => {
                 Err(TryRecvError::Disconnected)
             }
-            Popped::Empty | Popped::Busy => Err(TryRecvError::Empty),
+            Found::Empty | Found::Busy => Err(TryRecvError::Empty),
         }
     }
 
     #[inline]
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let proceed = ready!(poll_proceed(cx));
-        let received = loop {
-            // SAFETY: the one receiver.
-            match unsafe { self.channel.queue.pop() } {
-                Popped::Message(message) => {
-                    self.channel.give_back(1);
-                    break Some(message);
-                }
-                Popped::Finished => break None,
-                Popped::Empty => {
-                    if self.fall_asleep(cx) {
-                        if self.channel.limit.is_spent() {
-                            break None;
-                        }
-                        return Poll::Pending;
-                    }
-                }
-                Popped::Busy => return come_back(cx),
-            }
-        };
+        let found = ready!(self.poll_find(cx));
         proceed.made_progress();
-        Poll::Ready(received)
+        if !found {
+            return Poll::Ready(None);
+        }
+        let _room = GiveBack(&self.channel.limit);
+        // SAFETY: found.
+        Poll::Ready(Some(unsafe { self.front.read() }))
     }
 
     pub(super) fn poll_recv_many(
@@ -264,77 +227,87 @@ impl<T, L: Limit> Consumer<T, L> {
     ) -> Poll<usize> {
         let proceed = ready!(poll_proceed(cx));
         let mut count = 0;
-        while count < limit {
-            // SAFETY: the one receiver.
-            match unsafe { self.channel.queue.pop() } {
-                Popped::Message(message) => {
-                    messages.push(message);
-                    count += 1;
+        if limit > 0 && ready!(self.poll_find(cx)) {
+            loop {
+                // SAFETY: found.
+                messages.push(unsafe { self.front.read() });
+                count += 1;
+                // SAFETY: both are of this channel.
+                let has_more = count < limit
+                    && unsafe { self.front.find(&self.channel.queue) } == Found::Message;
+                if !has_more {
+                    break;
                 }
-                Popped::Finished => break,
-                Popped::Empty | Popped::Busy if count > 0 => break,
-                Popped::Empty => {
-                    if self.fall_asleep(cx) {
-                        if self.channel.limit.is_spent() {
-                            break;
-                        }
-                        return Poll::Pending;
-                    }
-                }
-                Popped::Busy => return come_back(cx),
             }
-        }
-        if count > 0 {
-            self.channel.give_back(count);
+            self.channel.limit.give_back(count);
         }
         proceed.made_progress();
         Poll::Ready(count)
     }
 
-    fn fall_asleep(&self, cx: &Context<'_>) -> bool {
-        // SAFETY: the one receiver.
-        unsafe { self.channel.queue.sleep(cx.waker()) }
+    /// Whether a message was found, or else the channel is finished.
+    #[inline]
+    fn poll_find(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        let found = loop {
+            // SAFETY: both are of this channel.
+            match unsafe { self.front.find(&self.channel.queue) } {
+                Found::Message => break true,
+                Found::Finished => break false,
+                Found::Empty => {
+                    if ready!(self.poll_sleep(cx)) {
+                        break false;
+                    }
+                }
+                Found::Busy => return self.come_back(cx),
+            }
+        };
+        self.backoff.reset();
+        Poll::Ready(found)
     }
-}
 
-/// A sender has taken a place and was interrupted there. It does not know that it is waited for, so the
-/// task comes back by itself.
-#[cold]
-fn come_back<R>(cx: &Context<'_>) -> Poll<R> {
-    crate::loom::thread::yield_now();
-    cx.waker().wake_by_ref();
-    Poll::Pending
+    /// Goes to sleep. If it does not come to that, whether the channel is finished: if not, there is something
+    /// to look at.
+    fn poll_sleep(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        // SAFETY: the one receiver.
+        let Some(tail) = (unsafe { self.channel.queue.sleep(cx.waker()) }) else {
+            return self.come_back(cx);
+        };
+        if !self.front.has_all(tail.places()) || tail.is_abandoned() {
+            Poll::Ready(false)
+        } else if self.channel.limit.is_spent() {
+            Poll::Ready(true)
+        } else {
+            self.backoff.reset();
+            Poll::Pending
+        }
+    }
+
+    /// A sender was interrupted, having taken a place or the waker. It does not know that it is waited for, so
+    /// the task comes back by itself.
+    #[cold]
+    fn come_back<R>(&mut self, cx: &Context<'_>) -> Poll<R> {
+        self.backoff.wait();
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
 }
 
 impl<T, L: Limit> Drop for Consumer<T, L> {
     fn drop(&mut self) {
-        /// Drops what is left, also if the drop of a message panics.
-        struct Rest<'a, T, L: Limit>(&'a Channel<T, L>);
-
-        impl<T, L: Limit> Rest<'_, T, L> {
-            fn drain(&self) {
-                // SAFETY: the one receiver.
-                while let Popped::Message(message) = unsafe { self.0.queue.pop() } {
-                    self.0.give_back(1);
-                    drop(message);
-                }
-            }
-        }
+        /// Goes on also if a waker panics.
+        struct Rest<'a, T, L: Limit>(&'a mut Consumer<T, L>);
 
         impl<T, L: Limit> Drop for Rest<'_, T, L> {
             fn drop(&mut self) {
-                self.drain();
+                let Consumer { channel, front, .. } = &mut *self.0;
+                // SAFETY: both are of this channel, and used no more.
+                unsafe { front.clear(&channel.queue, || channel.limit.give_back(1)) };
+                // SAFETY: the one receiver.
+                unsafe { channel.queue.forget_waker() };
             }
         }
 
-        self.close();
-        // SAFETY: the one receiver.
-        unsafe {
-            self.channel.queue.forget_waker();
-            // Who has room already is told when it sends.
-            self.channel.queue.close();
-        }
-        Rest(&self.channel).drain();
+        Rest(self).0.close();
     }
 }
 

@@ -240,17 +240,20 @@ macro_rules! receive_methods {
     };
 }
 
+mod backoff;
 mod block;
 mod bounded;
 mod channel;
 pub mod error;
+mod front;
+mod limit;
 #[cfg(all(test, loom))]
 mod models;
 mod permit;
-mod permits;
 mod queue;
 mod reserve;
 mod unbounded;
+mod waker_cell;
 
 pub use bounded::{Receiver, Sender, WeakSender, channel};
 pub use permit::{OwnedPermit, Permit, PermitIterator};

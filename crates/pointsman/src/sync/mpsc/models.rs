@@ -110,6 +110,42 @@ fn a_receiver_that_goes_drops_what_it_did_not_receive() {
 }
 
 #[test]
+fn a_receiver_that_goes_leaves_nothing_behind_though_senders_stay() {
+    loom::model(|| {
+        let value = Arc::new(());
+        let (tx, rx) = unbounded_channel();
+        let senders = [(); 2].map(|()| {
+            let (tx, sent) = (tx.clone(), value.clone());
+            thread::spawn(move || drop(tx.send(sent)))
+        });
+        drop(rx);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        assert_eq!(Arc::strong_count(&value), 1);
+        drop(tx);
+    });
+}
+
+/// The receiver is polled with another waker while a sender takes the first.
+#[test]
+fn a_receiver_that_changes_its_waker_while_it_is_woken_is_not_lost() {
+    loom::model(|| {
+        let (tx, mut rx) = unbounded_channel();
+        let first = rx.poll_recv(&mut Context::from_waker(Waker::noop()));
+        assert!(first.is_pending());
+        let sender = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+        });
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), Some(2));
+        assert_eq!(block_on(rx.recv()), None);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
 fn a_sender_that_waits_for_room_gets_it() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);

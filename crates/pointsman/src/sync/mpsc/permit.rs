@@ -6,10 +6,11 @@ use std::mem;
 
 use super::bounded::Sender;
 use super::channel::{Channel, Producer};
-use super::permits::Permits;
+use super::limit::Room;
 
 /// Sends with room that was taken before.
-fn send<T>(channel: &Channel<T, Permits>, message: T) {
+#[inline(always)]
+fn send<T>(channel: &Channel<T, Room>, message: T) {
     if let Err(message) = channel.queue.push(message) {
         // The receiver has gone, so nobody is left to tell.
         drop(message);
@@ -28,7 +29,7 @@ fn send<T>(channel: &Channel<T, Permits>, message: T) {
 /// # });
 /// ```
 pub struct Permit<'a, T> {
-    pub(super) channel: &'a Producer<T, Permits>,
+    pub(super) channel: &'a Producer<T, Room>,
 }
 
 impl<T> Permit<'_, T> {
@@ -77,7 +78,7 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// # });
 /// ```
 pub struct PermitIterator<'a, T> {
-    pub(super) channel: &'a Producer<T, Permits>,
+    pub(super) channel: &'a Producer<T, Room>,
     pub(super) count: usize,
 }
 
@@ -132,11 +133,11 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// ```
 pub struct OwnedPermit<T> {
     /// `None` when it was used.
-    producer: Option<Producer<T, Permits>>,
+    producer: Option<Producer<T, Room>>,
 }
 
 impl<T> OwnedPermit<T> {
-    pub(super) fn new(producer: Producer<T, Permits>) -> Self {
+    pub(super) fn new(producer: Producer<T, Room>) -> Self {
         Self {
             producer: Some(producer),
         }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::channel::{Consumer, Producer, Unlimited, WeakProducer, channel};
+use super::channel::{Consumer, Producer, WeakProducer, channel};
 use super::error::{SendError, TryRecvError};
+use super::limit::Unlimited;
 use crate::park::block_outside;
 
 /// Makes a channel without a limit: to send never waits, and memory is the only bound.

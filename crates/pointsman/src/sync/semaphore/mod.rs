@@ -10,6 +10,7 @@ mod permits;
 use std::fmt;
 use std::sync::Arc;
 
+pub(super) use acquire::Acquire;
 pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub(super) use permits::Permits;
