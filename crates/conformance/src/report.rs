@@ -80,6 +80,11 @@ impl Report {
         let mut counts = [0; 3];
         let mut failures = BTreeMap::new();
         let tests: Vec<&str> = outcomes.iter().map(|(test, _)| test.as_str()).collect();
+        let note = if tests.is_empty() {
+            "compiles; has no test that is run on this machine"
+        } else {
+            ""
+        };
         for entry in expectations.outdated(name, &tests) {
             self.outdated.push(format!("{name} {entry}"));
         }
@@ -108,7 +113,7 @@ impl Report {
             }
             failures.insert(test, error);
         }
-        self.line(name, counts, "");
+        self.line(name, counts, note);
         self.failures.insert(name.clone(), failures);
     }
 
