@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells test test-all rust miri conformance conformance-update faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells test test-all rust miri conformance conformance-update benches faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -123,6 +123,10 @@ conformance: ## Tokio's own tests, unchanged, on the crate pointsman (FILE=sync_
 
 conformance-update: ## the same, and write the list of expected failures anew; reasons are kept
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(FILE)
+
+benches: ## Tokio's own benches, unchanged, on Tokio and pointsman (TOKIO=a checkout; BENCH=sync_mpsc ROUNDS=10)
+	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
+	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(BENCH)
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .
