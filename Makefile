@@ -127,15 +127,17 @@ else
 endif
 
 rust-oldest: ## whether the crate compiles with the oldest Rust that it promises (rust-version in Cargo.toml)
-	rustup toolchain install $(OLDEST_RUST) --profile minimal
+	$(call toolchain,$(OLDEST_RUST),rustc)
 	cargo +$(OLDEST_RUST) check --package pointsman --lib --target-dir target/oldest
 
 OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-NIGHTLY = rustup toolchain install nightly --profile minimal --component rust-src
+# Brings the toolchain $(1) with the component $(2), if it is missing: what is there stays as it is.
+toolchain = @rustup component list --toolchain $(1) --installed 2>/dev/null | grep -q '^$(2)' || \
+	  rustup toolchain install $(1) --profile minimal $(if $(filter nightly,$(1)),--component rust-src --component $(2))
 
 SEEDS := 4
 miri: ## the unit tests in Rust, each access to memory checked, those of tasks in SEEDS=4 orders; minutes
-	$(NIGHTLY) --component miri
+	$(call toolchain,nightly,miri)
 	cargo +nightly miri test --package pointsman --lib
 	MIRIFLAGS=-Zmiri-many-seeds=0..$(SEEDS) \
 	  cargo +nightly miri test --package pointsman --lib --quiet -- task::tests
@@ -146,7 +148,7 @@ SANITIZERS := thread address
 sanitizers: $(SANITIZERS:%=sanitizer-%) ## the tests in Rust with the thread and the address sanitizer, leaks too; minutes
 
 sanitizer-%:
-	$(NIGHTLY)
+	$(call toolchain,nightly,rust-src)
 	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
 	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
 
