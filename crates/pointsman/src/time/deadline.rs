@@ -47,11 +47,10 @@ impl Deadline {
     #[inline]
     pub(super) fn after(duration: Duration) -> Option<Self> {
         // A clock that is held shows something else than the counter.
-        if duration <= FAR
-            && clock::all_are_real()
-            && let Some(made) = Ticks::now()
-        {
-            return Some(Self::new(Value::After(made, duration.as_nanos() as u64)));
+        if duration <= FAR && clock::all_are_real() {
+            if let Some(made) = Ticks::now() {
+                return Some(Self::new(Value::After(made, duration.as_nanos() as u64)));
+            }
         }
         Instant::now().checked_add(duration).map(Self::at)
     }

@@ -267,9 +267,12 @@ mod implementation {
     fn is_usable() -> bool {
         const POWER_MANAGEMENT: u32 = 0x8000_0007;
         const CONSTANT_RATE: u32 = 1 << 8;
-        let has_leaf = __cpuid(0x8000_0000).eax >= POWER_MANAGEMENT;
+        // SAFETY: each x86-64 has the instruction.
+        #[allow(unused_unsafe, reason = "it is unsafe to compilers before 1.93")]
+        let cpuid = |leaf| unsafe { __cpuid(leaf) };
+        let has_leaf = cpuid(0x8000_0000).eax >= POWER_MANAGEMENT;
         has_leaf
-            && __cpuid(POWER_MANAGEMENT).edx & CONSTANT_RATE != 0
+            && cpuid(POWER_MANAGEMENT).edx & CONSTANT_RATE != 0
             && fs::read_to_string(
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",
             )

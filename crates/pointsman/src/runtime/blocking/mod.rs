@@ -405,9 +405,8 @@ impl Pool {
         }
         drop(state);
         // ORDERING: SeqCst, as all changes of this count: see `submit`.
-        while self.queue.len() > self.searching.load(SeqCst)
-            && let Some(entry) = self.queue.pop()
-        {
+        while self.queue.len() > self.searching.load(SeqCst) {
+            let Some(entry) = self.queue.pop() else { break };
             cancel(entry);
         }
     }

@@ -249,10 +249,11 @@ impl Shared {
     fn offer_seat(&self) {
         // ORDERING: SeqCst: see `leave_seat`.
         fence(SeqCst);
-        if self.standing_count.load(Relaxed) > 0
-            && self.free.load(Relaxed) != 0
-            && let Some(next) = lock(&self.standing).pop_front()
-        {
+        if self.standing_count.load(Relaxed) == 0 || self.free.load(Relaxed) == 0 {
+            return;
+        }
+        let mut standing = lock(&self.standing);
+        if let Some(next) = standing.pop_front() {
             self.standing_count.fetch_sub(1, Relaxed);
             next.unpark();
         }

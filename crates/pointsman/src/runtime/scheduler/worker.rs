@@ -145,9 +145,7 @@ impl<'a> Worker<'a> {
     }
 
     fn fire_timers(&self) {
-        if let Some(driver) = &self.shared.driver
-            && driver.next_is_due()
-        {
+        if let Some(driver) = self.shared.driver.as_ref().filter(|it| it.next_is_due()) {
             // Whose timers these are has nothing to do with the future of a guest.
             let _standing = (self.role == Role::Guest).then(context::stand_up);
             driver.fire();
@@ -159,7 +157,7 @@ impl<'a> Worker<'a> {
             return self.pop();
         }
         self.turn = self.turn.wrapping_add(1);
-        if self.turn.is_multiple_of(INJECT_INTERVAL) {
+        if self.turn % INJECT_INTERVAL == 0 {
             self.fetch();
             self.relieve();
         }
@@ -316,7 +314,7 @@ impl<'a> Worker<'a> {
         self.alone.resize_with(seats, Alone::default);
         (0..SPINS).any(|spin| {
             hint::spin_loop();
-            self.signal.is_notified() || (spin.is_multiple_of(SPINS_PER_LOOK) && self.look())
+            self.signal.is_notified() || (spin % SPINS_PER_LOOK == 0 && self.look())
         })
     }
 
@@ -523,7 +521,7 @@ impl Waiting {
     /// then less and less often.
     fn is_too_long(&mut self) -> bool {
         self.tasks += 1;
-        if !matches!(self.tasks, 2 | 3 | 8) && !self.tasks.is_multiple_of(32) {
+        if !matches!(self.tasks, 2 | 3 | 8) && self.tasks % 32 != 0 {
             return false;
         }
         let now = Instant::now();

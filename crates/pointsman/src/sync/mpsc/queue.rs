@@ -362,7 +362,7 @@ impl<T> Queue<T> {
 
     #[inline]
     fn take(&self, front: &mut Front<T>) -> Option<T> {
-        if front.index.is_multiple_of(SLOTS) {
+        if front.index % SLOTS == 0 {
             self.enter_block(front)?;
         }
         // SAFETY: the receiver has not received all that is in the block, so it is linked.
