@@ -1,14 +1,14 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells test test-all rust miri conformance conformance-update faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update benches faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
 RUNTIMES := node packages/pointsman/tests/runtimes/dist/run.js
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  make lab FULL=1                      every row of every table: about an hour"
 	@echo "  make lab TABLE=semaphore             every row of one table; ROUNDS=20 does it thoroughly"
@@ -105,7 +105,7 @@ test: setup browser redis check rust ## all tests: in Node, workerd, headless Ch
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 
@@ -114,15 +114,53 @@ rust: ## the tests in Rust, and the models of all that threads share
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
 	  cargo test --package pointsman --lib --release --quiet --target-dir target/loom models::
 
-miri: ## the unit tests in Rust, each access to memory checked; minutes
-	rustup toolchain install nightly --profile minimal --component miri --component rust-src
+# The machine that tests are run for with 32 bits: one that needs no library of the system.
+NARROW := i686-unknown-linux-musl
+
+rust-32: ## the tests in Rust once more, for 32 bits
+	rustup target add $(NARROW)
+ifeq ($(shell uname -sm),Linux x86_64)
+	cargo test --package pointsman --lib --tests --quiet --target $(NARROW)
+else
+	@echo "They run on Linux on x86-64 only: compiling them."
+	cargo check --package pointsman --lib --tests --target $(NARROW)
+endif
+
+rust-oldest: ## whether the crate compiles with the oldest Rust that it promises (rust-version in Cargo.toml)
+	$(call toolchain,$(OLDEST_RUST),rustc)
+	cargo +$(OLDEST_RUST) check --package pointsman --lib --target-dir target/oldest
+
+OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# Brings the toolchain $(1) with the component $(2), if it is missing: what is there stays as it is.
+toolchain = @rustup component list --toolchain $(1) --installed 2>/dev/null | grep -q '^$(2)' || \
+	  rustup toolchain install $(1) --profile minimal $(if $(filter nightly,$(1)),--component rust-src --component $(2))
+
+SEEDS := 4
+miri: ## the unit tests in Rust, each access to memory checked, those of tasks in SEEDS=4 orders; minutes
+	$(call toolchain,nightly,miri)
 	cargo +nightly miri test --package pointsman --lib
+	MIRIFLAGS=-Zmiri-many-seeds=0..$(SEEDS) \
+	  cargo +nightly miri test --package pointsman --lib --quiet -- task::tests
+	cargo +nightly miri test --package pointsman --lib --target i686-unknown-linux-gnu -- task:: queue::
+
+# Backtraces would cost them seconds each, and tests that catch a panic would be thought to hang.
+SANITIZERS := thread address
+sanitizers: $(SANITIZERS:%=sanitizer-%) ## the tests in Rust with the thread and the address sanitizer, leaks too; minutes
+
+sanitizer-%:
+	$(call toolchain,nightly,rust-src)
+	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
+	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
 
 conformance: ## Tokio's own tests, unchanged, on the crate pointsman (FILE=sync_mpsc: one file)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(FILE)
 
 conformance-update: ## the same, and write the list of expected failures anew; reasons are kept
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(FILE)
+
+benches: ## Tokio's own benches, unchanged, on Tokio and pointsman (TOKIO=a checkout; BENCH=sync_mpsc ROUNDS=10)
+	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
+	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(BENCH)
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
-use crate::Result;
+use conformance::Result;
 
 const HEAD: &str = "\
 # The tests of Tokio that do not pass on pointsman, and why. All others have to.

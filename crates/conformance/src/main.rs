@@ -7,22 +7,19 @@
 //! Without a `FILE` (`sync_mpsc`, say) all files are run. `--update` writes `expectations.toml` anew: reasons
 //! that stand there are kept. The exit code is 1 if a test has failed that is expected to pass.
 
-mod compile;
 mod expectations;
 mod report;
 mod run;
 mod sources;
 
-use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use compile::Compiled;
+use conformance::Result;
+use conformance::compile::{self, Compiled, Kind};
 use expectations::Expectations;
 use report::Report;
-
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 struct Arguments {
     update: bool,
@@ -68,7 +65,11 @@ fn conform() -> Result<bool> {
     let mut expectations = Expectations::read(&path)?;
     let suite = sources::collect(home, &arguments.files)?;
     println!("Tokio {}: {} test files", suite.version, suite.files.len());
-    let compiled = compile::all(&suite)?;
+    let compiled = compile::all(
+        &suite.folder,
+        Kind::Test,
+        suite.files.iter().map(|file| &file.name),
+    )?;
     let mut report = Report::new(&suite.version);
     for (file, compiled) in suite.files.iter().zip(compiled) {
         match compiled {

@@ -1,19 +1,12 @@
 //! Tells what has come of it: a line for each file, then what differs from the expectations, then the sum.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write, stdout};
+
+use conformance::clear;
 
 use crate::expectations::Expectations;
 use crate::run::Outcome;
 use crate::sources::File;
-
-/// Shows how far a file is, if somebody is watching.
-pub(crate) fn progress(file: &str, done: usize, all: usize) {
-    if stdout().is_terminal() {
-        print!("\r\x1b[K{file} {done}/{all}");
-        let _ = stdout().flush();
-    }
-}
 
 #[derive(Default)]
 pub(crate) struct Report {
@@ -42,9 +35,7 @@ impl Report {
     }
 
     fn line(&mut self, file: &str, [passed, failed, not_applicable]: [usize; 3], note: &str) {
-        if stdout().is_terminal() {
-            print!("\r\x1b[K");
-        }
+        clear();
         println!("{file:<34}{passed:>7}{failed:>8}{not_applicable:>16}  {note}");
         self.passed += passed;
         self.failed += failed;
@@ -80,6 +71,11 @@ impl Report {
         let mut counts = [0; 3];
         let mut failures = BTreeMap::new();
         let tests: Vec<&str> = outcomes.iter().map(|(test, _)| test.as_str()).collect();
+        let note = if tests.is_empty() {
+            "compiles; has no test that is run on this machine"
+        } else {
+            ""
+        };
         for entry in expectations.outdated(name, &tests) {
             self.outdated.push(format!("{name} {entry}"));
         }
@@ -108,7 +104,7 @@ impl Report {
             }
             failures.insert(test, error);
         }
-        self.line(name, counts, "");
+        self.line(name, counts, note);
         self.failures.insert(name.clone(), failures);
     }
 

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Result;
+use conformance::{Result, progress};
+
 use crate::expectations::Expectations;
-use crate::report;
 use crate::sources::{self, Suite};
 
 /// How many run at once: each has threads of its own, and some measure time.
@@ -65,7 +65,7 @@ pub(crate) fn all(
                         }
                     };
                     outcomes.lock().unwrap()[number] = outcome;
-                    report::progress(&file.name, number + 1, names.len());
+                    progress(&format!("{} {}/{}", file.name, number + 1, names.len()));
                 }
             });
         }

@@ -1,22 +1,25 @@
-//! What a channel keeps when it was drained. A file of its own, because it counts all memory of its process.
+//! What a channel keeps when it was drained. A file of its own, because it counts all memory of a thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
 
 struct Counting;
 
-static USED: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Of this thread alone: the test harness allocates too, in another.
+    static USED: Cell<usize> = const { Cell::new(0) };
+}
 
 // SAFETY: the system's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        USED.fetch_add(layout.size(), Relaxed);
+        USED.set(USED.get().wrapping_add(layout.size()));
         // SAFETY: the caller's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Relaxed);
+        USED.set(USED.get().wrapping_sub(layout.size()));
         // SAFETY: the caller's.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -27,17 +30,17 @@ static COUNTING: Counting = Counting;
 
 #[test]
 fn a_drained_channel_gives_its_memory_back() {
-    let before = USED.load(Relaxed);
+    let before = USED.get();
     let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<[u64; 8]>();
-    let idle = USED.load(Relaxed) - before;
+    let idle = USED.get() - before;
     assert!(idle < 512, "{idle} bytes for an idle channel");
     for _ in 0..10_000 {
         tx.send([0; 8]).unwrap();
     }
-    assert!(USED.load(Relaxed) - before > 640_000);
+    assert!(USED.get() - before > 640_000);
     while rx.try_recv().is_ok() {}
-    let drained = USED.load(Relaxed) - before;
+    let drained = USED.get() - before;
     assert!(drained < 16_000, "{drained} bytes for a drained channel");
     drop((tx, rx));
-    assert_eq!(USED.load(Relaxed), before);
+    assert_eq!(USED.get(), before);
 }

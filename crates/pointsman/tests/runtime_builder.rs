@@ -393,8 +393,9 @@ fn no_thread_is_left_behind() {
 fn a_runtime_whose_threads_cannot_be_started_is_an_error() {
     must_end(|| {
         let error = Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_stack_size(1 << 60)
+            // Together their stacks are as large as the whole address space.
+            .worker_threads(16)
+            .thread_stack_size(1 << (usize::BITS - 4))
             .build()
             .unwrap_err();
         assert!(!error.to_string().is_empty());

@@ -137,7 +137,7 @@ pub(crate) fn files_of(primitive: &str) -> BTreeMap<String, ScenarioFile> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(root().join(primitive)).unwrap() {
         let entry = entry.unwrap();
-        let path = format!("{primitive}/{}", entry.file_name().display());
+        let path = format!("{primitive}/{}", entry.file_name().to_string_lossy());
         let text = fs::read_to_string(entry.path()).unwrap();
         let file: ScenarioFile =
             serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));

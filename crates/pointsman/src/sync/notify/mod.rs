@@ -359,9 +359,10 @@ impl Notify {
         waiters.leaving.append(&mut waiters.waiting);
         let mut batch = WakeBatch::new();
         loop {
-            while batch.has_room()
-                && let Some(waiter) = guard.leaving.pop_front()
-            {
+            while batch.has_room() {
+                let Some(waiter) = guard.leaving.pop_front() else {
+                    break;
+                };
                 // SAFETY: it was in the list, so it is live, and it is shared through atomics and cells.
                 if let Some(waker) = unsafe { waiter.as_ref().give(Notice::All) } {
                     batch.push(waker);

@@ -216,9 +216,10 @@ impl Permits {
         // Nothing is handed on any more.
         self.word.fetch_and(!WAITED_FOR, Relaxed);
         loop {
-            while batch.has_room()
-                && let Some(waiter) = queue.pop_front()
-            {
+            while batch.has_room() {
+                let Some(waiter) = queue.pop_front() else {
+                    break;
+                };
                 // SAFETY: a waiter in the queue is live, and the queue is held.
                 let waker = unsafe { waiter.as_ref().waker.with_mut(|waker| (*waker).take()) };
                 if let Some(waker) = waker {

@@ -1,0 +1,120 @@
+//! Runs the rows: each time in a process of its own, with a limit of time.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use conformance::Result;
+
+use crate::sources::File;
+
+/// How much longer than it was asked to may a process take: benches do much that they do not measure.
+const PATIENCE: u32 = 100;
+
+/// Nanoseconds for one iteration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) wall: f64,
+    pub(crate) processor: f64,
+}
+
+/// What a round has measured.
+pub(crate) struct Round {
+    pub(crate) theirs: Times,
+    pub(crate) ours: Times,
+}
+
+/// One bench of a file.
+pub(crate) struct Row<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) name: String,
+    number: usize,
+    theirs: &'a Path,
+    ours: &'a Path,
+}
+
+/// The rows of all files that have one of the filters in their names, or all if there is no filter.
+pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<'a>>> {
+    let mut rows = Vec::new();
+    for file in files {
+        let output = Command::new(&file.ours).arg("--list").output()?;
+        if !output.status.success() {
+            return Err(format!("{} does not list its rows", file.name).into());
+        }
+        let names = String::from_utf8(output.stdout)?;
+        rows.extend(names.lines().enumerate().map(|(number, name)| Row {
+            file: &file.name,
+            name: name.to_owned(),
+            number,
+            theirs: &file.theirs,
+            ours: &file.ours,
+        }));
+    }
+    rows.retain(|row| {
+        let name = format!("{} {}", row.file, row.name);
+        filters.is_empty() || filters.iter().any(|filter| name.contains(filter))
+    });
+    Ok(rows)
+}
+
+impl Row<'_> {
+    /// Measures both in each round. Who is first changes, so that neither always finds a warmer machine.
+    pub(crate) fn measure(
+        &self,
+        rounds: usize,
+        time: Duration,
+        progress: impl Fn(usize),
+    ) -> Result<Vec<Round>> {
+        let run = |program| {
+            once(program, self.number, time)
+                .map_err(|error| format!("{} {}: {error}", self.file, self.name))
+        };
+        (1..=rounds)
+            .map(|round| {
+                progress(round);
+                if round % 2 == 0 {
+                    let ours = run(self.ours)?;
+                    let theirs = run(self.theirs)?;
+                    return Ok(Round { theirs, ours });
+                }
+                let theirs = run(self.theirs)?;
+                let ours = run(self.ours)?;
+                Ok(Round { theirs, ours })
+            })
+            .collect()
+    }
+}
+
+fn once(program: &Path, row: usize, time: Duration) -> Result<Times> {
+    let mut process = Command::new(program)
+        .args(["--row", &row.to_string()])
+        .args(["--milliseconds", &time.as_millis().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let limit = time * PATIENCE;
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = process.try_wait()? {
+            break status;
+        }
+        if started.elapsed() > limit {
+            process.kill()?;
+            process.wait()?;
+            return Err(format!("{} hangs", program.display()).into());
+        }
+        // Rarely: it is the only other process that runs.
+        thread::sleep(time / 10);
+    };
+    let mut output = String::new();
+    if let Some(mut pipe) = process.stdout.take() {
+        pipe.read_to_string(&mut output)?;
+    }
+    let times: Vec<f64> = output.split_whitespace().flat_map(str::parse).collect();
+    match times[..] {
+        [wall, processor] if status.success() => Ok(Times { wall, processor }),
+        _ => Err(format!("{} has failed: {status}", program.display()).into()),
+    }
+}

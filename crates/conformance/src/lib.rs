@@ -1,0 +1,126 @@
+//! What the runners of Tokio's tests and of its benches share: they compile files of Tokio, unchanged, in a
+//! package of the build folder. Nothing of Tokio is kept in this repository.
+
+use std::error::Error;
+use std::fs;
+use std::io::{IsTerminal, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+pub mod compile;
+
+/// What can go wrong is told, and ends the run.
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The Tokio that cargo has downloaded.
+pub struct Tokio {
+    /// Its package.
+    pub sources: PathBuf,
+    /// Which one.
+    pub version: String,
+    /// Where cargo builds.
+    pub target: PathBuf,
+}
+
+impl Tokio {
+    /// Asks cargo.
+    pub fn locate(home: &Path) -> Result<Self> {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--locked"])
+            .arg("--manifest-path")
+            .arg(home.join("Cargo.toml"))
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err("cargo metadata has failed".into());
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout)?;
+        let target = metadata["target_directory"]
+            .as_str()
+            .ok_or("cargo metadata names no target directory")?;
+        let tokio = metadata["packages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|package| package["name"] == "tokio")
+            .ok_or("cargo metadata has no package tokio")?;
+        let (Some(manifest), Some(version)) =
+            (tokio["manifest_path"].as_str(), tokio["version"].as_str())
+        else {
+            return Err("cargo metadata tells too little of tokio".into());
+        };
+        let sources = Path::new(manifest)
+            .parent()
+            .ok_or("tokio's manifest is in no folder")?;
+        Ok(Self {
+            sources: sources.into(),
+            version: version.into(),
+            target: target.into(),
+        })
+    }
+}
+
+/// Copies the package `template` of this workspace to `folder`, as a workspace of its own with the same lock
+/// file. `edit` has the last word on its manifest.
+pub fn package(
+    home: &Path,
+    template: &str,
+    folder: &Path,
+    edit: impl FnOnce(String) -> String,
+) -> Result<()> {
+    let from = home.join(template);
+    let library = "src/lib.rs";
+    place(&folder.join(library), &fs::read(from.join(library))?)?;
+    let crates = home.parent().ok_or("the package is not in a folder")?;
+    let manifest = fs::read_to_string(from.join("Cargo.toml"))?
+        .replace("\"../../", &format!("\"{}/", crates.display()))
+        .replace("\"../", &format!("\"{}/", home.display()));
+    let manifest = edit(format!("{manifest}\n[workspace]\n"));
+    place(&folder.join("Cargo.toml"), manifest.as_bytes())?;
+    place(
+        &folder.join("Cargo.lock"),
+        &fs::read(home.join("Cargo.lock"))?,
+    )
+}
+
+/// Writes a file, unless it is there already: cargo compiles what was written later than it was built.
+pub fn place(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    Ok(fs::write(path, content)?)
+}
+
+/// The files of Rust in a folder: name without ending, and path. In the order of their names.
+pub fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "rs")
+            && let Some(name) = path.file_stem().and_then(|it| it.to_str())
+        {
+            files.push((name.to_owned(), path.clone()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Shows how far a run is, if somebody is watching. What is printed next begins with [`clear`].
+pub fn progress(text: &str) {
+    if stdout().is_terminal() {
+        print!("\r\x1b[K{text}");
+        let _ = stdout().flush();
+    }
+}
+
+/// Takes the line of [`progress`] away.
+pub fn clear() {
+    progress("");
+}
