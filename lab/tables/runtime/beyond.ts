@@ -1,19 +1,20 @@
 /**
- * What the document leaves out: how fast an idle runtime wakes, whether one task that blocks holds up the
- * others, what idle tasks and channels hold, timers that are really registered, and whether they are
- * right. All with each runtime's own channels.
+ * What the document leaves out: how fast an idle runtime wakes, how soon a task runs whose neighbours
+ * block or compute, what forking and joining adds to the work, what tasks and channels hold, timers that
+ * are really registered, and whether they are right. All with each runtime's own channels.
  */
 import type { NativeCell, Row, Subject } from '../../harness/table.js';
 import { limitMilliseconds, processorMeasure } from './forms.js';
 import { commandOf } from './programs.js';
-import { parkedThread, runtimes, sleepingThread } from './subjects.js';
+import { parkedThread, polledInPlace, runtimes, sleepingThread, workAlone } from './subjects.js';
 
 interface Beyond {
   readonly cell: NativeCell;
   readonly rows: readonly Row[];
 }
 
-type Line = Pick<Row, 'row' | 'measure' | 'unit' | 'about'> & Partial<Pick<Row, 'subjects'>>;
+type Line = Pick<Row, 'row' | 'measure' | 'unit' | 'about'> &
+  Partial<Pick<Row, 'subjects' | 'matrix'>>;
 
 function beyond(
   test: string,
@@ -43,6 +44,48 @@ function beyond(
 }
 
 const processor = { measure: processorMeasure, unit: 'ns' } as const;
+
+/** Tasks that compute for so many microseconds each. */
+const forks: readonly (readonly [tasks: number, micros: number])[] = [
+  [2, 50],
+  [2, 300],
+  [2, 1_000],
+  [4, 50],
+  [4, 300],
+  [4, 1_000],
+];
+
+function forkAndJoin(by: 'block_on' | 'task', [tasks, micros]: (typeof forks)[number]): Beyond {
+  const forker = by === 'task' ? 'a task' : 'the future that is blocked on';
+  const row = `${tasks} tasks of ${micros} µs, forked by ${forker}`;
+  const matrix = (title: string) => ({
+    title,
+    block: `forked by ${forker}, µs`,
+    column: `${tasks} × ${micros} µs`,
+  });
+  return beyond(
+    `fork_join/${by}/${tasks}x${micros}`,
+    [
+      {
+        row,
+        measure: 'time',
+        unit: 'µs',
+        matrix: matrix('Fork and join'),
+        about: `On a worker per core: ${tasks} tasks that compute for ${micros} µs each are spawned and awaited. The floor is what the cores could do it in.`,
+      },
+      {
+        row: `${row}: processor time`,
+        measure: processorMeasure,
+        unit: 'µs',
+        subjects: runtimes.map(({ name }) => name),
+        matrix: matrix('Processor time of fork and join'),
+        about: 'What it takes of the time of all cores together, all threads counted.',
+      },
+    ],
+    { floor: { subject: workAlone, test: `fork_join/${tasks}x${micros}` } },
+  );
+}
+
 const perChannel = (kind: string, measure: string, words: string): Line => ({
   row: `memory of an idle ${kind}`,
   measure,
@@ -71,7 +114,90 @@ export const beyondTheDocument: readonly Beyond[] = [
     { floor: { subject: parkedThread, test: 'wake-up' } },
   ),
   beyond(
-    'idle/blocked worker',
+    'idle/interval',
+    [
+      {
+        row: 'a task that wakes every 100 ms: context switches',
+        measure: 'switches',
+        unit: 'per second',
+        about:
+          'Of all threads, on a worker per core, in 2 s in which nothing else runs. Ten wake-ups a second are asked for.',
+      },
+      {
+        row: 'a task that wakes every 100 ms: processor time',
+        measure: processorMeasure,
+        unit: 'µs',
+        about: 'The same: what each second takes of the time of all cores.',
+      },
+    ],
+    { expectedMilliseconds: 2_000 },
+  ),
+  beyond(
+    'spawn/from_block_on',
+    [
+      {
+        row: 'spawning from block_on',
+        measure: 'time',
+        unit: 'µs',
+        about:
+          'The future that is blocked on spawns 1,000 empty tasks and awaits them, on a worker per core.',
+      },
+      {
+        row: 'spawning from block_on: processor time',
+        measure: processorMeasure,
+        unit: 'µs',
+        subjects: runtimes.map(({ name }) => name),
+        about: 'The same, of the time of all cores.',
+      },
+    ],
+    { floor: { subject: polledInPlace, test: 'polled/1000' } },
+  ),
+  ...(['block_on', 'task'] as const).flatMap((by) => forks.map((fork) => forkAndJoin(by, fork))),
+  beyond('help/computing spawner', [
+    {
+      row: 'behind a spawner that computes',
+      measure: 'median',
+      unit: 'µs',
+      about:
+        'A task spawns another and computes for 1 ms before it awaits it, on a worker per core: how long until the other begins.',
+    },
+    {
+      row: 'behind a spawner that computes, p99',
+      measure: 'p99',
+      unit: 'µs',
+      about: 'One in a hundred begins later.',
+    },
+  ]),
+  beyond('help/computing neighbours', [
+    {
+      row: 'sleep(5 ms) beside two tasks that compute',
+      measure: 'median',
+      unit: 'ms',
+      about:
+        'On two workers, while two tasks compute for 5 ms and yield again and again: how late a third one wakes.',
+    },
+    {
+      row: 'sleep(5 ms) beside two tasks that compute, longest',
+      measure: 'longest',
+      unit: 'ms',
+      about: 'The latest of them.',
+    },
+  ]),
+  beyond(
+    'help/blocked neighbours',
+    [
+      {
+        row: 'behind three tasks that block',
+        measure: 'longest',
+        unit: 'ms',
+        about:
+          '64 tasks on 4 workers, three of which block their threads until all others have run, or for 500 ms: the longest that any other waited to begin.',
+      },
+    ],
+    { expectedMilliseconds: 350 },
+  ),
+  beyond(
+    'help/blocked worker',
     [
       {
         row: 'behind a task that blocks',
@@ -137,7 +263,7 @@ export const beyondTheDocument: readonly Beyond[] = [
     ],
     { floor: { subject: sleepingThread, test: 'sleep' }, expectedMilliseconds: 150 },
   ),
-  beyond('idle/memory/task', [
+  beyond('memory/task', [
     {
       row: 'memory of an idle task',
       measure: 'task',
@@ -146,10 +272,23 @@ export const beyondTheDocument: readonly Beyond[] = [
         'Of the process, for each of 100,000 tasks that wait for ever and hold their own waker.',
     },
   ]),
-  beyond('idle/memory/channels', [
+  beyond('memory/channels', [
     perChannel('oneshot', 'oneshot', 'oneshots'),
     perChannel('bounded mpsc', 'bounded', 'channels with room for 16 numbers'),
     perChannel('unbounded mpsc', 'unbounded', 'unbounded channels'),
     perChannel('watch', 'watch', 'watches'),
   ]),
+  beyond(
+    'memory/peak',
+    [
+      {
+        row: 'memory after a peak',
+        measure: 'stays',
+        unit: 'MB',
+        about:
+          'A million tasks wait at once, are woken and end: what the process still holds a moment later that it did not hold before.',
+      },
+    ],
+    { expectedMilliseconds: 2_000 },
+  ),
 ];

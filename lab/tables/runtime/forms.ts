@@ -5,7 +5,6 @@
  *
  * Invariant: a cell, its row and its command agree on the test's name.
  */
-import { availableParallelism } from 'node:os';
 import type { NativeCell, Row } from '../../harness/table.js';
 import { commandOf } from './programs.js';
 import { nio, runtimes, tokio } from './subjects.js';
@@ -37,18 +36,14 @@ const titles: Readonly<Record<Form, string>> = {
 };
 
 export function inForm(form: Form, described: Test): FormOfTest {
-  const { suite, test, unit, workers, cores = 1 } = described;
+  const { suite, test, unit, workers } = described;
   const name = `${suite}/${test}`;
   const row = `${name}${suffixes[form]}`;
   // One floor is enough for all forms of a test.
   const floor = form === 'published' ? described.floor : undefined;
-  const isPossible = cores <= availableParallelism();
-  const subjects = isPossible
-    ? [...runtimes.map((runtime) => runtime.name), ...(floor ? [floor.subject.name] : [])]
-    : [];
   const cell: NativeCell = {
     id: row,
-    subjects,
+    subjects: [...runtimes.map(({ name }) => name), ...(floor ? [floor.subject.name] : [])],
     limitMilliseconds,
     command: (subject, budget) =>
       subject === floor?.subject.name
@@ -66,9 +61,8 @@ export function inForm(form: Form, described: Test): FormOfTest {
     ...(form === 'published'
       ? publishedIn(described)
       : { matrix: matrixOf(`With ${titles[form]}`, described) }),
-    ...(isPossible ? {} : { aside: true }),
   };
-  return { cell, rows: isPossible ? [time, processorRow(form, described)] : [time] };
+  return { cell, rows: [time, processorRow(form, described)] };
 }
 
 function matrixOf(title: string, { suite, test, unit }: Test) {

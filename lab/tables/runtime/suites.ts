@@ -14,8 +14,6 @@ export interface Test {
   readonly published?: readonly [nio: number, tokio: number];
   /** The document has this many workers for it, where they are more than two. */
   readonly workers?: number;
-  /** It takes as many cores. */
-  readonly cores?: number;
   readonly floor?: { readonly subject: Subject; readonly test: string };
   readonly about: string;
 }
@@ -126,7 +124,6 @@ const spawnBlocking = suite(
     },
     (tasks) => ({
       test: `concurrency/${tasks}`,
-      cores: tasks,
       about: `${tasks === 1 ? 'A task calls' : `${tasks} tasks call`} \`spawn_blocking\` 1,600 times${tasks === 1 ? '' : ' each'}, 16 at a time, for nothing.`,
     }),
   ),

@@ -2,7 +2,6 @@
  * The table `runtime`: the published benchmark of two asynchronous runtimes for Rust, and what it leaves
  * open: each runtime's own channels, as many workers as cores, and what an idle runtime costs.
  */
-import { availableParallelism } from 'node:os';
 import type { Table } from '../../harness/table.js';
 import { beyondTheDocument } from './beyond.js';
 import { inForm, processorMeasure } from './forms.js';
@@ -12,11 +11,10 @@ import { tests } from './suites.js';
 
 const headlineTest = 'spawn/threaded_scheduler_spawn_1000';
 
-const possible = tests.filter(({ cores = 1 }) => cores <= availableParallelism());
 const measured = [
   ...tests.map((test) => inForm('published', test)),
-  ...possible.map((test) => inForm('native', test)),
-  ...possible.filter(({ workers }) => workers !== undefined).map((test) => inForm('cores', test)),
+  ...tests.map((test) => inForm('native', test)),
+  ...tests.filter(({ workers }) => workers !== undefined).map((test) => inForm('cores', test)),
   ...beyondTheDocument,
 ];
 const cells = measured.map(({ cell }) => cell);

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use futures::FutureExt;
 
+use super::fork_join;
 use super::formatting::{Numbers, work};
 use super::idle::WokenAt;
 use super::sync_mpsc::MESSAGES;
@@ -26,6 +27,7 @@ pub(super) fn measure(test: &str, budget: &Budget) -> Measurement {
         _ => match test.split_once('/') {
             Some(("polled", _)) => polled(last_number(test), budget),
             Some(("worked", _)) => worked(last_number(test), budget),
+            Some(("fork_join", work)) => fork_join::possible(work, budget),
             _ => unknown(test),
         },
     }

@@ -1,27 +1,22 @@
-//! What a runtime costs that has nothing to do: how long it takes to wake, what its tasks and channels
-//! hold, and whether one task that blocks holds up the others.
+//! What a runtime costs that has little to do: how long it takes to wake, and how often it does.
 
 use std::fs;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
-use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::unknown;
 use crate::form::{Form, cores};
 use crate::measurement::{Measurement, quantile};
-use crate::primitives::{Notify, Primitives, Publisher};
-use crate::runtime::{Purpose, Runtime, joined, spawn};
-use crate::sampling::Budget;
+use crate::primitives::{Notify, Primitives};
+use crate::runtime::{Purpose, Runtime, joined, sleep, spawn_pinned};
+use crate::sampling::{Budget, processor_time};
 
 pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
     match test {
         "wake-up" => wake_up::<P>(form, budget),
-        "blocked worker" => blocked_worker::<P>(form),
-        "memory/task" => task_memory(form),
-        "memory/channels" => channel_memory::<P>(),
+        "interval" => interval(form),
         _ => unknown(test),
     }
 }
@@ -92,110 +87,41 @@ impl WokenAt {
     }
 }
 
-/// Of 64 tasks on 4 workers one blocks its thread. The longest that another waits to run.
-fn blocked_worker<P: Primitives>(form: Form) -> Measurement {
-    const WORKERS: usize = 4;
-    const TASKS: usize = 64;
-    const BLOCKER: usize = 16;
-    const YIELDS: usize = 10;
-    const BLOCKED: Duration = Duration::from_millis(500);
-    let mut runtime = Runtime::new(form, Purpose::Inside, WORKERS);
-    let longest = runtime.block_on(async {
-        let mut handles = Vec::with_capacity(TASKS);
-        for number in 0..TASKS {
-            let mut before = Instant::now();
-            handles.push(spawn(async move {
-                if number == BLOCKER {
-                    thread::sleep(BLOCKED);
-                    return Duration::ZERO;
-                }
-                let mut longest = before.elapsed();
-                for _ in 0..YIELDS {
-                    before = Instant::now();
-                    P::yield_now().await;
-                    longest = longest.max(before.elapsed());
-                }
-                longest
-            }));
-        }
-        let mut longest = Duration::ZERO;
-        for handle in handles {
-            longest = longest.max(joined(handle).await);
-        }
-        longest
-    });
-    Measurement::new().with("longest", vec![longest.as_secs_f64() * 1e3])
-}
-
-fn task_memory(form: Form) -> Measurement {
-    const TASKS: usize = 100_000;
+/// A task that sleeps for 100 ms again and again: what that costs in each second, while nothing else runs.
+fn interval(form: Form) -> Measurement {
+    const PERIOD: Duration = Duration::from_millis(100);
+    const TICKS: u32 = 20;
     let mut runtime = Runtime::new(form, Purpose::Inside, cores());
-    let bytes = runtime.block_on(async {
-        // Threads, queues and the allocator's first pages.
-        wait_for_ever(1_000).await;
-        let before = resident_bytes();
-        wait_for_ever(TASKS).await;
-        resident_bytes() - before
-    });
-    Measurement::new().with("task", vec![bytes / TASKS as f64])
-}
-
-/// Spawns tasks that never end, and comes back when all have been polled.
-async fn wait_for_ever(tasks: usize) {
-    let polled = Arc::new(AtomicU64::new(0));
-    for _ in 0..tasks {
-        let polled = Arc::clone(&polled);
-        drop(spawn(async move {
-            // ORDERING: pairs with the load below.
-            polled.fetch_add(1, Release);
-            drop(polled);
-            // A task that nobody can wake may be dropped, so each keeps its own waker.
-            let mut waker = None;
-            poll_fn(|cx| {
-                waker = Some(cx.waker().clone());
-                Poll::<()>::Pending
-            })
+    let mut ticks = |count| {
+        runtime.block_on(async {
+            joined(spawn_pinned(move || async move {
+                for _ in 0..count {
+                    sleep(PERIOD).await;
+                }
+            }))
             .await;
-        }));
-    }
-    // ORDERING: pairs with the additions above.
-    while polled.load(Acquire) < tasks as u64 {
-        joined(spawn(async {})).await;
-    }
-}
-
-fn channel_memory<P: Primitives>() -> Measurement {
-    const CAPACITY: usize = 16;
+        });
+    };
+    // All threads are there, and at rest.
+    ticks(1);
+    let (processor, switches) = (processor_time(), context_switches());
+    ticks(TICKS);
+    let seconds = (TICKS * PERIOD).as_secs_f64();
+    let processor = (processor_time() - processor).as_secs_f64() * 1e6;
     Measurement::new()
-        .with("oneshot", vec![bytes_each(P::oneshot::<u64>)])
-        .with("bounded", vec![bytes_each(|| P::bounded::<u64>(CAPACITY))])
-        .with("unbounded", vec![bytes_each(P::unbounded::<u64>)])
-        .with("watch", vec![bytes_each(subscribed::<P::Watch>)])
+        .with("switches", vec![(context_switches() - switches) / seconds])
+        .with("processor", vec![processor / seconds])
 }
 
-fn subscribed<C: Publisher>() -> (C, C::Subscriber) {
-    let publisher = C::new();
-    let subscriber = publisher.subscribe();
-    (publisher, subscriber)
-}
-
-/// Of a channel with both its ends, and the place where they are kept.
-fn bytes_each<Channel>(make: impl Fn() -> Channel) -> f64 {
-    const CHANNELS: usize = 20_000;
-    drop(make());
-    let before = resident_bytes();
-    let channels: Vec<Channel> = (0..CHANNELS).map(|_| make()).collect();
-    let bytes = resident_bytes() - before;
-    // Memory that was given back would be used again, and not be seen.
-    std::mem::forget(channels);
-    bytes / CHANNELS as f64
-}
-
-fn resident_bytes() -> f64 {
-    let statistics = fs::read_to_string("/proc/self/statm").expect("the system tells");
-    let pages = statistics
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<f64>().ok());
-    pages.expect("the second number") * rustix::param::page_size() as f64
+/// Of all threads of this process, voluntary or not.
+fn context_switches() -> f64 {
+    let threads = fs::read_dir("/proc/self/task").expect("the system tells");
+    threads
+        .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("status")).ok())
+        .flat_map(|status| {
+            let counts = status.lines().filter(|line| line.contains("ctxt_switches"));
+            let numbers = counts.filter_map(|line| line.split_whitespace().last()?.parse().ok());
+            numbers.collect::<Vec<f64>>()
+        })
+        .sum()
 }

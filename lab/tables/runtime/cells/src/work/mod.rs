@@ -2,9 +2,13 @@
 //!
 //! Invariant: a test checks its own result, and panics when it is not what it has to be.
 
+mod computing;
 mod floors;
+mod fork_join;
 mod formatting;
+mod help;
 mod idle;
+mod memory;
 mod rt_current_thread;
 mod rt_multi_threaded;
 mod spawn;
@@ -47,7 +51,10 @@ fn measure_with<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measu
         "sync_semaphore" => sync_semaphore::measure::<P>(form, test, budget),
         "timer" => timer::measure::<P>(form, test, budget),
         "timer_accuracy" => timer_accuracy::measure(form),
+        "fork_join" => fork_join::measure(form, test, budget),
+        "help" => help::measure::<P>(form, test, budget),
         "idle" => idle::measure::<P>(form, test, budget),
+        "memory" => memory::measure::<P>(form, test),
         _ => unknown(suite),
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn measure(form: Form, test: &str, budget: &Budget) -> Measurement {
     })
 }
 
-async fn spawn_and_join() {
+pub(super) async fn spawn_and_join() {
     let mut handles = Vec::with_capacity(TASKS);
     for _ in 0..TASKS {
         handles.push(spawn(async {}));

@@ -1,13 +1,17 @@
-//! Tasks that yield once and return a number.
+//! Tasks that yield once and return a number, and empty ones on a worker for each core.
 
+use super::rt_current_thread::spawn_and_join;
 use super::{last_number, unknown};
-use crate::form::Form;
+use crate::form::{Form, cores};
 use crate::measurement::Measurement;
 use crate::primitives::Primitives;
 use crate::runtime::{Purpose, Runtime, joined, spawn};
 use crate::sampling::{Budget, Unit, sample};
 
 pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) -> Measurement {
+    if test == "from_block_on" {
+        return from_block_on(form, budget);
+    }
     let workers = if test.starts_with("basic_scheduler_spawn_") {
         1
     } else if test.starts_with("threaded_scheduler_spawn_") {
@@ -34,6 +38,16 @@ pub(super) fn measure<P: Primitives>(form: Form, test: &str, budget: &Budget) ->
                 sum
             });
             assert_eq!(sum, 2 * tasks, "the sum of what the tasks returned");
+        }
+    })
+}
+
+/// The main thread spawns a thousand from the future that it blocks on, and awaits them.
+fn from_block_on(form: Form, budget: &Budget) -> Measurement {
+    let mut runtime = Runtime::new(form, Purpose::Inside, cores());
+    sample(budget, Unit::Microseconds, |turns| {
+        for _ in 0..turns {
+            runtime.block_on(spawn_and_join());
         }
     })
 }

@@ -1,0 +1,153 @@
+//! What goes on while a worker runs what blocks in place.
+
+mod common;
+#[path = "common/gate.rs"]
+mod gate;
+
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use common::must_end;
+use gate::Gate;
+use pointsman::runtime::{Builder, Runtime};
+use pointsman::sync::oneshot;
+use pointsman::task;
+use pointsman::time;
+
+fn threads(count: usize) -> Runtime {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count).enable_all().build().unwrap()
+}
+
+#[test]
+fn what_is_queued_goes_on_while_the_only_thread_runs_what_blocks() {
+    must_end(|| {
+        let runtime = threads(1);
+        let (tx, rx) = mpsc::channel();
+        let blocking = runtime.spawn(async move {
+            for n in 0..10 {
+                let tx = tx.clone();
+                task::spawn(async move {
+                    time::sleep(Duration::from_millis(1)).await;
+                    tx.send(n).unwrap();
+                });
+            }
+            drop(tx);
+            task::block_in_place(|| rx.iter().sum::<i32>())
+        });
+        // Nobody but the runtime's own thread works for it.
+        let (done, result) = mpsc::channel();
+        runtime.spawn(async move { done.send(blocking.await.unwrap()).unwrap() });
+        assert_eq!(result.recv().unwrap(), 45);
+    });
+}
+
+#[test]
+fn what_comes_from_outside_goes_on_while_the_only_thread_runs_what_blocks() {
+    must_end(|| {
+        let runtime = threads(1);
+        for _ in 0..20 {
+            let gate = Gate::new();
+            let blocked = gate.passage();
+            let (started, is_started) = mpsc::channel();
+            let (leave, may_leave) = oneshot::channel();
+            let handle = runtime.handle().clone();
+            let (waits, is_waiting) = mpsc::channel();
+            let guest = thread::spawn(move || {
+                handle.block_on(async move {
+                    waits.send(()).unwrap();
+                    may_leave.await.unwrap();
+                });
+            });
+            is_waiting.recv().unwrap();
+            let blocking = runtime.spawn(async move {
+                task::block_in_place(|| {
+                    started.send(thread::current().id()).unwrap();
+                    blocked.block();
+                });
+            });
+            // A thread that blocks on a future sleeps when the other steps aside, and leaves then.
+            let blocker = is_started.recv().unwrap();
+            leave.send(()).unwrap();
+            while blocker != guest.thread().id() && !guest.is_finished() {
+                thread::yield_now();
+            }
+            let (tx, rx) = mpsc::channel();
+            runtime.spawn(async move {
+                time::sleep(Duration::from_millis(1)).await;
+                tx.send(()).unwrap();
+            });
+            rx.recv().unwrap();
+            gate.open();
+            runtime.block_on(blocking).unwrap();
+            guest.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_future_may_be_blocked_on_within_block_in_place() {
+    must_end(|| {
+        for workers in [1, 2] {
+            let runtime = threads(workers);
+            let nested = |handle: pointsman::runtime::Handle| {
+                task::block_in_place(move || {
+                    handle.block_on(async {
+                        time::sleep(Duration::from_millis(1)).await;
+                        task::spawn(async { 3 }).await.unwrap()
+                    })
+                })
+            };
+            let handle = runtime.handle().clone();
+            let task = runtime.spawn(async move { nested(handle) });
+            assert_eq!(runtime.block_on(task).unwrap(), 3);
+            let handle = runtime.handle().clone();
+            assert_eq!(runtime.block_on(async move { nested(handle) }), 3);
+        }
+    });
+}
+
+#[test]
+fn a_wake_up_during_block_in_place_is_not_lost() {
+    must_end(|| {
+        let runtime = threads(1);
+        for _ in 0..20 {
+            let (tx, rx) = oneshot::channel();
+            let handle = runtime.handle().clone();
+            let both = async {
+                pointsman::join!(rx, async {
+                    task::block_in_place(|| {
+                        handle.block_on(async {
+                            // It is this thread that is woken here, for the other of the two.
+                            task::spawn_blocking(move || tx.send(5).unwrap())
+                                .await
+                                .unwrap();
+                            time::sleep(Duration::from_millis(1)).await;
+                        });
+                    });
+                })
+            };
+            assert_eq!(runtime.block_on(both).0.unwrap(), 5);
+        }
+    });
+}
+
+#[test]
+fn all_threads_may_run_what_blocks_at_once() {
+    must_end(|| {
+        let runtime = threads(2);
+        let barrier = Arc::new(Barrier::new(9));
+        let tasks: Vec<_> = (0..9)
+            .map(|_| {
+                let barrier = Arc::clone(&barrier);
+                runtime.spawn(async move { task::block_in_place(|| barrier.wait().is_leader()) })
+            })
+            .collect();
+        let mut leaders = 0;
+        for task in tasks {
+            leaders += usize::from(runtime.block_on(task).unwrap());
+        }
+        assert_eq!(leaders, 1);
+    });
+}

@@ -1,0 +1,37 @@
+//! Computing that takes a while: a number of steps, found once, and not a time. Two threads that share
+//! a core do not seem to do it twice as fast.
+
+use std::hint;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy)]
+pub(super) struct Computing {
+    steps: u64,
+}
+
+impl Computing {
+    /// As many steps as fit into this time where nobody disturbs.
+    pub(super) fn of(duration: Duration) -> Self {
+        const TRIES: usize = 40;
+        const STEPS: u64 = 50_000;
+        let fastest = (0..TRIES)
+            .map(|_| {
+                let started_at = Instant::now();
+                Self { steps: STEPS }.run();
+                started_at.elapsed()
+            })
+            .min()
+            .expect("at least one");
+        let steps = duration.as_secs_f64() / fastest.as_secs_f64() * STEPS as f64;
+        Self {
+            steps: steps as u64,
+        }
+    }
+
+    pub(super) fn run(self) {
+        let mut number = 1_u64;
+        for _ in 0..self.steps {
+            number = hint::black_box(number.wrapping_mul(6_364_136_223_846_793_005) + 1);
+        }
+    }
+}
