@@ -60,7 +60,7 @@ impl RawTask {
         // SAFETY: the caller owns the home.
         let id = unsafe { home.as_ref().next_id() };
         // SAFETY: the caller owns the home.
-        let memory = unsafe { home.as_ref().allocate(Layout::new::<Body<F>>()) };
+        let memory = unsafe { Home::allocate(home, Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
         // may look whether there is a task.

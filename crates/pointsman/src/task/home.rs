@@ -107,23 +107,25 @@ impl<S: Schedule> Home<S> {
     /// # Safety
     /// The caller owns the home, has not closed it, and makes a task there at once.
     #[inline]
-    pub(super) unsafe fn allocate(&self, layout: Layout) -> NonNull<Header> {
-        self.local.with_mut(|local| {
+    pub(super) unsafe fn allocate(home: NonNull<Self>, layout: Layout) -> NonNull<Header> {
+        // SAFETY: its owner calls this.
+        unsafe { home.as_ref() }.local.with_mut(|local| {
             // SAFETY: the owner's.
             let local = unsafe { &mut *local };
             match local.slab.take(class_of(layout)) {
                 Some(header) => header,
-                None => self.allocate_more(local, layout),
+                None => Self::allocate_more(home, local, layout),
             }
         })
     }
 
     #[cold]
-    fn allocate_more(&self, local: &mut Local, layout: Layout) -> NonNull<Header> {
-        self.collect_some(local, MOST_COLLECTED);
+    fn allocate_more(home: NonNull<Self>, local: &mut Local, layout: Layout) -> NonNull<Header> {
+        // SAFETY: as above.
+        unsafe { home.as_ref() }.collect_some(local, MOST_COLLECTED);
         match local.slab.take(class_of(layout)) {
             Some(header) => header,
-            None => local.slab.grow(layout, ptr::from_ref(self).cast()),
+            None => local.slab.grow(layout, home.as_ptr().cast_const().cast()),
         }
     }
 
