@@ -71,9 +71,7 @@ impl Driver {
 
     /// Fires what is due.
     pub(super) fn fire(&self) {
-        if let Some(time) = &self.time
-            && time.next_is_due()
-        {
+        if let Some(time) = self.time.as_ref().filter(|time| time.next_is_due()) {
             time.fire();
         }
     }

@@ -60,7 +60,7 @@ impl RawTask {
         // SAFETY: the caller owns the home.
         let id = unsafe { home.as_ref().next_id() };
         // SAFETY: the caller owns the home.
-        let memory = unsafe { home.as_ref().allocate(Layout::new::<Body<F>>()) };
+        let memory = unsafe { Home::allocate(home, Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
         // may look whether there is a task.
@@ -197,10 +197,9 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
 
 /// Runs what nobody is there to hear the panic of, also that of what is thrown when it is dropped.
 fn ignore_panic(run: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(run))
-        && let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic)))
-    {
-        mem::forget(another);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+        mem::forget(dropped);
     }
 }
 

@@ -109,25 +109,28 @@ impl<S: Schedule> Home<S> {
     /// # Safety
     /// The caller owns the home, has not closed it, and makes a task there at once.
     #[inline]
-    pub(super) unsafe fn allocate(&self, layout: Layout) -> NonNull<Header> {
-        self.local.with_mut(|local| {
+    pub(super) unsafe fn allocate(home: NonNull<Self>, layout: Layout) -> NonNull<Header> {
+        // SAFETY: its owner calls this.
+        unsafe { home.as_ref() }.local.with_mut(|local| {
             // SAFETY: the owner's.
             let local = unsafe { &mut *local };
             match local.slab.take(class_of(layout)) {
                 Some(header) => header,
-                None => self.allocate_more(local, layout),
+                None => Self::allocate_more(home, local, layout),
             }
         })
     }
 
     #[cold]
-    fn allocate_more(&self, local: &mut Local, layout: Layout) -> NonNull<Header> {
-        self.collect_some(local, MOST_COLLECTED);
+    fn allocate_more(home: NonNull<Self>, local: &mut Local, layout: Layout) -> NonNull<Header> {
+        // SAFETY: as above.
+        let this = unsafe { home.as_ref() };
+        this.collect_some(local, MOST_COLLECTED);
         match local.slab.take(class_of(layout)) {
             Some(header) => header,
             None => {
-                let this = ptr::from_ref(self).cast();
-                local.slab.grow(layout, this, &self.chunks)
+                let home = home.as_ptr().cast_const().cast();
+                local.slab.grow(layout, home, &this.chunks)
             }
         }
     }
@@ -160,9 +163,10 @@ impl<S: Schedule> Home<S> {
 
     fn take_back(&self, local: &mut Local, most: usize) -> usize {
         let mut count = 0;
-        while count < most
-            && let Some(header) = NonNull::new(local.returned.cast_mut())
-        {
+        while count < most {
+            let Some(header) = NonNull::new(local.returned.cast_mut()) else {
+                break;
+            };
             // SAFETY: a place that was returned is the owner's.
             unsafe {
                 local.returned = header.as_ref().next.get();

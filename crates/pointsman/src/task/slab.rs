@@ -178,9 +178,8 @@ impl Slab {
         if cut == chunk.capacity {
             self.unlist(first);
             // SAFETY: as above.
-            if let Some(next) = unsafe { self.classes[class].first.as_ref() }
-                && next.owned.used.get() == 0
-            {
+            let next = unsafe { self.classes[class].first.as_ref() };
+            if let Some(next) = next.filter(|next| next.owned.used.get() == 0) {
                 self.kept -= next.layout.size();
             }
             return self.take(class);

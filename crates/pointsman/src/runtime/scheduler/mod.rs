@@ -37,7 +37,6 @@ mod worker;
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
@@ -362,7 +361,7 @@ impl Drop for Shared {
 }
 
 impl time::Waiter for Shared {
-    fn timer_is_earlier(&self, _: Duration) {
+    fn timer_is_earlier(&self) {
         if !self.driver.timer_is_earlier() {
             self.watchdog.arm(self);
         }

@@ -119,13 +119,11 @@ impl Worker<'_> {
 
     /// Takes what is stuck at another slot, though there is work here.
     pub(super) fn relieve(&self) {
-        if let Some(stuck) = self.shared.watchdog.take_stuck()
-            && let Some(victim) = self.shared.slots.get(stuck)
-            && victim.index != self.slot.index
-        {
+        let stuck = self.shared.watchdog.take_stuck();
+        let victim = stuck.and_then(|stuck| self.shared.slots.get(stuck));
+        if let Some(victim) = victim.filter(|victim| victim.index != self.slot.index) {
             // SAFETY: this thread holds its slot.
-            let stolen = unsafe { victim.queue.steal(&self.slot.queue) };
-            if let Some(entry) = stolen {
+            if let Some(entry) = unsafe { victim.queue.steal(&self.slot.queue) } {
                 self.shared.push(self.slot, entry);
             }
         }

@@ -57,10 +57,11 @@ impl<'a> Worker<'a> {
     /// notified, at the end of a quantum or when nothing is queued.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
-            if self.parker.take_notified()
-                && let Some(result) = poll()
-            {
-                return Some(result);
+            if self.parker.take_notified() {
+                let result = poll();
+                if result.is_some() {
+                    return result;
+                }
             }
             match self.run_quantum() {
                 Paused::Quantum => self.relieve(),

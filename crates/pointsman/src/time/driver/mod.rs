@@ -57,8 +57,8 @@ const NANOSECONDS_PER_TICK: u32 = 1_000_000;
 
 /// Who waits for the next timer of a driver.
 pub(crate) trait Waiter: Send + Sync {
-    /// The next timer is earlier than all were, in this long of real time: who sleeps longer is to look again.
-    fn timer_is_earlier(&self, after: Duration);
+    /// The next timer is earlier than all were: who sleeps longer is to look again.
+    fn timer_is_earlier(&self);
 }
 
 /// What a timer's owner has to do when it holds nothing of the driver any more.
@@ -333,10 +333,8 @@ impl Driver {
 
     /// Tells who waits for the next timer that there is an earlier one. Without the lock.
     fn tell(&self) {
-        if let Some(after) = self.until_next()
-            && let Some(waiter) = self.waiter.upgrade()
-        {
-            waiter.timer_is_earlier(after);
+        if let Some(waiter) = self.waiter.upgrade() {
+            waiter.timer_is_earlier();
         }
     }
 

@@ -9,7 +9,7 @@ use super::*;
 struct Nobody;
 
 impl Waiter for Nobody {
-    fn timer_is_earlier(&self, _: Duration) {}
+    fn timer_is_earlier(&self) {}
 }
 
 fn unpausable() -> Arc<Driver> {

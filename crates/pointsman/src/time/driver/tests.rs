@@ -8,7 +8,7 @@ use super::*;
 fn waiter() -> Weak<dyn Waiter> {
     struct Nobody;
     impl Waiter for Nobody {
-        fn timer_is_earlier(&self, _: Duration) {}
+        fn timer_is_earlier(&self) {}
     }
     Weak::<Nobody>::new()
 }

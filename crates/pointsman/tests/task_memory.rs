@@ -1,0 +1,158 @@
+//! What tasks keep when they have ended. A file of its own, because it counts all memory of its process.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll};
+use std::thread;
+
+use common::must_end;
+use pointsman::runtime::{Builder, Runtime};
+use pointsman::task::{self, JoinHandle, LocalSet};
+
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        USED.fetch_add(layout.size(), Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const MIB: usize = 1 << 20;
+
+/// Bytes that are used more after `run` than before.
+fn kept(run: impl FnOnce()) -> usize {
+    let before = USED.load(Relaxed);
+    run();
+    USED.load(Relaxed).saturating_sub(before)
+}
+
+fn current_thread() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
+#[test]
+fn a_peak_of_tasks_gives_its_memory_back() {
+    const TASKS: usize = if cfg!(miri) { 1_000 } else { 200_000 };
+    let _alone = ALONE.lock();
+    must_end(|| {
+        let runtime = current_thread();
+        let kept = kept(|| {
+            runtime.block_on(async {
+                let tasks: Vec<_> = (0..TASKS).map(|_| task::spawn(async {})).collect();
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+        });
+        // What the queue has grown to is kept, too.
+        assert!(kept < 8 * MIB, "{kept} bytes");
+    });
+}
+
+#[test]
+fn a_peak_of_tasks_whose_handles_go_elsewhere_gives_its_memory_back() {
+    let _alone = ALONE.lock();
+    must_end(|| {
+        let mut local = Box::pin(LocalSet::new());
+        let kept = kept(|| {
+            let tasks: Vec<_> = (0..100_000)
+                .map(|number| local.spawn_local(async move { number }))
+                .collect();
+            let runtime = current_thread();
+            runtime.block_on(local.as_mut());
+            thread::spawn(move || drop(tasks)).join().unwrap();
+            // The set takes back what others have returned when it has nothing to run.
+            runtime.block_on(local.as_mut());
+        });
+        assert!(kept < 8 * MIB, "{kept} bytes");
+    });
+}
+
+/// Ready at once.
+struct Large<const BYTES: usize = MIB>([u8; BYTES]);
+
+impl<const BYTES: usize> Future for Large<BYTES> {
+    type Output = u8;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u8> {
+        Poll::Ready(self.0[BYTES - 1])
+    }
+}
+
+#[test]
+fn a_large_future_goes_when_it_ends_and_not_with_its_handle() {
+    let _alone = ALONE.lock();
+    must_end(|| {
+        let runtime = current_thread();
+        let mut tasks = Vec::new();
+        let kept = kept(|| {
+            tasks.extend((0..60).map(|_| runtime.spawn(Large([7; 32 << 10]))));
+            runtime.block_on(async {
+                while !tasks.iter().all(JoinHandle::is_finished) {
+                    task::yield_now().await;
+                }
+            });
+        });
+        assert!(kept < MIB, "{kept} bytes");
+    });
+}
+
+/// In a thread with this stack. What does not fit ends the process.
+fn with_stack(bytes: usize, run: fn()) {
+    let builder = thread::Builder::new().stack_size(bytes);
+    builder.spawn(run).unwrap().join().unwrap();
+}
+
+// A stack of ten times the size of what is spawned: in a build that is not optimized, each function that it
+// passes through has it once or twice.
+
+#[test]
+fn a_large_future_is_spawned_on_a_small_stack() {
+    let _alone = ALONE.lock();
+    with_stack(10 * MIB, || {
+        let runtime = current_thread();
+        let task = runtime.spawn(Large([7; MIB]));
+        assert_eq!(runtime.block_on(task).unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_large_local_future_is_spawned_on_a_small_stack() {
+    let _alone = ALONE.lock();
+    with_stack(8 * MIB, || {
+        drop(LocalSet::new().spawn_local(Large([7; MIB])))
+    });
+}
+
+#[test]
+fn a_large_function_is_spawned_on_a_small_stack() {
+    let _alone = ALONE.lock();
+    with_stack(12 * MIB, || {
+        let runtime = current_thread();
+        let large = [7u8; MIB];
+        let job = runtime.spawn_blocking(move || large[MIB - 1]);
+        assert_eq!(runtime.block_on(job).unwrap(), 7);
+    });
+}
