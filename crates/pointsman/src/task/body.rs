@@ -197,9 +197,9 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
 
 /// Runs what nobody is there to hear the panic of, also that of what is thrown when it is dropped.
 fn ignore_panic(run: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(panic)));
-        mem::forget(dropped);
+    let mut result = catch_unwind(AssertUnwindSafe(run));
+    while let Err(panic) = result {
+        result = catch_unwind(AssertUnwindSafe(|| drop(panic)));
     }
 }
 
