@@ -44,12 +44,20 @@ pub(crate) fn rows<'a>(files: &'a [File], filters: &[String]) -> Result<Vec<Row<
             return Err(format!("{} does not list its rows", file.name).into());
         }
         let names = String::from_utf8(output.stdout)?;
-        rows.extend(names.lines().enumerate().map(|(number, name)| Row {
-            file: &file.name,
-            name: name.to_owned(),
-            number,
-            theirs: &file.theirs,
-            ours: &file.ours,
+        let names: Vec<&str> = names.lines().collect();
+        rows.extend(names.iter().enumerate().map(|(number, name)| {
+            // Some have the name of another.
+            let before = names[..number].iter().filter(|it| *it == name).count();
+            Row {
+                file: &file.name,
+                name: match before {
+                    0 => (*name).to_owned(),
+                    count => format!("{name} #{}", count + 1),
+                },
+                number,
+                theirs: &file.theirs,
+                ours: &file.ours,
+            }
         }));
     }
     rows.retain(|row| {

@@ -12,8 +12,9 @@ struct Ratios {
 pub(crate) struct Table {
     version: String,
     rows: Vec<Ratios>,
-    /// The rows in which pointsman was slower in each round.
+    /// What pointsman was slower in in each round: the row, and which time.
     behind: Vec<String>,
+    rows_behind: usize,
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -54,7 +55,11 @@ struct Compared {
     ours: f64,
     ratio: f64,
     range: (f64, f64),
+    rounds: usize,
 }
+
+/// Fewer rounds than this prove nothing.
+const ENOUGH: usize = 3;
 
 fn compare(rounds: &[Round], which: impl Fn(&Times) -> f64) -> Compared {
     let ratios = || rounds.iter().map(|it| which(&it.theirs) / which(&it.ours));
@@ -66,14 +71,15 @@ fn compare(rounds: &[Round], which: impl Fn(&Times) -> f64) -> Compared {
             ratios().fold(f64::INFINITY, f64::min),
             ratios().fold(0.0, f64::max),
         ),
+        rounds: rounds.len(),
     }
 }
 
-/// Says that a row is behind: in each round, or in most.
+/// Says that a row is behind: in each of enough rounds, or in most.
 fn verdict(compared: &Compared) -> &'static str {
     match compared {
-        it if it.range.1 < 1.0 => "BEHIND",
-        it if it.ratio < 1.0 => "behind, within the noise",
+        it if it.range.1 < 1.0 && it.rounds >= ENOUGH => "BEHIND",
+        it if it.ratio < 1.0 => "behind, perhaps",
         _ => "",
     }
 }
@@ -84,17 +90,18 @@ impl Table {
             "Ratios: Tokio's time over that of pointsman, above 1 where pointsman is faster.\n"
         );
         println!(
-            "{:<52}{:>39}  {:>30}",
+            "{:<52}{:>45}  {:>30}",
             "", "wall time of an iteration", "processor time"
         );
         println!(
-            "{:<52}{:>10}{:>10}{:>19}  {:>10}{:>10}{:>10}",
+            "{:<52}{:>10}{:>10}{:>25}  {:>10}{:>10}{:>10}",
             "", "Tokio", "pointsman", "ratio", "Tokio", "pointsman", "ratio"
         );
         Self {
             version: version.to_owned(),
             rows: Vec::new(),
             behind: Vec::new(),
+            rows_behind: 0,
         }
     }
 
@@ -103,7 +110,7 @@ impl Table {
         let processor = compare(&rounds, |times| times.processor);
         let title = format!("{file} {name}");
         let range = format!("({:.2}-{:.2})", wall.range.0, wall.range.1);
-        let mut notes = Vec::new();
+        let (mut notes, listed) = (Vec::new(), self.behind.len());
         for (clock, compared) in [("wall time", &wall), ("processor time", &processor)] {
             let verdict = verdict(compared);
             if !verdict.is_empty() {
@@ -114,8 +121,9 @@ impl Table {
                     .push(format!("{title}: {clock} {:.2}", compared.ratio));
             }
         }
+        self.rows_behind += usize::from(self.behind.len() > listed);
         let line = format!(
-            "{title:<52}{:>10}{:>10}{:>6.2} {range:>12}  {:>10}{:>10}{:>10.2}  {}",
+            "{title:<52}{:>10}{:>10}{:>8.2} {range:>16}  {:>10}{:>10}{:>10.2}  {}",
             time(wall.theirs),
             time(wall.ours),
             wall.ratio,
@@ -159,10 +167,10 @@ impl Table {
             geometric_mean(self.rows.iter().map(|row| row.wall)),
             self.version,
             geometric_mean(self.rows.iter().map(|row| row.processor)),
-            match self.behind.len() {
+            match self.rows_behind {
                 0 => "no row is".to_owned(),
-                1 => "1 time is".to_owned(),
-                count => format!("{count} times are"),
+                1 => "1 row is".to_owned(),
+                count => format!("{count} rows are"),
             }
         );
     }
@@ -200,10 +208,7 @@ mod tests {
     fn behind_is_what_was_slower_in_each_round() {
         let of = |pairs| verdict(&compare(&rounds(pairs), |times| times.processor));
         assert_eq!(of(&[(1.0, 2.0), (1.0, 3.0), (1.0, 1.1)]), "BEHIND");
-        assert_eq!(
-            of(&[(1.0, 2.0), (1.0, 3.0), (1.0, 0.9)]),
-            "behind, within the noise"
-        );
+        assert_eq!(of(&[(1.0, 2.0), (1.0, 3.0), (1.0, 0.9)]), "behind, perhaps");
         assert_eq!(of(&[(1.0, 2.0), (1.0, 0.5), (1.0, 0.9)]), "");
     }
 
