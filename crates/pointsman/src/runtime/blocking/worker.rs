@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use super::super::handle::Handle;
 use super::counts::Role;
 use super::{Pool, Threads};
-use crate::loom::sync::MutexGuard;
-use crate::loom::sync::atomic::AtomicUsize;
+use crate::loom::sync::{Mutex, MutexGuard};
 use crate::loom::{Parker, lock, thread};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The time between two looks of the one that watches: a job that is blocked by others gets its first help after
 /// one to two. Linux adds 50 µs to each.
@@ -21,23 +20,20 @@ const TICK: Duration = match cfg!(loom) {
 /// A thread as those see it who call it.
 pub(super) struct Sleeper {
     parker: Parker,
-    /// The role it was called for, or [`NONE`].
-    role: AtomicUsize,
+    /// What it was called for.
+    role: Mutex<Option<Role>>,
 }
-
-const NONE: usize = 0;
 
 impl Sleeper {
     fn current() -> Arc<Self> {
         Arc::new(Self {
             parker: Parker::current(),
-            role: AtomicUsize::new(NONE),
+            role: Mutex::new(None),
         })
     }
 
     pub(super) fn set_role(&self, role: Role) {
-        // ORDERING: Release pairs with the acquire in `take_role`.
-        self.role.store(role as usize + 1, Release);
+        *lock(&self.role) = Some(role);
     }
 
     pub(super) fn unpark(&self) {
@@ -45,12 +41,7 @@ impl Sleeper {
     }
 
     fn take_role(&self) -> Option<Role> {
-        // ORDERING: Acquire pairs with the release in `set_role`.
-        let role = self.role.load(Acquire);
-        self.role.store(NONE, Relaxed);
-        [Role::Searching, Role::Watching, Role::Helping]
-            .into_iter()
-            .find(|&each| role == each as usize + 1)
+        lock(&self.role).take()
     }
 }
 
