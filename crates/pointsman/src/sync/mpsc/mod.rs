@@ -23,8 +23,9 @@
 //!
 //! The receiver gets `None` when all senders are dropped and all messages received. To stop from the other
 //! side, [`close`](Receiver::close) the receiver and receive until `None`. Messages that nobody receives are
-//! dropped with the receiver. Memory follows the number of messages on their way: a drained channel keeps
-//! room for about a hundred.
+//! dropped with the receiver, which waits for those that are just being sent; nothing is left for the last
+//! sender. Memory follows the number of messages on their way: a new channel has room for none, and a drained
+//! one keeps room for about a hundred, or 48 KiB.
 
 /// What both kinds of receiver do. A macro, so that each has its methods, with their examples, as its own.
 macro_rules! receive_methods {
