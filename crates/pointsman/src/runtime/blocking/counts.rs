@@ -3,7 +3,7 @@
 //! A job is counted as queued after it was put into the queue, and whoever counts it off may take one out: so
 //! the queue is never empty for those who may take.
 
-use crate::loom::sync::atomic::AtomicU64;
+use crate::loom::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 /// What a thread is counted as until it takes a job or finds none.
@@ -13,7 +13,7 @@ pub(super) enum Role {
     Searching,
     /// It sees that no job waits for long. One at a time.
     Watching,
-    /// It was called by the one that watches.
+    /// It was called by the one that watches, or has seen a job by itself.
     Helping,
     /// It has run a job.
     Running,
@@ -66,27 +66,42 @@ impl Counts {
     }
 }
 
-pub(super) struct SharedCounts(AtomicU64);
+pub(super) struct SharedCounts {
+    counts: AtomicU64,
+    /// Threads that are on their way to help. Nobody relies on these: they are counted by themselves.
+    helping: AtomicUsize,
+}
 
 impl SharedCounts {
     pub(super) fn new() -> Self {
-        Self(AtomicU64::new(0))
+        Self {
+            counts: AtomicU64::new(0),
+            helping: AtomicUsize::new(0),
+        }
     }
 
     pub(super) fn get(&self) -> Counts {
         // ORDERING: Acquire: who sees that a job is over sees what it has done.
-        Counts(self.0.load(Acquire))
+        Counts(self.counts.load(Acquire))
+    }
+
+    /// How many threads were called to help and have not come yet.
+    pub(super) fn helping(&self) -> usize {
+        self.helping.load(Relaxed)
     }
 
     /// A job was put into the queue. What there was before.
     pub(super) fn brought(&self) -> Counts {
         // ORDERING: Release pairs with the acquire of whoever takes: the job is in the queue.
-        Counts(self.0.fetch_add(QUEUED, AcqRel))
+        Counts(self.counts.fetch_add(QUEUED, AcqRel))
     }
 
     /// The caller may take a job from the queue, and is counted as running then. If none waits its role ends.
     /// What there is afterwards.
     pub(super) fn take(&self, role: Role) -> Result<Counts, Counts> {
+        if role == Role::Helping {
+            self.helping.fetch_sub(1, Relaxed);
+        }
         let taken = RUNNING.wrapping_sub(QUEUED);
         let change = |counts: u64| match Counts(counts).queued() {
             0 => counts - role.bits(),
@@ -94,7 +109,7 @@ impl SharedCounts {
         };
         // ORDERING: Acquire pairs with the release in `brought`. Release: see `get`.
         let before = self
-            .0
+            .counts
             .fetch_update(AcqRel, Relaxed, |counts| Some(change(counts)))
             .unwrap_or_else(|counts| counts);
         let after = Counts(change(before));
@@ -111,26 +126,32 @@ impl SharedCounts {
             (Counts(counts).queued() > left).then(|| counts - QUEUED)
         };
         // ORDERING: as in `take`.
-        self.0.fetch_update(AcqRel, Relaxed, change).is_ok()
+        self.counts.fetch_update(AcqRel, Relaxed, change).is_ok()
     }
 
-    /// Fills a role that is to be filled by one at most. Whether it was free.
+    /// Fills a role. Whether it was free: those that one at most is to fill may not be.
     pub(super) fn fill(&self, role: Role) -> bool {
-        let bits = role.bits();
+        if role == Role::Helping {
+            self.helping.fetch_add(1, Relaxed);
+            return true;
+        }
         // ORDERING: none is needed: whoever changes the word sees this or is seen here.
-        bits == 0 || self.0.fetch_or(bits, Relaxed) & bits == 0
+        self.counts.fetch_or(role.bits(), Relaxed) & role.bits() == 0
     }
 
-    /// Nobody fills the role.
+    /// Who was to fill the role does not come.
     pub(super) fn vacate(&self, role: Role) {
         // ORDERING: as above.
-        self.0.fetch_and(!role.bits(), Relaxed);
+        match role {
+            Role::Helping => self.helping.fetch_sub(1, Relaxed) as u64,
+            _ => self.counts.fetch_and(!role.bits(), Relaxed),
+        };
     }
 
     /// As [`vacate`](Self::vacate), but not while jobs wait. Whether it was.
     pub(super) fn vacate_if_none_waits(&self, role: Role) -> bool {
         let change = |counts| (Counts(counts).queued() == 0).then(|| counts & !role.bits());
         // ORDERING: as above.
-        self.0.fetch_update(Relaxed, Relaxed, change).is_ok()
+        self.counts.fetch_update(Relaxed, Relaxed, change).is_ok()
     }
 }

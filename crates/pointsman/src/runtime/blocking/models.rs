@@ -86,6 +86,7 @@ impl Running {
         );
         assert!(pool.is_idle());
         assert!(pool.counts.get().is_nothing());
+        assert_eq!(pool.counts.helping(), 0);
         let shared = Arc::downgrade(shared);
         drop(self.handle);
         assert_eq!(shared.strong_count(), 0, "a thread or a job is still there");

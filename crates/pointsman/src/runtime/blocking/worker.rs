@@ -108,13 +108,17 @@ impl Pool {
                 helpers = 1;
                 continue;
             }
-            for _ in 0..helpers.min(late) {
+            // Those on their way, which may have to be started, take one each.
+            let missing = late - self.counts.helping() as isize;
+            for _ in 0..helpers.min(missing) {
                 if !self.call(handle, Role::Helping).unwrap_or(false) {
                     // There is no other: this one has to do it.
                     return self.work(handle, Role::Watching);
                 }
             }
-            helpers = helpers.saturating_mul(2);
+            if missing > 0 {
+                helpers = helpers.saturating_mul(2);
+            }
         }
     }
 
@@ -127,6 +131,7 @@ impl Pool {
         let mut threads = lock(&self.threads);
         if self.queued() > 0 {
             // It has come after the last look, and there was neither a sleeper nor room for one more thread.
+            self.counts.fill(Role::Helping);
             return Some(Role::Helping);
         }
         if threads.is_shut_down {
