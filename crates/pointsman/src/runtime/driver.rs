@@ -86,9 +86,11 @@ impl Driver {
         time.until_next()
     }
 
-    pub(super) fn has_timers(&self) -> bool {
+    /// Whether there are timers, and nobody holds the driver.
+    pub(super) fn is_unattended(&self) -> bool {
         let next = self.time.as_ref().and_then(|time| time.until_next());
-        next.is_some()
+        // ORDERING: SeqCst: see `try_hold`.
+        next.is_some() && !self.is_held.load(SeqCst)
     }
 
     /// Whether the clock stands still.

@@ -363,7 +363,7 @@ impl Drop for Shared {
 impl time::Waiter for Shared {
     fn timer_is_earlier(&self) {
         if !self.driver.timer_is_earlier() {
-            self.watchdog.arm(self);
+            self.attend_to_timers();
         }
     }
 }

@@ -48,8 +48,8 @@ impl Worker<'_> {
             // What is due now is no reason to wake another.
             shared.driver.fire();
             drop(held);
-            shared.pass_driver_on();
         }
+        shared.attend_to_timers();
         self.slot.counters.unparked.add(1);
         self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
         self.has_slept();
@@ -73,11 +73,12 @@ impl Worker<'_> {
 }
 
 impl Shared {
-    /// Nobody waits for timers any more, as the one that did has something to do.
-    fn pass_driver_on(&self) {
-        // ORDERING: SeqCst pairs with `Driver::timer_is_earlier`: a timer that was left to the holder is seen.
+    /// If nobody waits for the next timer, one that sleeps is to do it, or else the watchdog.
+    pub(super) fn attend_to_timers(&self) {
+        // ORDERING: SeqCst pairs with `Driver::timer_is_earlier`: a timer that was left to one who held the driver is
+        // seen.
         fence(SeqCst);
-        if self.driver.has_timers() && !self.idle.unpark_one() {
+        if self.driver.is_unattended() && !self.idle.unpark_one() {
             self.watchdog.arm(self);
         }
     }
