@@ -55,7 +55,7 @@ use super::driver::Driver;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::{lock, thread};
-use crate::task::{Entry, Found, Home, RawTask, Schedule};
+use crate::task::{self, Entry, Found, Home, RawTask, Schedule};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -254,7 +254,11 @@ impl Shared {
     /// So many tasks wait at the slot that this thread holds.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
-        if self.idle.notify_local(waiting, slot.few()) == Notified::NotCalled {
+        if self.idle.notify_local(waiting, slot.few()) == Notified::NotCalled
+            && !self.watchdog.is_armed()
+            // Where no task runs, the only one that waits is the next to run.
+            && (waiting > 1 || task::try_id().is_some())
+        {
             self.watchdog.arm(self);
         }
     }

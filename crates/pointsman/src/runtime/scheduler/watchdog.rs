@@ -45,10 +45,15 @@ impl Watchdog {
         }
     }
 
+    #[inline]
+    pub(super) fn is_armed(&self) -> bool {
+        self.is_armed.load(Relaxed)
+    }
+
     /// Lets it look, also if it waits for a timer.
     #[inline]
     pub(super) fn arm(&self, shared: &Shared) {
-        if !self.is_armed.load(Relaxed) {
+        if !self.is_armed() {
             self.begin(shared);
         }
     }

@@ -136,7 +136,8 @@ impl<'a> Worker<'a> {
             waiting = unsafe { self.slot.queue.push(entry) };
         }
         if waiting > 0 {
-            self.shared.notify_local(self.slot, waiting);
+            // With the first, behind which the others wait.
+            self.shared.notify_local(self.slot, waiting + 1);
         }
         Some(first)
     }
