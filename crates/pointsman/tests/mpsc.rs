@@ -339,28 +339,32 @@ fn a_bound_has_a_limit() {
 
 /// A waker whose clone runs code, as clones may.
 mod cloning {
+    use std::sync::Arc;
     use std::task::{RawWaker, RawWakerVTable, Waker};
 
-    type Run = dyn Fn() + Send + Sync;
+    type Run = Box<dyn Fn() + Send + Sync>;
 
     static TABLE: RawWakerVTable = RawWakerVTable::new(
         |data| {
-            // SAFETY: from `waker`, which lets it live for ever.
-            let run = unsafe { *data.cast::<&Run>() };
-            run();
+            // SAFETY: this waker lives, and has one count of the closure; the clone gets another.
+            unsafe {
+                (*data.cast::<Run>())();
+                Arc::increment_strong_count(data.cast::<Run>());
+            }
             RawWaker::new(data, &TABLE)
         },
+        // SAFETY: of each waker, the one count.
+        |data| drop(unsafe { Arc::from_raw(data.cast::<Run>()) }),
         |_| {},
-        |_| {},
-        |_| {},
+        // SAFETY: as above.
+        |data| drop(unsafe { Arc::from_raw(data.cast::<Run>()) }),
     );
 
     /// Wakes nobody.
     pub(super) fn waker(on_clone: impl Fn() + Send + Sync + 'static) -> Waker {
-        let run: &'static Run = Box::leak(Box::new(on_clone));
-        let data: &'static &'static Run = Box::leak(Box::new(run));
-        // SAFETY: the functions of the table need nothing but the closure, which is shared and lives for ever.
-        unsafe { Waker::new((&raw const *data).cast(), &TABLE) }
+        let run: Arc<Run> = Arc::new(Box::new(on_clone));
+        // SAFETY: the functions of the table keep a count for each waker, and the closure may be shared.
+        unsafe { Waker::new(Arc::into_raw(run).cast(), &TABLE) }
     }
 }
 

@@ -9,9 +9,8 @@ use super::channel::{self, Consumer, Producer, WeakProducer};
 use super::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::limit::Room;
 use super::permit::{OwnedPermit, Permit, PermitIterator};
-use super::reserve::Reserve;
+use super::reserve::take;
 use crate::park::block_outside;
-use crate::sync::TryAcquireError;
 
 /// Makes a channel for at most `buffer` messages on their way. While it is full, senders wait, and are
 /// served in the order in which they came.
@@ -56,31 +55,6 @@ pub struct Sender<T>(pub(super) Producer<T, Room>);
 impl<T> Sender<T> {
     fn room(&self) -> &Room {
         &self.0.channel().limit
-    }
-
-    fn try_take(&self, count: usize) -> Result<(), TrySendError<()>> {
-        let room = self.room();
-        let taken = if count <= room.bound {
-            room.permits.try_acquire(count)
-        } else if room.permits.is_closed() {
-            Err(TryAcquireError::Closed)
-        } else {
-            Err(TryAcquireError::NoPermits)
-        };
-        taken.map_err(|reason| match reason {
-            TryAcquireError::Closed => TrySendError::Closed(()),
-            TryAcquireError::NoPermits => TrySendError::Full(()),
-        })
-    }
-
-    async fn take(&self, count: usize) -> Result<(), SendError<()>> {
-        let channel = self.0.channel();
-        if count > channel.limit.bound {
-            return Err(SendError(()));
-        }
-        Reserve::new(channel, count)
-            .await
-            .map_err(|_| SendError(()))
     }
 
     /// Sends; waits while the channel is full, in the order in which senders came. `Ok` says that the
@@ -234,7 +208,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
-        self.take(1).await?;
+        take(self.0.channel(), 1).await?;
         Ok(Permit { channel: &self.0 })
     }
 
@@ -256,7 +230,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
-        self.take(n).await?;
+        take(self.0.channel(), n).await?;
         Ok(PermitIterator {
             channel: &self.0,
             count: n,
@@ -277,7 +251,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        self.take(1).await?;
+        take(self.0.channel(), 1).await?;
         Ok(OwnedPermit::new(self.0))
     }
 
@@ -294,7 +268,7 @@ impl<T> Sender<T> {
     /// assert!(tx.try_reserve().is_ok());
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        self.try_take(1)?;
+        self.room().try_take(1)?;
         Ok(Permit { channel: &self.0 })
     }
 
@@ -309,7 +283,7 @@ impl<T> Sender<T> {
     /// assert!(tx.try_reserve_many(5).is_err());
     /// ```
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
-        self.try_take(n)?;
+        self.room().try_take(n)?;
         Ok(PermitIterator {
             channel: &self.0,
             count: n,
@@ -329,7 +303,7 @@ impl<T> Sender<T> {
     /// assert_eq!(tx.capacity(), 0);
     /// ```
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
-        match self.try_take(1) {
+        match self.room().try_take(1) {
             Ok(()) => Ok(OwnedPermit::new(self.0)),
             Err(TrySendError::Full(())) => Err(TrySendError::Full(self)),
             Err(TrySendError::Closed(())) => Err(TrySendError::Closed(self)),

@@ -1,5 +1,7 @@
 //! How much a channel holds.
 
+use super::error::TrySendError;
+use crate::sync::TryAcquireError;
 use crate::sync::semaphore::Permits;
 
 pub(super) trait Limit {
@@ -49,6 +51,22 @@ impl Room {
             permits: Permits::new(bound),
             bound,
         }
+    }
+
+    /// Takes room if it is there.
+    #[inline]
+    pub(super) fn try_take(&self, count: usize) -> Result<(), TrySendError<()>> {
+        let taken = if count <= self.bound {
+            self.permits.try_acquire(count)
+        } else if self.permits.is_closed() {
+            Err(TryAcquireError::Closed)
+        } else {
+            Err(TryAcquireError::NoPermits)
+        };
+        taken.map_err(|reason| match reason {
+            TryAcquireError::Closed => TrySendError::Closed(()),
+            TryAcquireError::NoPermits => TrySendError::Full(()),
+        })
     }
 }
 

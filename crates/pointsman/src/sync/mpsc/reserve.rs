@@ -7,13 +7,24 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 
 use super::channel::Channel;
+use super::error::SendError;
 use super::limit::Room;
 use crate::sync::semaphore::{Acquire, AcquireError};
 
+/// Takes room for some messages, when there is. Fails if the channel is closed, or holds fewer at all.
+pub(super) async fn take<T>(channel: &Channel<T, Room>, count: usize) -> Result<(), SendError<()>> {
+    if count > channel.limit.bound {
+        return Err(SendError(()));
+    }
+    Reserve::new(channel, count)
+        .await
+        .map_err(|_| SendError(()))
+}
+
 pin_project! {
-    /// Takes room for some messages. Dropped early, it gives back what it was given, to whoever is next. Fields
+    /// Dropped early, it gives back what it was given, to whoever is next. Fields
     /// are dropped in their order: first the room is back, then the receiver is told.
-    pub(super) struct Reserve<'a, T> {
+    struct Reserve<'a, T> {
         #[pin]
         acquire: Acquire<'a>,
         told: Told<'a, T>,
@@ -30,7 +41,7 @@ impl<T> Drop for Told<'_, T> {
 }
 
 impl<'a, T> Reserve<'a, T> {
-    pub(super) fn new(channel: &'a Channel<T, Room>, count: usize) -> Self {
+    fn new(channel: &'a Channel<T, Room>, count: usize) -> Self {
         Self {
             acquire: channel.limit.permits.acquire(count),
             told: Told(channel),

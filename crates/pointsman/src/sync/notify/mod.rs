@@ -340,7 +340,7 @@ impl Notify {
     }
 
     /// For who has the lock and has taken a waiter out of `waiting`: until then nobody else changes the word, so
-    /// a load and a store do, and spare the read-modify-write 5 ns.
+    /// a load and a store do, and spare a read-modify-write.
     fn mark_if_empty(&self, waiters: &Waiters) {
         if waiters.waiting.is_empty() {
             let word = self.word.load(Relaxed);
