@@ -254,11 +254,11 @@ impl Shared {
     /// So many tasks wait at the slot that this thread holds.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
-        if self.idle.notify_local(waiting, slot.few()) == Notified::NotCalled
-            && !self.watchdog.is_armed()
-            // Where no task runs, the only one that waits is the next to run.
-            && (waiting > 1 || task::try_id().is_some())
-        {
+        // Where no task runs, the only one that waits is the next to run.
+        if waiting == 1 && task::try_id().is_none() {
+            return;
+        }
+        if self.idle.notify_local(waiting, slot.few()) == Notified::NotCalled {
             self.watchdog.arm(self);
         }
     }

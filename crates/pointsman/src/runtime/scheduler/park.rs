@@ -52,7 +52,6 @@ impl Worker<'_> {
         shared.attend_to_timers();
         self.slot.counters.unparked.add(1);
         self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
-        self.has_slept();
         shared.see_to_substitutes();
         woken
     }

@@ -45,15 +45,10 @@ impl Watchdog {
         }
     }
 
-    #[inline]
-    pub(super) fn is_armed(&self) -> bool {
-        self.is_armed.load(Relaxed)
-    }
-
     /// Lets it look, also if it waits for a timer.
     #[inline]
     pub(super) fn arm(&self, shared: &Shared) {
-        if !self.is_armed() {
+        if !self.is_armed.load(Relaxed) {
             self.begin(shared);
         }
     }

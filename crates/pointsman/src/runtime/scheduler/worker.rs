@@ -21,7 +21,7 @@ pub(super) struct Worker<'a> {
     pub(super) slot: &'a Slot,
     pub(super) parker: &'a Arc<ThreadParker>,
     pace: Pace,
-    /// When it was last woken, or has last looked around.
+    /// When it has last looked at the clock, or has last ceased to be idle.
     since: Instant,
     /// Blocking work went on when a clock that stands still was to be moved on.
     pub(super) awaits_jobs: bool,
@@ -65,7 +65,10 @@ impl<'a> Worker<'a> {
             }
             match self.run_quantum() {
                 Paused::Quantum => self.relieve(),
-                Paused::Idle => self.idle(),
+                Paused::Idle => {
+                    self.idle();
+                    self.since = Instant::now();
+                }
                 Paused::Lost => return None,
             }
             self.shared.driver.fire();
@@ -107,11 +110,6 @@ impl<'a> Worker<'a> {
         self.slot.set_few(self.pace.few());
         self.slot.counters.busy.add(elapsed.as_nanos() as u64);
         self.since = now;
-    }
-
-    /// The time until now was spent asleep.
-    pub(super) fn has_slept(&mut self) {
-        self.since = Instant::now();
     }
 
     fn pop(&self) -> Option<Entry> {
