@@ -112,7 +112,7 @@ test-all: setup browser redis servers check rust rust-32 rust-oldest ## the same
 rust: ## the tests in Rust, and the models of all that threads share
 	cargo test --workspace --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --release --quiet --target-dir target/loom models::
+	  cargo test --package pointsman --lib --release --quiet --target-dir target/loom loom_tests::
 
 # The machine that tests are run for with 32 bits: one that needs no library of the system.
 NARROW := i686-unknown-linux-musl

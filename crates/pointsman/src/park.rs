@@ -215,7 +215,7 @@ pub(crate) fn block_in_any_case<F: Future>(future: F) -> F::Output {
 }
 
 #[cfg(all(test, loom))]
-mod models {
+mod loom_tests {
     use super::*;
     use crate::loom::sync::atomic::AtomicUsize;
     use crate::loom::thread;

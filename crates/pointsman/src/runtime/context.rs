@@ -10,15 +10,15 @@ use super::handle::Handle;
 use super::scheduler::{BlockingThread, Shared, Slot};
 pub(super) use crate::context::{Work, random_below, with_work, work};
 pub(super) use crate::park::{block_in_any_case, set_blocking};
-use crate::task::Home;
+use crate::task::Arena;
 use crate::time;
 
 struct Thread {
     /// The current runtime, which [`HANDLE`] keeps.
     shared: Cell<*const Shared>,
     slot: Cell<*const Slot>,
-    /// The home that is this thread's.
-    home: Cell<*const ()>,
+    /// The arena that is this thread's.
+    arena: Cell<*const ()>,
     blocking_thread: Cell<*const ()>,
     /// How many handles were entered.
     depth: Cell<usize>,
@@ -28,7 +28,7 @@ thread_value! {
     static THREAD: Thread = Thread {
         shared: Cell::new(ptr::null()),
         slot: Cell::new(ptr::null()),
-        home: Cell::new(ptr::null()),
+        arena: Cell::new(ptr::null()),
         blocking_thread: Cell::new(ptr::null()),
         depth: Cell::new(0),
     };
@@ -144,12 +144,12 @@ pub(super) struct HeldSlot(Put<*const Slot>, Put<*const ()>);
 pub(super) fn hold(slot: &Slot) -> HeldSlot {
     HeldSlot(
         put(|thread| &thread.slot, ptr::from_ref(slot)),
-        put(|thread| &thread.home, address_of(slot.home())),
+        put(|thread| &thread.arena, address_of(slot.arena())),
     )
 }
 
-fn address_of(home: NonNull<Home<Arc<Shared>>>) -> *const () {
-    home.as_ptr().cast_const().cast()
+fn address_of(arena: NonNull<Arena<Arc<Shared>>>) -> *const () {
+    arena.as_ptr().cast_const().cast()
 }
 
 /// Whether this thread holds the slot.
@@ -162,7 +162,7 @@ pub(super) fn holds(slot: &Slot) -> bool {
 pub(super) fn let_go_of_slot() {
     THREAD.with(|thread| {
         thread.slot.set(ptr::null());
-        thread.home.set(ptr::null());
+        thread.arena.set(ptr::null());
     });
 }
 
@@ -170,7 +170,7 @@ pub(super) fn let_go_of_slot() {
 pub(super) fn hold_again(slot: &Slot) {
     let _ = THREAD.try_with(|thread| {
         thread.slot.set(slot);
-        thread.home.set(address_of(slot.home()));
+        thread.arena.set(address_of(slot.arena()));
     });
 }
 
@@ -186,7 +186,7 @@ pub(super) fn slot() -> *const Slot {
 pub(super) fn set_blocking_thread(thread: &BlockingThread<'_>) -> impl Drop + use<> {
     struct Set {
         _thread: Put<*const ()>,
-        _home: Put<*const ()>,
+        _arena: Put<*const ()>,
     }
     impl Drop for Set {
         fn drop(&mut self) {}
@@ -196,7 +196,7 @@ pub(super) fn set_blocking_thread(thread: &BlockingThread<'_>) -> impl Drop + us
             |thread| &thread.blocking_thread,
             ptr::from_ref(thread).cast(),
         ),
-        _home: put(|thread| &thread.home, ptr::null()),
+        _arena: put(|thread| &thread.arena, ptr::null()),
     }
 }
 
@@ -213,20 +213,20 @@ pub(super) fn with_blocking_thread<R>(
     unsafe { thread.as_ref() }.map(use_thread)
 }
 
-/// Makes a home this thread's until what is returned is dropped.
-pub(super) fn own(home: NonNull<Home<Arc<Shared>>>) -> impl Drop + use<> {
-    put(|thread| &thread.home, address_of(home))
+/// Makes an arena this thread's until what is returned is dropped.
+pub(super) fn own(arena: NonNull<Arena<Arc<Shared>>>) -> impl Drop + use<> {
+    put(|thread| &thread.arena, address_of(arena))
 }
 
-/// Makes a home this thread's, instead of the one before.
-pub(super) fn set_home(home: Option<NonNull<Home<Arc<Shared>>>>) {
-    let _ = THREAD.try_with(|thread| thread.home.set(home.map_or(ptr::null(), address_of)));
+/// Makes an arena this thread's, instead of the one before.
+pub(super) fn set_arena(arena: Option<NonNull<Arena<Arc<Shared>>>>) {
+    let _ = THREAD.try_with(|thread| thread.arena.set(arena.map_or(ptr::null(), address_of)));
 }
 
-/// Whether the memory of tasks in this home is this thread's to manage.
+/// Whether the memory of tasks in this arena is this thread's to manage.
 #[inline]
-pub(crate) fn owns_home(home: *const ()) -> bool {
+pub(crate) fn owns_arena(arena: *const ()) -> bool {
     THREAD
-        .try_with(|thread| thread.home.get() == home)
+        .try_with(|thread| thread.arena.get() == arena)
         .unwrap_or(false)
 }

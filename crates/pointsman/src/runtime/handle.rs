@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
 use std::sync::{Arc, MutexGuard};
 
 use super::context::{self, Work};
@@ -12,7 +13,7 @@ use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
 use super::task;
 use super::{RuntimeFlavor, TryCurrentError};
-use crate::task::{Entry, JoinHandle};
+use crate::task::{JoinHandle, Notified};
 use crate::time;
 
 /// A reference to a runtime: it can spawn tasks, and be kept by any thread. It does not keep the runtime
@@ -203,6 +204,8 @@ impl Handle {
              If you are in an async function, use `.await` on the future instead of blocking on it."
         );
         let _current = context::set_current(self);
+        // Moved no further: it may be large.
+        let future = pin!(future);
         if !is_worker {
             return context::with_work(Work::RunsAndMayBlock, || {
                 context::block_in_any_case(future)
@@ -274,7 +277,7 @@ impl Handle {
     }
 
     /// Puts a job in the queue of those that block. An error if no thread at all can be had.
-    pub(crate) fn submit(&self, job: Entry) -> Option<io::Error> {
+    pub(crate) fn submit(&self, job: Notified) -> Option<io::Error> {
         self.shared.blocking.submit(self, job)
     }
 

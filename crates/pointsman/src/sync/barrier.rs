@@ -124,7 +124,7 @@ impl BarrierWaitResult {
 }
 
 #[cfg(all(test, loom))]
-mod models {
+mod loom_tests {
     use loom::cell::UnsafeCell;
     use loom::future::block_on;
     use loom::sync::Arc;

@@ -411,7 +411,7 @@ impl<T> fmt::Display for SetError<T> {
 impl<T: fmt::Debug> Error for SetError<T> {}
 
 #[cfg(all(test, loom))]
-mod models {
+mod loom_tests {
     use loom::future::block_on;
     use loom::sync::Arc;
     use loom::thread;

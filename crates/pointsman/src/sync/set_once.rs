@@ -291,7 +291,7 @@ impl<T> fmt::Display for SetOnceError<T> {
 impl<T: fmt::Debug> Error for SetOnceError<T> {}
 
 #[cfg(all(test, loom))]
-mod models {
+mod loom_tests {
     use loom::future::block_on;
     use loom::sync::Arc;
     use loom::thread;

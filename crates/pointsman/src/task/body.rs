@@ -2,7 +2,7 @@
 //!
 //! Invariant: `stage` belongs to whoever the word of the task says (see [`state`](super::state)).
 //!
-//! Cost: one place of the home's memory, no lock and no reference count of the runtime.
+//! Cost: one place of the arena's memory, no lock and no reference count of the runtime.
 
 use std::alloc::Layout;
 use std::any::Any;
@@ -14,9 +14,9 @@ use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
+use super::arena::{Arena, Schedule};
 use super::current::Running;
-use super::home::{Home, Schedule};
-use super::raw::{Entry, Header, Ran, RawTask, Vtable};
+use super::raw::{Header, Notified, Ran, RawTask, Vtable};
 use super::slab::LARGEST_PLACE;
 use super::state::{Pended, Snapshot, Start};
 use super::waker::raw_waker;
@@ -47,20 +47,20 @@ pub(crate) const fn is_large<F>() -> bool {
 }
 
 impl RawTask {
-    /// Makes a task in memory of `home`. It has three references: the runtime's, that of a queue entry,
+    /// Makes a task in memory of `arena`. It has three references: the runtime's, that of a queue entry,
     /// and the join handle's.
     ///
     /// # Safety
-    /// The caller owns `home`, as [`Home::allocate`] demands.
+    /// The caller owns `arena`, as [`Arena::allocate`] demands.
     pub(crate) unsafe fn new<F: Future, S: Schedule>(
-        home: NonNull<Home<S>>,
+        arena: NonNull<Arena<S>>,
         future: F,
         is_job: bool,
     ) -> Self {
-        // SAFETY: the caller owns the home.
-        let id = unsafe { home.as_ref().next_id() };
-        // SAFETY: the caller owns the home.
-        let memory = unsafe { Home::allocate(home, Layout::new::<Body<F>>()) };
+        // SAFETY: the caller owns the arena.
+        let id = unsafe { arena.as_ref().next_id() };
+        // SAFETY: the caller owns the arena.
+        let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
         // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
         // may look whether there is a task.
@@ -97,24 +97,24 @@ fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
     }
 }
 
-/// The home of a task.
+/// The arena of a task.
 ///
 /// # Safety
-/// The task is there, and its home is one for `S`.
+/// The task is there, and its arena is one for `S`.
 #[inline]
-unsafe fn home_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Home<S>> {
-    // SAFETY: a task keeps its chunk and its home.
-    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).home.cast::<Home<S>>().cast_mut()) }
+unsafe fn arena_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Arena<S>> {
+    // SAFETY: a task keeps its chunk and its arena.
+    unsafe { NonNull::new_unchecked((*header.as_ref().chunk).arena.cast::<Arena<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
-    // SAFETY: a task keeps its home, and the caller its task.
-    unsafe { home_of::<S>(header).as_ref() }.scheduler()
+    // SAFETY: a task keeps its arena, and the caller its task.
+    unsafe { arena_of::<S>(header).as_ref() }.scheduler()
 }
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
-    // SAFETY: as the caller promises. The entry's reference keeps the home while this goes on.
-    unsafe { scheduler_of::<S>(header).schedule(Entry::woken(RawTask(header))) };
+    // SAFETY: as the caller promises. The entry's reference keeps the arena while this goes on.
+    unsafe { scheduler_of::<S>(header).schedule(Notified::woken(RawTask(header))) };
 }
 
 #[inline]
@@ -253,7 +253,7 @@ unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
     if !task.is_job() {
-        // SAFETY: a task keeps its home.
+        // SAFETY: a task keeps its arena.
         unsafe { scheduler_of::<S>(header) }.completed();
     }
     let state = task.state();
@@ -352,11 +352,11 @@ unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
     // before the runtime lets go of it, and then the output was taken or dropped.
     unsafe {
-        let home = home_of::<S>(header);
+        let arena = arena_of::<S>(header);
         (*body)
             .join_waker
             .with_mut(|place| drop_waker((*place).take()));
         ptr::drop_in_place(&raw mut (*body).stage);
-        Home::give_back(home, header);
+        Arena::give_back(arena, header);
     }
 }

@@ -4,15 +4,15 @@
 //! for that, [`spawn_local`] what cannot go to another thread in a [`LocalSet`].
 
 mod abort;
+mod arena;
 mod body;
 pub mod coop;
 mod current;
 mod error;
-mod home;
 mod id;
 mod join;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod raw;
 mod slab;
 mod state;
@@ -25,13 +25,13 @@ pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;
+pub(crate) use arena::{Arena, Found, Schedule};
 pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
-pub(crate) use home::{Found, Home, Schedule};
 pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
-pub(crate) use raw::{Entry, Header, RawTask};
+pub(crate) use raw::{Header, Notified, RawTask};
 #[doc(hidden)]
 pub use task_local::LocalPlace;
 pub use task_local::{AccessError, LocalKey};

@@ -2,7 +2,7 @@
 //! that depends on the type (see [`body`](super::body)).
 //!
 //! Invariant: whoever has a [`RawTask`] to use has a reference to it, as the word of the task counts them (see
-//! [`state`](super::state)); the memory goes back to its home with the last.
+//! [`state`](super::state)); the memory goes back to its arena with the last.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,7 +21,7 @@ pub(crate) struct Header {
     /// The next task of whatever chain this one is in: of a queue, or of memory that came back.
     pub(crate) next: Cell<*const Header>,
     pub(super) vtable: &'static Vtable,
-    /// Where the memory came from. The home and with it the scheduler are found there.
+    /// Where the memory came from. The arena and with it the scheduler are found there.
     pub(super) chunk: *const Chunk,
     pub(crate) id: Id,
 }
@@ -55,13 +55,13 @@ pub(super) enum Ran {
 /// A place in a queue: it has a reference to its task, and must not be lost.
 #[derive(Debug)]
 #[must_use = "a task that is in no queue is never run"]
-pub(crate) struct Entry {
+pub(crate) struct Notified {
     pub(crate) task: RawTask,
     /// The task has woken itself, and is running still: whoever takes the entry goes on running it.
     pub(crate) is_running: bool,
 }
 
-impl Entry {
+impl Notified {
     /// # Safety
     /// The task was woken, or just made: the caller has the reference of a queue entry.
     #[inline]

@@ -46,8 +46,8 @@ const SMALL_IS_LARGE: bool = cfg!(loom);
 /// The head of a chunk. Places follow it.
 #[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// The home, for those who have a task.
-    pub(super) home: *const (),
+    /// The arena, for those who have a task.
+    pub(super) arena: *const (),
     layout: Layout,
     /// Bytes to the first place, and of each.
     first: usize,
@@ -196,7 +196,7 @@ impl Slab {
     pub(super) fn grow(
         &mut self,
         layout: Layout,
-        home: *const (),
+        arena: *const (),
         chunks: &Chunks,
     ) -> NonNull<Header> {
         let class = class_of(layout);
@@ -224,7 +224,7 @@ impl Slab {
         // SAFETY: the memory is large enough, aligned, and nobody else's.
         unsafe {
             chunk.write(Chunk {
-                home,
+                arena,
                 layout,
                 first,
                 size,

@@ -168,7 +168,7 @@ fn a_waker_that_throws_when_it_is_woken_does_no_harm() {
 }
 
 #[test]
-fn handles_and_wakers_outlive_the_home() {
+fn handles_and_wakers_outlive_the_arena() {
     let bench = Workbench::new();
     let drops = Drops::default();
     let (taken, wakers) = mpsc::channel();
@@ -229,7 +229,7 @@ fn memory_of_all_sizes_comes_back_from_other_threads() {
         }
         drop(to);
         match round {
-            // Some are on their way still when the home closes.
+            // Some are on their way still when the arena closes.
             2 => late = Some(other),
             _ => other.join().unwrap(),
         }

@@ -1,4 +1,4 @@
-//! What tests of tasks need: a home whose scheduler is a plain queue, and ways to see that nothing is left.
+//! What tests of tasks need: an arena whose scheduler is a plain queue, and ways to see that nothing is left.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize as Count, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::home::{Home, Schedule};
-use super::raw::{Entry, RawTask};
+use super::arena::{Arena, Schedule};
+use super::raw::{Notified, RawTask};
 use super::{JoinError, JoinHandle};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::thread;
 
 pub(crate) struct Tester {
-    queue: Mutex<VecDeque<Entry>>,
+    queue: Mutex<VecDeque<Notified>>,
     completed: Count,
     owner: thread::ThreadId,
     is_open: AtomicBool,
 }
 
 impl Schedule for Arc<Tester> {
-    fn schedule(&self, entry: Entry) {
+    fn schedule(&self, entry: Notified) {
         lock(&self.queue).push_back(entry);
     }
 
@@ -31,9 +31,9 @@ impl Schedule for Arc<Tester> {
         self.completed.fetch_add(1, Relaxed);
     }
 
-    fn owns(home: NonNull<Home<Self>>) -> bool {
-        // SAFETY: a task keeps its home.
-        let tester = unsafe { home.as_ref() }.scheduler();
+    fn owns(arena: NonNull<Arena<Self>>) -> bool {
+        // SAFETY: a task keeps its arena.
+        let tester = unsafe { arena.as_ref() }.scheduler();
         tester.owner == thread::current().id() && tester.is_open.load(Relaxed)
     }
 }
@@ -44,7 +44,7 @@ pub(crate) struct Runner(Arc<Tester>);
 
 impl Runner {
     /// Runs one entry; what has to be queued again is.
-    pub(crate) fn run(&self, entry: Entry) {
+    pub(crate) fn run(&self, entry: Notified) {
         if let Some(again) = entry.run() {
             self.0.schedule(again);
         }
@@ -60,10 +60,10 @@ impl Runner {
     }
 }
 
-/// A home of this thread.
+/// An arena of this thread.
 pub(crate) struct Workbench {
     tester: Arc<Tester>,
-    home: NonNull<Home<Arc<Tester>>>,
+    arena: NonNull<Arena<Arc<Tester>>>,
 }
 
 impl Workbench {
@@ -74,8 +74,8 @@ impl Workbench {
             owner: thread::current().id(),
             is_open: AtomicBool::new(true),
         });
-        let home = Home::new(Arc::clone(&tester));
-        Self { tester, home }
+        let arena = Arena::new(Arc::clone(&tester));
+        Self { tester, arena }
     }
 
     pub(crate) fn runner(&self) -> Runner {
@@ -83,11 +83,11 @@ impl Workbench {
     }
 
     /// A task whose queue entry is the caller's.
-    pub(crate) fn make<F: Future>(&self, future: F) -> (Entry, JoinHandle<F::Output>) {
-        // SAFETY: this thread owns the home. The references are those of a new task.
+    pub(crate) fn make<F: Future>(&self, future: F) -> (Notified, JoinHandle<F::Output>) {
+        // SAFETY: this thread owns the arena. The references are those of a new task.
         unsafe {
-            let task = RawTask::new(self.home, future, false);
-            (Entry::woken(task), JoinHandle::new(task))
+            let task = RawTask::new(self.arena, future, false);
+            (Notified::woken(task), JoinHandle::new(task))
         }
     }
 
@@ -99,7 +99,7 @@ impl Workbench {
     }
 
     /// Entries of tasks that do nothing.
-    pub(crate) fn entries(&self, count: usize) -> Vec<Entry> {
+    pub(crate) fn entries(&self, count: usize) -> Vec<Notified> {
         (0..count).map(|_| self.make(async {}).0).collect()
     }
 
@@ -109,11 +109,11 @@ impl Workbench {
 
     /// Ends all tasks, as the end of a runtime does.
     pub(crate) fn shut_down(&self) {
-        // SAFETY: this thread owns the home.
-        unsafe { Home::shut_down(self.home) };
+        // SAFETY: this thread owns the arena.
+        unsafe { Arena::shut_down(self.arena) };
     }
 
-    /// Ends all tasks and leaves the home. What is given back tells whether it is gone.
+    /// Ends all tasks and leaves the arena. What is given back tells whether it is gone.
     pub(crate) fn close(self) -> Gone {
         self.shut_down();
         loop {
@@ -122,8 +122,8 @@ impl Workbench {
             entry.give_up();
         }
         self.tester.is_open.store(false, Relaxed);
-        // SAFETY: this thread has owned the home until now.
-        unsafe { Home::close(self.home) };
+        // SAFETY: this thread has owned the arena until now.
+        unsafe { Arena::close(self.arena) };
         Gone(Arc::downgrade(&self.tester))
     }
 }
@@ -133,9 +133,9 @@ impl Workbench {
 pub(crate) struct Gone(Weak<Tester>);
 
 impl Gone {
-    /// When nobody has a runner any more: all tasks were freed, and with the last the home.
+    /// When nobody has a runner any more: all tasks were freed, and with the last the arena.
     pub(crate) fn check(self) {
-        assert_eq!(self.0.strong_count(), 0, "the home was not freed");
+        assert_eq!(self.0.strong_count(), 0, "the arena was not freed");
     }
 }
 

@@ -16,7 +16,7 @@
 
 mod counts;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod worker;
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ use super::scheduler::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::{lock, thread};
-use crate::task::Entry;
+use crate::task::Notified;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// See the module.
@@ -43,7 +43,7 @@ pub(crate) struct Pool {
     /// Jobs as they come.
     brought: Inject,
     /// Jobs that were taken from there, the oldest first. They came before all those.
-    ready: Mutex<VecDeque<Entry>>,
+    ready: Mutex<VecDeque<Notified>>,
     /// Jobs that were taken, in all. Changed under the lock of `ready`.
     taken: AtomicUsize,
     threads: Mutex<Threads>,
@@ -101,7 +101,7 @@ impl Pool {
     }
 
     /// Puts a job in. An error if no thread at all can be had: the job waits for one then.
-    pub(super) fn submit(&self, handle: &Handle, entry: Entry) -> Option<io::Error> {
+    pub(super) fn submit(&self, handle: &Handle, entry: Notified) -> Option<io::Error> {
         if let Err(entry) = self.brought.push(entry) {
             cancel(entry);
             return None;
@@ -113,7 +113,7 @@ impl Pool {
     }
 
     /// Takes the oldest job, for one that may: see [`counts`].
-    fn pop(&self) -> Entry {
+    fn pop(&self) -> Notified {
         let mut ready = lock(&self.ready);
         if ready.is_empty() {
             ready.extend(self.brought.take());
@@ -240,7 +240,7 @@ impl Drop for Unstarted<'_> {
 }
 
 /// Ends a job that was not begun.
-fn cancel(entry: Entry) {
+fn cancel(entry: Notified) {
     entry.task.shut_down();
     entry.give_up();
 }

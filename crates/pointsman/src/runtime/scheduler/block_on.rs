@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,51 +17,53 @@ use super::super::context;
 use super::Shared;
 use crate::loom::lock;
 use crate::park::ThreadParker;
-use crate::task::{Home, coop};
+use crate::task::{Arena, coop};
 
 /// What a thread in `block_on` has of its runtime.
 pub(in crate::runtime) struct BlockingThread<'a> {
     shared: &'a Shared,
     /// Taken when the future first spawns a task.
-    home: Cell<Option<NonNull<Home<Arc<Shared>>>>>,
+    arena: Cell<Option<NonNull<Arena<Arc<Shared>>>>>,
 }
 
 impl BlockingThread<'_> {
     /// Where this thread makes tasks of `shared`, if it is in `block_on` of that.
-    pub(super) fn home(&self, shared: &Shared) -> Option<NonNull<Home<Arc<Shared>>>> {
+    pub(super) fn arena(&self, shared: &Shared) -> Option<NonNull<Arena<Arc<Shared>>>> {
         if !std::ptr::eq(self.shared, shared) {
             return None;
         }
-        if self.home.get().is_none() {
-            let home = shared.borrow_home();
-            self.home.set(home);
-            context::set_home(home);
+        if self.arena.get().is_none() {
+            let arena = shared.borrow_arena();
+            self.arena.set(arena);
+            context::set_arena(arena);
         }
-        self.home.get()
+        self.arena.get()
     }
 }
 
 impl Drop for BlockingThread<'_> {
     fn drop(&mut self) {
-        if let Some(home) = self.home.take() {
-            self.shared.give_home_back(home);
+        if let Some(arena) = self.arena.take() {
+            self.shared.give_arena_back(arena);
         }
     }
 }
 
 impl Shared {
     /// Blocks this thread on a future.
-    pub(in crate::runtime) fn block_on<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+    pub(in crate::runtime) fn block_on<F: Future>(
+        self: &Arc<Self>,
+        mut future: Pin<&mut F>,
+    ) -> F::Output {
         if self.is_current_thread() {
             return self.block_on_and_work(future);
         }
         ThreadParker::with_current(|parker, waker| {
             let _blocking = context::set_blocking(parker);
             let mut cx = Context::from_waker(waker);
-            let mut future = pin!(future);
             let thread = BlockingThread {
                 shared: self,
-                home: Cell::new(None),
+                arena: Cell::new(None),
             };
             let _thread = context::set_blocking_thread(&thread);
             loop {
@@ -76,28 +78,28 @@ impl Shared {
     }
 
     /// A place for tasks that is this thread's until it is given back. `None` if the runtime has ended.
-    fn borrow_home(&self) -> Option<NonNull<Home<Arc<Self>>>> {
-        let mut homes = lock(&self.homes);
-        if homes.is_closed {
+    fn borrow_arena(&self) -> Option<NonNull<Arena<Arc<Self>>>> {
+        let mut arenas = lock(&self.arenas);
+        if arenas.is_closed {
             return None;
         }
-        let spare = homes.spare.pop();
+        let spare = arenas.spare.pop();
         Some(spare.unwrap_or_else(|| {
-            let home = Home::new(self.this.upgrade().expect("it is in use"));
-            homes.all.push(home);
-            home
+            let arena = Arena::new(self.this.upgrade().expect("it is in use"));
+            arenas.all.push(arena);
+            arena
         }))
     }
 
-    fn give_home_back(&self, home: NonNull<Home<Arc<Self>>>) {
+    fn give_arena_back(&self, arena: NonNull<Arena<Arc<Self>>>) {
         // SAFETY: it is this thread's until it is given back.
-        unsafe { home.as_ref().collect() };
-        let mut homes = lock(&self.homes);
-        if !homes.is_closed {
-            homes.spare.push(home);
+        unsafe { arena.as_ref().collect() };
+        let mut arenas = lock(&self.arenas);
+        if !arenas.is_closed {
+            arenas.spare.push(arena);
             return;
         }
-        drop(homes);
-        self.close_home(home);
+        drop(arenas);
+        self.close_arena(arena);
     }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -21,14 +21,14 @@ use crate::park::ThreadParker;
 use crate::task::coop;
 
 /// Who has the only slot.
-pub(super) struct Seat(Mutex<State>);
+pub(super) struct SlotLock(Mutex<State>);
 
 struct State {
     is_taken: bool,
     waiting: VecDeque<Arc<ThreadParker>>,
 }
 
-impl Seat {
+impl SlotLock {
     pub(super) fn new() -> Self {
         Self(Mutex::new(State {
             is_taken: false,
@@ -55,11 +55,13 @@ fn unpark_next(state: &mut State) {
 
 impl Shared {
     /// Blocks this thread on a future, and works meanwhile.
-    pub(super) fn block_on_and_work<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+    pub(super) fn block_on_and_work<F: Future>(
+        self: &Arc<Self>,
+        mut future: Pin<&mut F>,
+    ) -> F::Output {
         ThreadParker::with_current(|parker, waker| {
             let _blocking = context::set_blocking(parker);
             let mut cx = Context::from_waker(waker);
-            let mut future = pin!(future);
             let mut poll = || match coop::budget(|| future.as_mut().poll(&mut cx)) {
                 Poll::Ready(output) => Some(output),
                 Poll::Pending => None,
@@ -79,7 +81,7 @@ impl Shared {
     }
 
     fn take_only_slot(&self) -> Option<OnlySlot<'_>> {
-        if self.is_shut_down() || !self.seat.try_take() {
+        if self.is_shut_down() || !self.slot_lock.try_take() {
             return None;
         }
         self.idle.came();
@@ -95,7 +97,7 @@ impl Shared {
         parker: &Arc<ThreadParker>,
         mut poll: impl FnMut() -> Option<R>,
     ) -> Option<R> {
-        let waiting = Waiting::new(&self.seat, parker);
+        let waiting = Waiting::new(&self.slot_lock, parker);
         loop {
             if parker.take_notified() {
                 match poll() {
@@ -112,7 +114,7 @@ impl Shared {
 
     /// At the end, when nobody works any more: the slot is closed, by whoever has it.
     pub(super) fn close_only_slot(&self) {
-        if self.seat.try_take() {
+        if self.slot_lock.try_take() {
             self.close_slot(&self.slots[0]);
         }
     }
@@ -130,7 +132,7 @@ impl Drop for OnlySlot<'_> {
         if self.shared.is_shut_down() {
             self.shared.close_slot(&self.shared.slots[0]);
         } else {
-            self.shared.seat.leave();
+            self.shared.slot_lock.leave();
             // Who has ended the runtime may not have found the slot free.
             if self.shared.is_shut_down() {
                 self.shared.close_only_slot();
@@ -141,23 +143,23 @@ impl Drop for OnlySlot<'_> {
 
 /// One that waits for the slot, until it is dropped.
 struct Waiting<'a> {
-    seat: &'a Seat,
+    slot_lock: &'a SlotLock,
     parker: &'a Arc<ThreadParker>,
 }
 
 impl<'a> Waiting<'a> {
     /// `None` if the slot is free.
-    fn new(seat: &'a Seat, parker: &'a Arc<ThreadParker>) -> Option<Self> {
-        let mut state = lock(&seat.0);
+    fn new(slot_lock: &'a SlotLock, parker: &'a Arc<ThreadParker>) -> Option<Self> {
+        let mut state = lock(&slot_lock.0);
         if !state.is_taken {
             return None;
         }
         state.waiting.push_back(Arc::clone(parker));
-        Some(Self { seat, parker })
+        Some(Self { slot_lock, parker })
     }
 
     fn is_offered(&self) -> bool {
-        let state = lock(&self.seat.0);
+        let state = lock(&self.slot_lock.0);
         !state
             .waiting
             .iter()
@@ -167,7 +169,7 @@ impl<'a> Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.seat.0);
+        let mut state = lock(&self.slot_lock.0);
         let before = state.waiting.len();
         state.waiting.retain(|each| !Arc::ptr_eq(each, self.parker));
         if state.waiting.len() == before && !state.is_taken {

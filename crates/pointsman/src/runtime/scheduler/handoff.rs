@@ -117,7 +117,7 @@ impl Shared {
         while let Some(index) = self.handoff.change(|state| state.vacant.pop()) {
             self.end_tasks();
             self.close_slot(&self.slots[index]);
-            self.close_homes();
+            self.close_arenas();
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) enum Woken {
 
 /// What has become of those who should do something about queued work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Notified {
+pub(super) enum Outcome {
     /// Somebody was called, or is looking.
     Done,
     /// Nobody was called: it is to be watched.
@@ -96,28 +96,28 @@ impl Idle {
 
     /// So many tasks wait in a queue in which `few` are not worth a wake-up.
     #[inline]
-    pub(super) fn notify_local(&self, waiting: usize, few: usize) -> Notified {
+    pub(super) fn notify_local(&self, waiting: usize, few: usize) -> Outcome {
         self.notify(self.workers(), waiting, few)
     }
 
     /// A task was brought from outside, or left where nobody is.
-    pub(super) fn notify_remote(&self) -> Notified {
+    pub(super) fn notify_remote(&self) -> Outcome {
         // ORDERING: SeqCst pairs with that of `sleep`: the task is seen there, or the sleeper here.
         fence(SeqCst);
         self.notify(counted(self.counts.load(SeqCst)), 1, 0)
     }
 
-    fn notify(&self, workers: Workers, waiting: usize, few: usize) -> Notified {
+    fn notify(&self, workers: Workers, waiting: usize, few: usize) -> Outcome {
         let mode = self.mode();
         if policy::calls_one(workers, self.cores, mode, waiting, few) {
             self.call_one();
         } else if workers.searching == 0 {
-            return Notified::NotCalled;
+            return Outcome::NotCalled;
         }
         match mode {
-            Mode::Lazy => Notified::Done,
+            Mode::Lazy => Outcome::Done,
             // Until the watchdog has seen that all get on again.
-            Mode::Eager => Notified::NotCalled,
+            Mode::Eager => Outcome::NotCalled,
         }
     }
 

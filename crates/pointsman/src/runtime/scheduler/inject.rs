@@ -8,7 +8,7 @@
 use std::ptr;
 
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
-use crate::task::{Entry, Header, RawTask};
+use crate::task::{Header, Notified, RawTask};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 
@@ -48,7 +48,7 @@ impl Inject {
     }
 
     /// Puts the entry of a woken task in. If it is closed that is given back.
-    pub(crate) fn push(&self, entry: Entry) -> Result<(), Entry> {
+    pub(crate) fn push(&self, entry: Notified) -> Result<(), Notified> {
         let task = entry.task;
         let mut top = self.top.load(Relaxed);
         loop {
@@ -125,13 +125,13 @@ impl Inject {
 pub(crate) struct Taken(*const Header);
 
 impl Iterator for Taken {
-    type Item = Entry;
+    type Item = Notified;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<Notified> {
         let header = NonNull::new(self.0.cast_mut())?;
         // SAFETY: the entry's reference keeps the task.
         self.0 = unsafe { header.as_ref() }.next.replace(ptr::null());
         // SAFETY: as above.
-        Some(unsafe { Entry::woken(RawTask::from_raw(header)) })
+        Some(unsafe { Notified::woken(RawTask::from_raw(header)) })
     }
 }

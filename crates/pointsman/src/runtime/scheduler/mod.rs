@@ -5,7 +5,7 @@
 //!        │                                ┌────────┬────────┐
 //!        └──────► inject queue ──────────►│ slot 0 │ slot 1 │ …
 //!                                         │  queue ◄──────► │  steal
-//!                                         │  home  │        │
+//!                                         │  arena  │        │
 //!                                         └────────┴────────┘
 //! ```
 //!
@@ -26,7 +26,7 @@ mod handoff;
 mod idle;
 mod inject;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod park;
 mod policy;
 mod queue;
@@ -42,9 +42,9 @@ pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
 pub(super) use worker::run_worker;
 
-use self::current_thread::Seat;
+use self::current_thread::SlotLock;
 use self::handoff::Handoff;
-use self::idle::{Idle, Notified};
+use self::idle::{Idle, Outcome};
 pub(super) use self::inject::Inject;
 use self::queue::Queue;
 use self::watchdog::Watchdog;
@@ -55,7 +55,7 @@ use super::driver::Driver;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::{lock, thread};
-use crate::task::{self, Entry, Found, Home, RawTask, Schedule};
+use crate::task::{self, Arena, Found, Notified, RawTask, Schedule};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -67,12 +67,12 @@ pub(crate) struct Shared {
     /// One for each worker.
     pub(super) slots: Box<[Slot]>,
     /// Who has the only slot of a runtime of the current thread.
-    seat: Seat,
+    slot_lock: SlotLock,
     inject: Inject,
     idle: Idle,
     watchdog: Watchdog,
     handoff: Handoff,
-    homes: Mutex<Homes>,
+    arenas: Mutex<Arenas>,
     /// Of tasks that were made without a slot.
     pub(super) outside_counters: Counters,
     pub(super) blocking: Pool,
@@ -81,19 +81,19 @@ pub(crate) struct Shared {
 }
 
 /// Where the tasks of the runtime live.
-struct Homes {
+struct Arenas {
     /// All that are not closed.
-    all: Vec<NonNull<Home<Arc<Shared>>>>,
+    all: Vec<NonNull<Arena<Arc<Shared>>>>,
     /// Those of threads in `block_on`, while no such thread has them.
-    spare: Vec<NonNull<Home<Arc<Shared>>>>,
+    spare: Vec<NonNull<Arena<Arc<Shared>>>>,
     /// Of tasks that all other threads make, under this lock.
-    outside: Option<NonNull<Home<Arc<Shared>>>>,
+    outside: Option<NonNull<Arena<Arc<Shared>>>>,
     /// The runtime has ended.
     is_closed: bool,
 }
 
-// SAFETY: homes may be used by any thread as their own rules say; whose each is, is said above.
-unsafe impl Send for Homes {}
+// SAFETY: arenas may be used by any thread as their own rules say; whose each is, is said above.
+unsafe impl Send for Arenas {}
 
 impl Shared {
     pub(super) fn new(
@@ -111,12 +111,12 @@ impl Shared {
             blocking: Pool::new(&config),
             slots: (0..config.worker_threads.max(1)).map(Slot::new).collect(),
             config,
-            seat: Seat::new(),
+            slot_lock: SlotLock::new(),
             inject: Inject::new(),
             idle: Idle::new(cores),
             watchdog: Watchdog::new(),
             handoff: Handoff::new(),
-            homes: Mutex::new(Homes {
+            arenas: Mutex::new(Arenas {
                 all: Vec::new(),
                 spare: Vec::new(),
                 outside: None,
@@ -126,16 +126,16 @@ impl Shared {
             driver: Driver::new(time(Weak::clone(this))),
             is_shut_down: AtomicBool::new(false),
         });
-        let mut homes = lock(&shared.homes);
+        let mut arenas = lock(&shared.arenas);
         for slot in &shared.slots {
-            let home = Home::new(Arc::clone(&shared));
-            slot.set_home(home);
-            homes.all.push(home);
+            let arena = Arena::new(Arc::clone(&shared));
+            slot.set_arena(arena);
+            arenas.all.push(arena);
         }
-        let outside = Home::new(Arc::clone(&shared));
-        homes.outside = Some(outside);
-        homes.all.push(outside);
-        drop(homes);
+        let outside = Arena::new(Arc::clone(&shared));
+        arenas.outside = Some(outside);
+        arenas.all.push(outside);
+        drop(arenas);
         shared
     }
 
@@ -161,26 +161,26 @@ impl Shared {
 
     // --- spawning ---
 
-    /// Makes a task by `make`, in a home that is this thread's meanwhile, and queues it. If the runtime has ended the
+    /// Makes a task by `make`, in an arena that is this thread's meanwhile, and queues it. If the runtime has ended the
     /// task is ended at once.
     #[inline]
-    pub(crate) fn spawn(&self, make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask) -> RawTask {
+    pub(crate) fn spawn(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
         let Some(slot) = self.own_slot() else {
             return self.spawn_outside(make);
         };
-        let task = make(slot.home());
+        let task = make(slot.arena());
         slot.counters.spawned.add(1);
         if self.is_shut_down() {
             // SAFETY: the task was just made.
             unsafe { task.begin(true) };
         } else {
             // SAFETY: as above.
-            self.push(slot, unsafe { Entry::woken(task) });
+            self.push(slot, unsafe { Notified::woken(task) });
         }
         task
     }
 
-    fn spawn_outside(&self, make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask) -> RawTask {
+    fn spawn_outside(&self, make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask) -> RawTask {
         let (task, is_over) = self.make(make);
         self.outside_counters.spawned.add_shared(1);
         // SAFETY: the task was just made.
@@ -192,24 +192,24 @@ impl Shared {
     /// task has to be ended at once.
     pub(crate) fn make(
         &self,
-        make: impl FnOnce(NonNull<Home<Arc<Self>>>) -> RawTask,
+        make: impl FnOnce(NonNull<Arena<Arc<Self>>>) -> RawTask,
     ) -> (RawTask, bool) {
         let own = match self.own_slot() {
-            Some(slot) => Some(slot.home()),
-            None => context::with_blocking_thread(|thread| thread.home(self)).flatten(),
+            Some(slot) => Some(slot.arena()),
+            None => context::with_blocking_thread(|thread| thread.arena(self)).flatten(),
         };
-        if let Some(home) = own {
-            return (make(home), self.is_shut_down());
+        if let Some(arena) = own {
+            return (make(arena), self.is_shut_down());
         }
-        let homes = lock(&self.homes);
-        if let Some(home) = homes.outside {
-            return (make(home), false);
+        let arenas = lock(&self.arenas);
+        if let Some(arena) = arenas.outside {
+            return (make(arena), false);
         }
-        drop(homes);
-        let home = Home::new(self.this.upgrade().expect("it is in use"));
-        let task = make(home);
-        // SAFETY: nobody else knows the home, which goes with its only task.
-        unsafe { Home::close(home) };
+        drop(arenas);
+        let arena = Arena::new(self.this.upgrade().expect("it is in use"));
+        let task = make(arena);
+        // SAFETY: nobody else knows the arena, which goes with its only task.
+        unsafe { Arena::close(arena) };
         (task, true)
     }
 
@@ -231,7 +231,7 @@ impl Shared {
     // --- queueing ---
 
     #[inline]
-    fn push(&self, slot: &Slot, entry: Entry) {
+    fn push(&self, slot: &Slot, entry: Notified) {
         // SAFETY: this thread holds the slot.
         let waiting = unsafe { slot.queue.push(entry) };
         self.notify_local(slot, waiting);
@@ -239,7 +239,7 @@ impl Shared {
 
     /// Puts the entry of a woken task in a queue.
     #[inline]
-    pub(super) fn schedule_entry(&self, entry: Entry) {
+    pub(super) fn schedule_entry(&self, entry: Notified) {
         if let Some(slot) = self.own_slot() {
             self.push(slot, entry);
             return;
@@ -258,14 +258,14 @@ impl Shared {
         if waiting == 1 && task::try_id().is_none() {
             return;
         }
-        if self.idle.notify_local(waiting, slot.few()) == Notified::NotCalled {
+        if self.idle.notify_local(waiting, slot.few()) == Outcome::NotCalled {
             self.watchdog.arm(self);
         }
     }
 
     /// A task was brought from outside, or left where nobody is.
     fn notify_remote(&self) {
-        if self.idle.notify_remote() == Notified::NotCalled {
+        if self.idle.notify_remote() == Outcome::NotCalled {
             self.watchdog.arm(self);
         }
     }
@@ -283,7 +283,7 @@ impl Shared {
     pub(super) fn begin_shutdown(&self) {
         // ORDERING: SeqCst, before those that sleep are woken.
         self.is_shut_down.store(true, SeqCst);
-        self.inject.close().for_each(Entry::give_up);
+        self.inject.close().for_each(Notified::give_up);
         self.idle.unpark_all();
     }
 
@@ -294,30 +294,30 @@ impl Shared {
             if self.is_current_thread() {
                 self.close_only_slot();
             }
-            self.close_homes();
+            self.close_arenas();
         }
         self.close_vacant_slots();
         self.watchdog.stop()
     }
 
-    /// Closes the homes that belong to nobody, or will when they are given back.
-    fn close_homes(&self) {
-        let mut homes = lock(&self.homes);
-        homes.is_closed = true;
-        let outside = homes.outside.take();
-        let spare = std::mem::take(&mut homes.spare);
-        drop(homes);
-        for home in outside.into_iter().chain(spare) {
-            self.close_home(home);
+    /// Closes the arenas that belong to nobody, or will when they are given back.
+    fn close_arenas(&self) {
+        let mut arenas = lock(&self.arenas);
+        arenas.is_closed = true;
+        let outside = arenas.outside.take();
+        let spare = std::mem::take(&mut arenas.spare);
+        drop(arenas);
+        for arena in outside.into_iter().chain(spare) {
+            self.close_arena(arena);
         }
     }
 
     /// Ends all tasks of the runtime, wherever they are.
     fn end_tasks(&self) {
         let mut found = Found::default();
-        for home in &lock(&self.homes).all {
+        for arena in &lock(&self.arenas).all {
             // SAFETY: it is closed after it was taken out of the list.
-            unsafe { home.as_ref() }.find(&mut found);
+            unsafe { arena.as_ref() }.find(&mut found);
         }
         // In a worker what is dropped may not block the thread, as in a task.
         match self.is_current_thread() {
@@ -331,7 +331,7 @@ impl Shared {
         while let Some(entry) = slot.queue.pop() {
             entry.give_up();
         }
-        self.close_home(slot.home());
+        self.close_arena(slot.arena());
     }
 
     /// The slots of workers from this one on are not used: their threads could not be started.
@@ -341,17 +341,17 @@ impl Shared {
         }
     }
 
-    /// Ends the tasks of a home that this thread owns, and gives it up.
-    fn close_home(&self, home: NonNull<Home<Arc<Self>>>) {
-        let mut homes = lock(&self.homes);
-        homes.all.retain(|&each| each != home);
-        drop(homes);
-        let owned = context::own(home);
-        // SAFETY: this thread owns the home.
-        unsafe { Home::shut_down(home) };
+    /// Ends the tasks of an arena that this thread owns, and gives it up.
+    fn close_arena(&self, arena: NonNull<Arena<Arc<Self>>>) {
+        let mut arenas = lock(&self.arenas);
+        arenas.all.retain(|&each| each != arena);
+        drop(arenas);
+        let owned = context::own(arena);
+        // SAFETY: this thread owns the arena.
+        unsafe { Arena::shut_down(arena) };
         drop(owned);
         // SAFETY: as above, and it is in no list any more.
-        unsafe { Home::close(home) };
+        unsafe { Arena::close(arena) };
     }
 }
 
@@ -374,7 +374,7 @@ impl time::Waiter for Shared {
 
 impl Schedule for Arc<Shared> {
     #[inline]
-    fn schedule(&self, entry: Entry) {
+    fn schedule(&self, entry: Notified) {
         self.schedule_entry(entry);
     }
 
@@ -387,7 +387,7 @@ impl Schedule for Arc<Shared> {
     }
 
     #[inline]
-    fn owns(home: NonNull<Home<Self>>) -> bool {
-        context::owns_home(home.as_ptr().cast_const().cast())
+    fn owns(arena: NonNull<Arena<Self>>) -> bool {
+        context::owns_arena(arena.as_ptr().cast_const().cast())
     }
 }

@@ -17,7 +17,7 @@ impl Worker<'_> {
         let shared = self.shared;
         self.call(&shared.config.on_thread_park, is_searching);
         // SAFETY: this thread holds the slot.
-        unsafe { self.slot.home().as_ref().collect() };
+        unsafe { self.slot.arena().as_ref().collect() };
         let others = shared
             .idle
             .sleep(self.slot.index, self.parker, is_searching);

@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
-use crate::task::{Entry, Header, RawTask};
+use crate::task::{Header, Notified, RawTask};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Entries of the first buffer.
@@ -31,7 +31,7 @@ const MOST_STOLEN: usize = if cfg!(loom) { 2 } else { 128 };
 const IS_RUNNING: usize = 1;
 
 #[inline]
-fn pack(entry: Entry) -> *mut Header {
+fn pack(entry: Notified) -> *mut Header {
     entry
         .task
         .as_ptr()
@@ -42,11 +42,11 @@ fn pack(entry: Entry) -> *mut Header {
 /// # Safety
 /// What was packed, and the entry is the caller's.
 #[inline]
-unsafe fn unpack(packed: *mut Header) -> Entry {
+unsafe fn unpack(packed: *mut Header) -> Notified {
     // SAFETY: an entry has the address of a task.
     let header =
         unsafe { NonNull::new_unchecked(packed.map_addr(|address| address & !IS_RUNNING)) };
-    Entry {
+    Notified {
         // SAFETY: the entry's reference is the caller's.
         task: unsafe { RawTask::from_raw(header) },
         is_running: packed.addr() & IS_RUNNING != 0,
@@ -147,7 +147,7 @@ impl Queue {
     /// # Safety
     /// The caller is the owner.
     #[inline]
-    pub(crate) unsafe fn push(&self, entry: Entry) -> usize {
+    pub(crate) unsafe fn push(&self, entry: Notified) -> usize {
         let tail = self.tail.0.load(Relaxed);
         // SAFETY: the owner's.
         let mut buffer = unsafe { &*self.buffer.load(Relaxed) };
@@ -187,7 +187,7 @@ impl Queue {
 
     /// Takes out the oldest.
     #[inline]
-    pub(crate) fn pop(&self) -> Option<Entry> {
+    pub(crate) fn pop(&self) -> Option<Notified> {
         // ORDERING: Acquire: what the one before has done in taking is done.
         let mut head = self.head.0.load(Acquire);
         loop {
@@ -215,7 +215,7 @@ impl Queue {
     /// # Safety
     /// The caller is the owner, and nobody else takes from this queue.
     #[inline]
-    pub(crate) unsafe fn pop_alone(&self) -> Option<Entry> {
+    pub(crate) unsafe fn pop_alone(&self) -> Option<Notified> {
         let head = self.head.0.load(Relaxed);
         if head == self.tail.0.load(Relaxed) {
             return None;
@@ -233,7 +233,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller is the owner of `into`.
-    pub(crate) unsafe fn steal(&self, into: &Queue) -> Option<Entry> {
+    pub(crate) unsafe fn steal(&self, into: &Queue) -> Option<Notified> {
         let mut stolen = [ptr::null_mut(); MOST_STOLEN];
         // ORDERING: as in `pop`.
         let mut head = self.head.0.load(Acquire);

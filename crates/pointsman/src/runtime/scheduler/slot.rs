@@ -14,13 +14,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::super::metrics::Counter;
 use super::{Queue, Shared};
 use crate::loom::sync::atomic::AtomicUsize;
-use crate::task::Home;
+use crate::task::Arena;
 
 pub(crate) struct Slot {
     pub(in crate::runtime) index: usize,
     pub(super) queue: Queue,
     /// Set when the runtime is made.
-    home: Cell<NonNull<Home<Arc<Shared>>>>,
+    arena: Cell<NonNull<Arena<Arc<Shared>>>>,
     /// How many tasks may wait here without being worth a wake-up; see [`Pace`](super::policy::Pace).
     few: AtomicUsize,
     pub(in crate::runtime) counters: Counters,
@@ -37,7 +37,7 @@ pub(in crate::runtime) struct Counters {
     pub(in crate::runtime) busy: Counter,
 }
 
-// SAFETY: the home is set before others see the slot, and its own rules hold from then on.
+// SAFETY: the arena is set before others see the slot, and its own rules hold from then on.
 unsafe impl Send for Slot {}
 // SAFETY: as above.
 unsafe impl Sync for Slot {}
@@ -47,19 +47,19 @@ impl Slot {
         Self {
             index,
             queue: Queue::new(),
-            home: Cell::new(NonNull::dangling()),
+            arena: Cell::new(NonNull::dangling()),
             few: AtomicUsize::new(0),
             counters: Counters::default(),
         }
     }
 
-    pub(super) fn set_home(&self, home: NonNull<Home<Arc<Shared>>>) {
-        self.home.set(home);
+    pub(super) fn set_arena(&self, arena: NonNull<Arena<Arc<Shared>>>) {
+        self.arena.set(arena);
     }
 
     #[inline]
-    pub(in crate::runtime) fn home(&self) -> NonNull<Home<Arc<Shared>>> {
-        self.home.get()
+    pub(in crate::runtime) fn arena(&self) -> NonNull<Arena<Arc<Shared>>> {
+        self.arena.get()
     }
 
     pub(in crate::runtime) fn queued(&self) -> usize {

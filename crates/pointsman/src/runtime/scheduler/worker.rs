@@ -13,7 +13,7 @@ use super::super::handle::Handle;
 use super::policy::Pace;
 use super::{Shared, Slot};
 use crate::park::ThreadParker;
-use crate::task::Entry;
+use crate::task::Notified;
 
 /// See the module.
 pub(super) struct Worker<'a> {
@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
             };
             let again = entry.run();
             if !context::holds(self.slot) {
-                if let Some(again) = again.and_then(Entry::stop_running) {
+                if let Some(again) = again.and_then(Notified::stop_running) {
                     self.shared.schedule_entry(again);
                 }
                 return Paused::Lost;
@@ -112,7 +112,7 @@ impl<'a> Worker<'a> {
         self.since = now;
     }
 
-    fn pop(&self) -> Option<Entry> {
+    fn pop(&self) -> Option<Notified> {
         if self.shared.is_current_thread() {
             // SAFETY: this thread holds the only slot.
             unsafe { self.slot.queue.pop_alone() }
@@ -122,7 +122,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes what has come from outside: the oldest to be run now, the others into the queue.
-    pub(super) fn fetch(&self) -> Option<Entry> {
+    pub(super) fn fetch(&self) -> Option<Notified> {
         if self.shared.inject.is_empty() {
             return None;
         }
@@ -167,7 +167,7 @@ impl Shared {
             self.idle.left();
             self.end_tasks();
             self.close_slot(slot);
-            self.close_homes();
+            self.close_arenas();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use super::super::Handle;
 use crate::context::{Work, with_work, work};
-use crate::task::{Entry, JoinHandle, RawTask, coop, is_large};
+use crate::task::{JoinHandle, Notified, RawTask, coop, is_large};
 
 /// A function as a task: it runs when it is polled, to its end.
 struct Job<F>(Option<F>);
@@ -88,8 +88,8 @@ where
 {
     let shared = handle.shared();
     let job = Job(Some(function));
-    // SAFETY: the home is this thread's while the task is made.
-    let (task, is_over) = shared.make(|home| unsafe { RawTask::new(home, job, true) });
+    // SAFETY: the arena is this thread's while the task is made.
+    let (task, is_over) = shared.make(|arena| unsafe { RawTask::new(arena, job, true) });
     // SAFETY: the third reference of a new task.
     let joined = unsafe { JoinHandle::new(task) };
     if is_over {
@@ -98,7 +98,7 @@ where
         return (joined, None);
     }
     // SAFETY: as above.
-    let failed = handle.submit(unsafe { Entry::woken(task) });
+    let failed = handle.submit(unsafe { Notified::woken(task) });
     (joined, failed)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - Futures of a local set are polled and dropped in the thread that made the set, which alone touches its
-//!   own queue and home. Others bring woken tasks over `remote`.
+//!   own queue and arena. Others bring woken tasks over `remote`.
 //! - A set that has tasks to run is polled, or its waker was woken.
 
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ use super::super::{Handle, Id, Runtime};
 use crate::context::{Work, thread_number, with_work, work};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::task::{self, Entry, Home, JoinHandle, RawTask, Schedule, coop};
+use crate::task::{self, Arena, JoinHandle, Notified, RawTask, Schedule, coop};
 
 /// Tasks that are run before the set lets others run.
 const MOST_AT_ONCE: usize = 61;
@@ -52,7 +52,7 @@ const REMOTE_INTERVAL: usize = 31;
 /// ```
 pub struct LocalSet {
     shared: Arc<LocalShared>,
-    home: NonNull<Home<Arc<LocalShared>>>,
+    arena: NonNull<Arena<Arc<LocalShared>>>,
     _of_this_thread: PhantomData<Rc<()>>,
 }
 
@@ -61,16 +61,16 @@ struct LocalShared {
     owner: usize,
     own: Own,
     /// `None` when the set has gone.
-    remote: Mutex<Option<VecDeque<Entry>>>,
+    remote: Mutex<Option<VecDeque<Notified>>>,
     waker: Mutex<Option<Waker>>,
 }
 
 /// What only the owner touches.
 struct Own {
-    queue: RefCell<VecDeque<Entry>>,
+    queue: RefCell<VecDeque<Notified>>,
     alive: Cell<usize>,
     is_open: Cell<bool>,
-    home: Cell<Option<NonNull<Home<Arc<LocalShared>>>>>,
+    arena: Cell<Option<NonNull<Arena<Arc<LocalShared>>>>>,
 }
 
 // SAFETY: `own` is touched by the owner's thread alone.
@@ -92,7 +92,7 @@ impl LocalShared {
 }
 
 impl Schedule for Arc<LocalShared> {
-    fn schedule(&self, entry: Entry) {
+    fn schedule(&self, entry: Notified) {
         if self.is_own_thread() && self.own.is_open.get() {
             self.own.queue.borrow_mut().push_back(entry);
         } else {
@@ -112,9 +112,9 @@ impl Schedule for Arc<LocalShared> {
         self.own.alive.set(self.own.alive.get() - 1);
     }
 
-    fn owns(home: NonNull<Home<Self>>) -> bool {
-        // SAFETY: a task keeps its home.
-        let shared = unsafe { home.as_ref() }.scheduler();
+    fn owns(arena: NonNull<Arena<Self>>) -> bool {
+        // SAFETY: a task keeps its arena.
+        let shared = unsafe { arena.as_ref() }.scheduler();
         shared.is_own_thread() && shared.own.is_open.get()
     }
 }
@@ -200,24 +200,24 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let home_of_set = shared.own.home.get();
-    let home = home_of_set.unwrap_or_else(|| {
-        // The set has gone: the task goes with a home of its own.
-        Home::new(Arc::clone(shared))
+    let arena_of_set = shared.own.arena.get();
+    let arena = arena_of_set.unwrap_or_else(|| {
+        // The set has gone: the task goes with an arena of its own.
+        Arena::new(Arc::clone(shared))
     });
-    // SAFETY: a set is current in its own thread only, which owns the home.
-    let task = unsafe { RawTask::new(home, future, false) };
+    // SAFETY: a set is current in its own thread only, which owns the arena.
+    let task = unsafe { RawTask::new(arena, future, false) };
     shared.own.alive.set(shared.own.alive.get() + 1);
     // SAFETY: the third reference of a new task.
     let handle = unsafe { JoinHandle::new(task) };
     // SAFETY: as above.
-    let is_over = unsafe { home.as_ref().is_shut_down() } || !shared.own.is_open.get();
+    let is_over = unsafe { arena.as_ref().is_shut_down() } || !shared.own.is_open.get();
     // SAFETY: the task was just made.
     unsafe { task.begin(is_over) };
     // As it was then: what is woken or dropped meanwhile may have dropped the set.
-    if home_of_set.is_none() {
+    if arena_of_set.is_none() {
         // SAFETY: made above, for this task alone.
-        unsafe { Home::close(home) };
+        unsafe { Arena::close(arena) };
     }
     handle
 }
@@ -267,16 +267,16 @@ impl LocalSet {
                 queue: RefCell::new(VecDeque::new()),
                 alive: Cell::new(0),
                 is_open: Cell::new(true),
-                home: Cell::new(None),
+                arena: Cell::new(None),
             },
             remote: Mutex::new(Some(VecDeque::new())),
             waker: Mutex::new(None),
         });
-        let home = Home::new(Arc::clone(&shared));
-        shared.own.home.set(Some(home));
+        let arena = Arena::new(Arc::clone(&shared));
+        shared.own.arena.set(Some(arena));
         Self {
             shared,
-            home,
+            arena,
             _of_this_thread: PhantomData,
         }
     }
@@ -376,7 +376,7 @@ impl LocalSet {
             }
             let Some(entry) = entry else {
                 // SAFETY: this is the owner's thread.
-                unsafe { self.home.as_ref().collect() };
+                unsafe { self.arena.as_ref().collect() };
                 return false;
             };
             if let Some(again) = in_place(|| entry.run()) {
@@ -484,9 +484,9 @@ impl Drop for LocalSet {
         let _current = Current::set(Some(&self.shared));
         let own = &self.shared.own;
         // SAFETY: this is the owner's thread.
-        in_place(|| unsafe { Home::shut_down(self.home) });
+        in_place(|| unsafe { Arena::shut_down(self.arena) });
         let remote = lock(&self.shared.remote).take();
-        remote.into_iter().flatten().for_each(Entry::give_up);
+        remote.into_iter().flatten().for_each(Notified::give_up);
         loop {
             // What a task drops may wake another.
             let Some(entry) = own.queue.borrow_mut().pop_front() else {
@@ -495,11 +495,11 @@ impl Drop for LocalSet {
             entry.give_up();
         }
         own.is_open.set(false);
-        own.home.set(None);
+        own.arena.set(None);
         // Handles of its tasks keep the set's memory, but not whoever has waited for it.
         let waker = lock(&self.shared.waker).take();
         drop(waker);
         // SAFETY: this thread was the owner, and is not any more.
-        unsafe { Home::close(self.home) };
+        unsafe { Arena::close(self.arena) };
     }
 }

@@ -52,8 +52,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: the home is this thread's while the task is made.
-    let task = shared.spawn(|home| unsafe { RawTask::new(home, future, false) });
+    // SAFETY: the arena is this thread's while the task is made.
+    let task = shared.spawn(|arena| unsafe { RawTask::new(arena, future, false) });
     // SAFETY: the third reference of a new task.
     unsafe { JoinHandle::new(task) }
 }

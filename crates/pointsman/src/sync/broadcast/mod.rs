@@ -21,7 +21,7 @@
 
 pub mod error;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod ring;
 
 use std::fmt;

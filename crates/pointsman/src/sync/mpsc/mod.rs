@@ -249,7 +249,7 @@ pub mod error;
 mod front;
 mod limit;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod permit;
 mod queue;
 mod reserve;

@@ -5,7 +5,7 @@
 
 mod guard;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod owned_guard;
 
 use std::cell::UnsafeCell;

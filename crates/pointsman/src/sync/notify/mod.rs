@@ -13,7 +13,7 @@
 //! 6 of the 48 ns, and a fifth off where one thread notifies as fast as it can.
 
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod notified;
 mod waiter;
 

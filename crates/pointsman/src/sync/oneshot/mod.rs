@@ -17,7 +17,7 @@
 mod cell;
 pub mod error;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 
 use std::fmt;
 use std::future::{Future, poll_fn};

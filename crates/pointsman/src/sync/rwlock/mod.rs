@@ -4,7 +4,7 @@
 //! while nobody waits, 16 ns together for readers and for writers.
 
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod owned_read_guard;
 mod owned_write_guard;
 mod read_guard;

@@ -3,7 +3,7 @@
 mod acquire;
 mod error;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod permit;
 mod permits;
 

@@ -15,7 +15,7 @@
 
 pub mod error;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 mod receiver;
 mod sender;
 mod shared;

@@ -35,7 +35,7 @@ use super::clock::{self, Clock};
 
 mod current;
 #[cfg(all(test, loom))]
-mod models;
+mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod timer;

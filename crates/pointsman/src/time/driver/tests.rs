@@ -65,11 +65,11 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A timer, and the tick at which it is due as long as it waits.
-type Entry = (Pin<Box<Timer>>, Option<u64>);
+type Notified = (Pin<Box<Timer>>, Option<u64>);
 
 #[derive(Default)]
 struct Bench {
-    entries: Vec<Entry>,
+    entries: Vec<Notified>,
     log: Arc<Mutex<Vec<usize>>>,
     now: u64,
 }

@@ -318,7 +318,7 @@ fn the_last_of_those_who_hold_a_task_frees_it() {
 }
 
 #[test]
-fn memory_comes_back_while_the_home_hands_out_and_closes() {
+fn memory_comes_back_while_the_arena_hands_out_and_closes() {
     loom::model(|| {
         let bench = Workbench::new();
         let runner = bench.runner();

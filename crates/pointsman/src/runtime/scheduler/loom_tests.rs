@@ -33,8 +33,8 @@ fn large_model(run: impl Fn() + Sync + Send + 'static) {
 // --- the queue of a seat ---
 
 /// The numbers of the tasks of these entries, which are given up.
-fn numbers(entries: impl IntoIterator<Item = Entry>) -> Vec<Id> {
-    let give_up = |entry: Entry| {
+fn numbers(entries: impl IntoIterator<Item = Notified>) -> Vec<Id> {
+    let give_up = |entry: Notified| {
         let id = entry.task.id();
         entry.give_up();
         id
@@ -221,7 +221,7 @@ fn what_comes_when_it_is_closed_is_given_back() {
         let all: Vec<Id> = entries.iter().map(|entry| entry.task.id()).collect();
         let to = Arc::clone(&inject);
         let bringing = thread::spawn(move || {
-            let back: Vec<Entry> = entries
+            let back: Vec<Notified> = entries
                 .into_iter()
                 .filter_map(|entry| to.push(entry).err())
                 .collect();

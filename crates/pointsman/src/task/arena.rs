@@ -1,18 +1,18 @@
 //! Where the memory of tasks comes from and goes back to.
 //!
-//! Each seat of a runtime has a home: places in size classes, handed out and taken back by whoever holds the
-//! seat, without a lock. What others let go of goes back over a stack, so no memory passes from one thread
+//! Each slot of a runtime has an arena: places in size classes, handed out and taken back by whoever holds the
+//! slot, without a lock. What others let go of goes back over a stack, so no memory passes from one thread
 //! to another for good: an allocator that gives each thread an arena of its own would be slowed down by that
 //! for the rest of the program. What is too large for a class is allocated by itself.
 //!
-//! The home also knows all tasks that live in it. When the runtime ends they are found here, so that tasks
+//! The arena also knows all tasks that live in it. When the runtime ends they are found here, so that tasks
 //! need no list of their own.
 //!
 //! Invariants:
-//! - `local` is used by the owner alone: who holds the seat, who has the lock of the outer home, the thread
+//! - `local` is used by the owner alone: who holds the slot, who has the lock of the outer arena, the thread
 //!   of a `LocalSet`. Everyone else uses `returned`.
 //! - A place is vacant exactly if the word of its task is zero.
-//! - A home goes when it is closed and all its tasks are gone: tasks keep it alive, and it keeps the
+//! - An arena goes when it is closed and all its tasks are gone: tasks keep it alive, and it keeps the
 //!   scheduler alive.
 //!
 //! Cost: two moves of a pointer in and out for the owner; one exchange for others.
@@ -21,7 +21,7 @@ use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
 use super::Id;
-use super::raw::{Entry, Header, RawTask};
+use super::raw::{Header, Notified, RawTask};
 use super::slab::{Chunks, Slab, class_of};
 use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
@@ -30,14 +30,14 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 /// What a task's scheduler has to do.
 pub(crate) trait Schedule: Sized + 'static {
     /// Puts a task in a queue.
-    fn schedule(&self, entry: Entry);
+    fn schedule(&self, entry: Notified);
     /// One of its tasks is complete.
     fn completed(&self);
-    /// Whether this thread owns the home now.
-    fn owns(home: NonNull<Home<Self>>) -> bool;
+    /// Whether this thread owns the arena now.
+    fn owns(arena: NonNull<Arena<Self>>) -> bool;
 }
 
-/// Ids that a home takes at once.
+/// Ids that an arena takes at once.
 const IDS: u64 = 256;
 
 /// So many places are taken back at a time where one is needed: nobody has to wait for all of a peak.
@@ -53,7 +53,7 @@ struct Local {
 }
 
 /// See the module.
-pub(crate) struct Home<S> {
+pub(crate) struct Arena<S> {
     scheduler: S,
     local: UnsafeCell<Local>,
     chunks: Chunks,
@@ -66,9 +66,9 @@ pub(crate) struct Home<S> {
 /// Not the address of any task.
 const CLOSED: *mut Header = ptr::without_provenance_mut(1);
 
-impl<S: Schedule> Home<S> {
+impl<S: Schedule> Arena<S> {
     pub(crate) fn new(scheduler: S) -> NonNull<Self> {
-        let home = Box::new(Self {
+        let arena = Box::new(Self {
             scheduler,
             local: UnsafeCell::new(Local {
                 slab: Slab::new(),
@@ -81,7 +81,7 @@ impl<S: Schedule> Home<S> {
             returned: AtomicPtr::new(ptr::null_mut()),
             orphans: AtomicUsize::new(0),
         });
-        NonNull::from(Box::leak(home))
+        NonNull::from(Box::leak(arena))
     }
 
     #[inline]
@@ -90,7 +90,7 @@ impl<S: Schedule> Home<S> {
     }
 
     /// # Safety
-    /// The caller owns the home.
+    /// The caller owns the arena.
     #[inline]
     pub(crate) unsafe fn next_id(&self) -> Id {
         // SAFETY: the owner's.
@@ -107,30 +107,30 @@ impl<S: Schedule> Home<S> {
     /// Memory for a task. Its header knows the chunk that it is in.
     ///
     /// # Safety
-    /// The caller owns the home, has not closed it, and makes a task there at once.
+    /// The caller owns the arena, has not closed it, and makes a task there at once.
     #[inline]
-    pub(super) unsafe fn allocate(home: NonNull<Self>, layout: Layout) -> NonNull<Header> {
+    pub(super) unsafe fn allocate(arena: NonNull<Self>, layout: Layout) -> NonNull<Header> {
         // SAFETY: its owner calls this.
-        unsafe { home.as_ref() }.local.with_mut(|local| {
+        unsafe { arena.as_ref() }.local.with_mut(|local| {
             // SAFETY: the owner's.
             let local = unsafe { &mut *local };
             match local.slab.take(class_of(layout)) {
                 Some(header) => header,
-                None => Self::allocate_more(home, local, layout),
+                None => Self::allocate_more(arena, local, layout),
             }
         })
     }
 
     #[cold]
-    fn allocate_more(home: NonNull<Self>, local: &mut Local, layout: Layout) -> NonNull<Header> {
+    fn allocate_more(arena: NonNull<Self>, local: &mut Local, layout: Layout) -> NonNull<Header> {
         // SAFETY: as above.
-        let this = unsafe { home.as_ref() };
+        let this = unsafe { arena.as_ref() };
         this.collect_some(local, MOST_COLLECTED);
         match local.slab.take(class_of(layout)) {
             Some(header) => header,
             None => {
-                let home = home.as_ptr().cast_const().cast();
-                local.slab.grow(layout, home, &this.chunks)
+                let arena = arena.as_ptr().cast_const().cast();
+                local.slab.grow(layout, arena, &this.chunks)
             }
         }
     }
@@ -139,7 +139,7 @@ impl<S: Schedule> Home<S> {
     /// else to do.
     ///
     /// # Safety
-    /// The caller owns the home, and has not closed it.
+    /// The caller owns the arena, and has not closed it.
     #[inline]
     pub(crate) unsafe fn collect(&self) {
         self.local.with_mut(|local| {
@@ -182,19 +182,19 @@ impl<S: Schedule> Home<S> {
     /// # Safety
     /// The task is gone.
     #[inline]
-    pub(super) unsafe fn give_back(home: NonNull<Self>, header: NonNull<Header>) {
-        // SAFETY: a home outlives its places.
-        let this = unsafe { home.as_ref() };
+    pub(super) unsafe fn give_back(arena: NonNull<Self>, header: NonNull<Header>) {
+        // SAFETY: an arena outlives its places.
+        let this = unsafe { arena.as_ref() };
         // SAFETY: the place is the caller's.
         let place = unsafe { header.as_ref() };
         place.state.vacate();
-        if S::owns(home) {
+        if S::owns(arena) {
             // SAFETY: the owner's, and one of its places.
             this.local
                 .with_mut(|local| unsafe { (*local).slab.take_back(header, &this.chunks) });
             return;
         }
-        // ORDERING: Acquire, here and below, pairs with the release in `close`: who sees the home closed sees
+        // ORDERING: Acquire, here and below, pairs with the release in `close`: who sees the arena closed sees
         // how many places are out.
         let mut top = this.returned.load(Acquire);
         while top != CLOSED {
@@ -208,27 +208,27 @@ impl<S: Schedule> Home<S> {
                 Err(seen) => top = seen,
             }
         }
-        Self::let_go(home, 1);
+        Self::let_go(arena, 1);
     }
 
     /// So many places have come back after closing.
-    fn let_go(home: NonNull<Self>, count: usize) {
+    fn let_go(arena: NonNull<Self>, count: usize) {
         // SAFETY: it is there until the last place is back.
-        let this = unsafe { home.as_ref() };
-        // ORDERING: Release and Acquire: who frees the home sees what all others did in it.
+        let this = unsafe { arena.as_ref() };
+        // ORDERING: Release and Acquire: who frees the arena sees what all others did in it.
         if this.orphans.fetch_sub(count, AcqRel) == count {
             // SAFETY: nobody has a place in it, and its owner has closed it.
-            drop(unsafe { Box::from_raw(home.as_ptr()) });
+            drop(unsafe { Box::from_raw(arena.as_ptr()) });
         }
     }
 
     /// Ends all tasks that live here; others can be made no more.
     ///
     /// # Safety
-    /// The caller owns the home.
-    pub(crate) unsafe fn shut_down(home: NonNull<Self>) {
+    /// The caller owns the arena.
+    pub(crate) unsafe fn shut_down(arena: NonNull<Self>) {
         // SAFETY: it is there until it is closed.
-        let this = unsafe { home.as_ref() };
+        let this = unsafe { arena.as_ref() };
         // SAFETY: the owner's.
         this.local
             .with_mut(|local| unsafe { (*local).is_closed = true });
@@ -251,20 +251,20 @@ impl<S: Schedule> Home<S> {
     }
 
     /// # Safety
-    /// The caller owns the home.
+    /// The caller owns the arena.
     #[inline]
     pub(crate) unsafe fn is_shut_down(&self) -> bool {
         // SAFETY: the owner's.
         self.local.with_mut(|local| unsafe { (*local).is_closed })
     }
 
-    /// The owner leaves for good. What is left of the tasks keeps the home.
+    /// The owner leaves for good. What is left of the tasks keeps the arena.
     ///
     /// # Safety
-    /// The caller owns the home, has shut it down, and uses it no more. No thread owns it any more.
-    pub(crate) unsafe fn close(home: NonNull<Self>) {
+    /// The caller owns the arena, has shut it down, and uses it no more. No thread owns it any more.
+    pub(crate) unsafe fn close(arena: NonNull<Self>) {
         // SAFETY: it is there until it is closed.
-        let this = unsafe { home.as_ref() };
+        let this = unsafe { arena.as_ref() };
         // One more, for the caller itself.
         // SAFETY: the owner's.
         let taken = unsafe { this.chunks.used() };
@@ -278,11 +278,11 @@ impl<S: Schedule> Home<S> {
             local.returned = returned;
             count + this.take_back(local, usize::MAX)
         });
-        Self::let_go(home, count + 1);
+        Self::let_go(arena, count + 1);
     }
 }
 
-/// Tasks that were found in homes, with a reference to each: none goes while others are ended.
+/// Tasks that were found in arenas, with a reference to each: none goes while others are ended.
 #[derive(Default)]
 pub(crate) struct Found(Vec<RawTask>);
 
