@@ -142,7 +142,7 @@ impl Queue {
         self.head.0.load(Relaxed)
     }
 
-    /// Puts an entry at the end, and says how many wait at most.
+    /// Puts an entry at the end, and says how many wait.
     ///
     /// # Safety
     /// The caller is the owner.
@@ -154,7 +154,7 @@ impl Queue {
         let waiting = self.owner.with_mut(|owner| {
             // SAFETY: the owner's.
             let owner = unsafe { &mut *owner };
-            if tail.wrapping_sub(owner.head) >= buffer.slots.len() {
+            if tail != owner.head {
                 // ORDERING: Acquire pairs with the release of whoever took: it has read the slot.
                 owner.head = self.head.0.load(Acquire);
                 if tail.wrapping_sub(owner.head) >= buffer.slots.len() {
