@@ -42,6 +42,7 @@ pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
 pub(super) use worker::run_worker;
 
+use self::block_on::Spin;
 use self::current_thread::SlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
@@ -72,6 +73,7 @@ pub(crate) struct Shared {
     idle: Idle,
     watchdog: Watchdog,
     handoff: Handoff,
+    spin: Spin,
     arenas: Mutex<Arenas>,
     /// Of tasks that were made without a slot.
     pub(super) outside_counters: Counters,
@@ -116,6 +118,7 @@ impl Shared {
             idle: Idle::new(cores),
             watchdog: Watchdog::new(),
             handoff: Handoff::new(),
+            spin: Spin::default(),
             arenas: Mutex::new(Arenas {
                 all: Vec::new(),
                 spare: Vec::new(),
@@ -254,6 +257,9 @@ impl Shared {
     /// So many tasks wait at the slot that this thread holds.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
+        if self.is_current_thread() || self.idle.workers().searching > 0 {
+            return;
+        }
         // Where no task runs, the only one that waits is the next to run.
         if waiting == 1 && task::try_id().is_none() {
             return;
