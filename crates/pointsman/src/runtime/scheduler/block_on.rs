@@ -47,6 +47,7 @@ impl BlockingThread<'_> {
 
 impl Drop for BlockingThread<'_> {
     fn drop(&mut self) {
+        self.shared.idle.other_left();
         if let Some(arena) = self.arena.take() {
             self.shared.give_arena_back(arena);
         }
@@ -55,8 +56,8 @@ impl Drop for BlockingThread<'_> {
 
 /// How long a thread in `block_on` waits for its future before it sleeps: about as long as it takes to wake it.
 ///
-/// Rows that it wins: `spawn/threaded_scheduler_spawn_10` and `request_reply #2`, where the answer of a worker comes
-/// sooner than a thread could have gone to sleep and woken up.
+/// The row that it wins: `sync_mpsc_oneshot/request_reply #2`, 3.7 times on 2 cores in 0.36 of the processor time, as
+/// the answer of a worker comes sooner than a thread could have gone to sleep and woken up.
 const SPIN: Duration = Duration::from_micros(10);
 /// After a wait that was longer, so many are slept through at once.
 const SKIPPED: u32 = 16;
@@ -75,7 +76,7 @@ impl Spin {
             return true;
         }
         let skipped = self.skipped.load(Relaxed);
-        if cfg!(loom) || idle.workers().awake >= idle.cores() {
+        if cfg!(loom) || idle.workers().busy() > idle.cores() {
             return false;
         }
         if skipped > 0 {
@@ -114,15 +115,18 @@ impl Shared {
                 shared: self,
                 arena: Cell::new(None),
             };
+            self.idle.other_came();
             let _thread = context::set_blocking_thread(&thread);
             loop {
                 if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut cx)) {
                     return output;
                 }
                 if !self.spin.wait(&self.idle, || parker.is_notified()) {
+                    self.idle.other_left();
                     while !parker.is_notified() {
                         parker.park(None);
                     }
+                    self.idle.other_came();
                 }
                 parker.take_notified();
             }

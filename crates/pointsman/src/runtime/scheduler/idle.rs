@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 const SEARCHING: u64 = 1;
 const AWAKE: u64 = 1 << 16;
 const SLEEPING: u64 = 1 << 32;
+const OTHERS: u64 = 1 << 48;
 
 fn counted(counts: u64) -> Workers {
     let part = |shift: u32| (counts >> shift) as usize & 0xffff;
@@ -27,6 +28,7 @@ fn counted(counts: u64) -> Workers {
         searching: part(0),
         awake: part(16),
         sleeping: part(32),
+        others: part(48),
     }
 }
 
@@ -171,6 +173,15 @@ impl Idle {
     pub(super) fn left(&self) {
         // ORDERING: as above.
         self.counts.fetch_sub(AWAKE, SeqCst);
+    }
+
+    /// A thread that is no worker needs a core.
+    pub(super) fn other_came(&self) {
+        self.counts.fetch_add(OTHERS, Relaxed);
+    }
+
+    pub(super) fn other_left(&self) {
+        self.counts.fetch_sub(OTHERS, Relaxed);
     }
 
     /// Whether this worker may be the one that looks for work.

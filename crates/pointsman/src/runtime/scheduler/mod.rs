@@ -261,7 +261,7 @@ impl Shared {
             return;
         }
         // Where no task runs, the only one that waits is the next to run.
-        if waiting == 1 && task::try_id().is_none() {
+        if waiting <= 1 && task::try_id().is_none() {
             return;
         }
         if self.idle.notify_local(waiting, slot.few()) == Outcome::NotCalled {

@@ -28,7 +28,16 @@ pub(super) struct Workers {
     pub(super) searching: usize,
     /// All that don't sleep.
     pub(super) awake: usize,
+    /// Threads that poll the future of a `block_on`: no workers, but they have a core.
+    pub(super) others: usize,
     pub(super) sleeping: usize,
+}
+
+impl Workers {
+    /// Threads that need a core.
+    pub(super) fn busy(self) -> usize {
+        self.awake + self.others
+    }
 }
 
 /// What the watchdog has seen.
@@ -54,7 +63,7 @@ pub(super) fn calls_one(
     workers.sleeping > 0
         && workers.searching == 0
         && match mode {
-            Mode::Lazy => waiting > few && workers.awake < cores,
+            Mode::Lazy => waiting > few && workers.busy() < cores,
             Mode::Eager => waiting > 0,
         }
 }
@@ -62,13 +71,13 @@ pub(super) fn calls_one(
 /// Whether one who is out of work should look for some before it sleeps.
 #[inline]
 pub(super) fn may_search(workers: Workers, cores: usize, mode: Mode) -> bool {
-    workers.searching == 0 && (mode == Mode::Eager || workers.awake <= cores)
+    workers.searching == 0 && (mode == Mode::Eager || workers.busy() <= cores)
 }
 
 /// Whether one who sleeps and sees work by itself should wake up for it.
 #[inline]
 pub(super) fn may_wake(workers: Workers, cores: usize, mode: Mode) -> bool {
-    mode == Mode::Eager || workers.awake < cores
+    mode == Mode::Eager || workers.busy() < cores
 }
 
 /// Whether a thief should take from a queue in which so many wait.

@@ -64,7 +64,10 @@ impl<'a> Worker<'a> {
                 }
             }
             match self.run_quantum() {
-                Paused::Quantum => self.relieve(),
+                Paused::Quantum => {
+                    self.shared.notify_local(self.slot, self.slot.queue.len());
+                    self.relieve();
+                }
                 Paused::Idle => {
                     self.idle();
                     self.since = Instant::now();
