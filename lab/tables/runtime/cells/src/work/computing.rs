@@ -28,6 +28,8 @@ impl Computing {
         }
     }
 
+    /// Never inlined: what was counted has to be the same code as what is run.
+    #[inline(never)]
     pub(super) fn run(self) {
         let mut number = 1_u64;
         for _ in 0..self.steps {
