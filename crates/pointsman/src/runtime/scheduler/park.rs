@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering::SeqCst;
 impl Worker<'_> {
     pub(super) fn sleep(&mut self, is_searching: bool) -> Woken {
         let shared = self.shared;
+        self.count_busy();
         self.call(&shared.config.on_thread_park, is_searching);
         // SAFETY: this thread holds the slot.
         unsafe { self.slot.arena().as_ref().collect() };

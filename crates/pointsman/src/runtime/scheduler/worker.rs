@@ -5,8 +5,9 @@
 //! Invariant: a worker holds its slot from the beginning to the end of [`run`](Worker::run), but for the time in which
 //! a task blocks in place; a task that has lost the slot to another thread meanwhile is the last that this one runs.
 
+use std::mem;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::context;
 use super::super::handle::Handle;
@@ -70,12 +71,14 @@ impl<'a> Worker<'a> {
                 }
                 Paused::Idle => {
                     self.idle();
+                    // What was not spent asleep was counted: it is no poll's.
                     self.since = Instant::now();
                 }
                 Paused::Lost => return None,
             }
             self.shared.driver.fire();
         }
+        self.count_busy();
         None
     }
 
@@ -107,12 +110,17 @@ impl<'a> Worker<'a> {
         if polls == 0 {
             return;
         }
-        let now = Instant::now();
-        let elapsed = now - self.since;
+        let elapsed = self.count_busy();
         self.pace.update(polls, elapsed);
         self.slot.set_few(self.pace.few());
+    }
+
+    /// The time since it was last asked counts as busy.
+    pub(super) fn count_busy(&mut self) -> Duration {
+        let now = Instant::now();
+        let elapsed = now - mem::replace(&mut self.since, now);
         self.slot.counters.busy.add(elapsed.as_nanos() as u64);
-        self.since = now;
+        elapsed
     }
 
     fn pop(&self) -> Option<Notified> {
