@@ -85,8 +85,8 @@ impl Builder {
         Self::new(false)
     }
 
-    /// A runtime whose tasks run in threads of its own. Those that are in [`Runtime::block_on`] run what they
-    /// have spawned or woken themselves.
+    /// A runtime whose tasks run in threads of its own, the workers. A thread that is in [`Runtime::block_on`]
+    /// polls its own future and runs no tasks.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -135,8 +135,11 @@ impl Builder {
         self
     }
 
-    /// Worker threads of a runtime with several. Default: the environment variable
+    /// Worker threads of a runtime of several threads. Default: the environment variable
     /// `POINTSMAN_WORKER_THREADS`, else as many as there are cores. A runtime of the current thread has none.
+    ///
+    /// More workers than cores are of use where tasks block their threads: beyond one for each core a worker is
+    /// woken only when another gets no further.
     ///
     /// # Panics
     /// If it is 0.
@@ -155,7 +158,8 @@ impl Builder {
     }
 
     /// Threads that run blocking work at most, besides the workers. Default: 512. What comes when all of
-    /// them are busy waits.
+    /// them are busy waits. Those that take the place of a worker in
+    /// [`block_in_place`](crate::task::block_in_place) count too.
     ///
     /// # Panics
     /// If it is 0.
@@ -221,7 +225,8 @@ impl Builder {
         self
     }
 
-    /// Name of all threads that the runtime starts. Default: `pointsman-worker`.
+    /// Name of all workers and of the threads for blocking work. Default: `pointsman-worker`. A runtime of several
+    /// threads also has one that is always named `pointsman-watchdog`.
     ///
     /// # Panics
     /// If there is a zero byte in it.
@@ -243,7 +248,8 @@ impl Builder {
         self.thread_name_fn(move || name.clone())
     }
 
-    /// Gives each thread its name. It is called before the thread is started, by whoever starts it.
+    /// Gives each thread its name, as [`thread_name`](Self::thread_name) does. It is called before the thread is
+    /// started, by whoever starts it.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -265,7 +271,7 @@ impl Builder {
         self
     }
 
-    /// Bytes of the stack of each thread that the runtime starts. Default: that of the standard library,
+    /// Bytes of the stack of each thread that runs tasks or blocking work. Default: that of the standard library,
     /// 2 MiB. Threads that are in [`Runtime::block_on`] have the stack that they were started with.
     ///
     /// ```
@@ -281,9 +287,11 @@ impl Builder {
         self
     }
 
-    /// Tasks after which a thread looks at timers and at the future that it blocks on. Default: 61.
+    /// Polls of tasks after which a worker looks around, at the latest: at timers, at what comes from other
+    /// threads, and in a runtime of the current thread at the future that it blocks on. Default: 61.
     ///
-    /// With a small number that future waits less, and the tasks more.
+    /// Where tasks are long it looks earlier, about every 25 µs. With a small number timers and that future wait
+    /// less, and short tasks cost more.
     ///
     /// # Panics
     /// If it is 0.
@@ -306,8 +314,8 @@ impl Builder {
         self
     }
 
-    /// Tasks after which a thread looks at what comes from other threads. Accepted for the sake of programs
-    /// that set it; a look costs a load here, and is made often enough.
+    /// Tasks after which a worker looks at what comes from other threads. Accepted for the sake of programs
+    /// that set it, and without effect: [`event_interval`](Self::event_interval) says when a worker looks there.
     ///
     /// # Panics
     /// If it is 0.
@@ -344,8 +352,8 @@ impl Builder {
         self
     }
 
-    /// Called by each thread of the runtime when it starts, those for blocking work among them. The thread
-    /// goes on if this panics. A thread that is in [`Runtime::block_on`] does not call it.
+    /// Called by each worker and each thread for blocking work when it starts. The thread goes on if this panics.
+    /// A thread that is in [`Runtime::block_on`] does not call it.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -367,7 +375,10 @@ impl Builder {
         self
     }
 
-    /// Called by each thread of the runtime before it stops, those for blocking work among them.
+    /// Called by each worker and each thread for blocking work before it stops.
+    ///
+    /// A worker may stop before the runtime ends: when another thread has taken its place while one of its tasks
+    /// was in [`block_in_place`](crate::task::block_in_place).
     ///
     /// ```
     /// # use pointsman::runtime::Builder;

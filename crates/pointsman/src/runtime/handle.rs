@@ -171,13 +171,15 @@ impl Handle {
         drop(task::try_spawn_blocking_on(self, move || run(handle)));
     }
 
-    /// Blocks this thread until the future is ready.
+    /// Blocks this thread until the future is ready. This thread polls that future and nothing else.
     ///
     /// A runtime of the current thread runs its tasks and timers only while somebody is in
     /// [`Runtime::block_on`](super::Runtime::block_on), not in this.
     ///
     /// # Panics
-    /// In a task or in another `block_on`, and if the future panics. A blocking task may use it.
+    /// In a task or in another `block_on`, where a task is dropped at the end of a runtime of several threads, and if
+    /// the future panics. Blocking work may use it, in [`spawn_blocking`](crate::task::spawn_blocking) and in
+    /// [`block_in_place`](crate::task::block_in_place).
     ///
     /// ```
     /// # use pointsman::{runtime::Handle, sync::oneshot, task::spawn_blocking};

@@ -104,8 +104,8 @@ impl RuntimeMetrics {
         slots + shared.outside_counters.spawned.get()
     }
 
-    /// Tasks from other threads that no worker has taken yet, and those that wait in threads that are in
-    /// [`Runtime::block_on`](super::Runtime::block_on) of a runtime of several threads.
+    /// Tasks that were spawned or woken by threads that are no workers, and that no worker has taken yet. A thread
+    /// in [`Runtime::block_on`](super::Runtime::block_on) of a runtime of several threads is no worker.
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
@@ -135,8 +135,8 @@ impl RuntimeMetrics {
         self.worker(worker).queued()
     }
 
-    /// How long a worker was awake, up to when it last went to sleep. The worker is given by its number, from
-    /// 0 on.
+    /// How long a worker has run tasks, up to when it last looked around; see
+    /// [`event_interval`](super::Builder::event_interval). The worker is given by its number, from 0 on.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -197,7 +197,8 @@ impl RuntimeMetrics {
         counters.parked.get() + counters.unparked.get()
     }
 
-    /// Threads of the blocking pool.
+    /// Threads of the blocking pool, also those that have taken the place of a worker in
+    /// [`block_in_place`](crate::task::block_in_place).
     ///
     /// ```
     /// let runtime = pointsman::runtime::Builder::new_current_thread().build()?;
@@ -230,7 +231,7 @@ impl RuntimeMetrics {
         self.handle.shared.blocking.idle_threads()
     }
 
-    /// Blocking tasks that wait for a thread.
+    /// Blocking work that waits for a thread.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;

@@ -88,8 +88,12 @@ impl fmt::Display for Id {
     }
 }
 
-/// Which worker this thread is, from 0 on: that of a runtime of the current thread is whoever runs its tasks.
-/// `None` for threads that only block on a future, or have no runtime. A task may be another's after an await.
+/// Which worker this thread is, from 0 on. In a runtime of the current thread it is 0, for whoever runs the tasks.
+/// A task may run in another worker after an await.
+///
+/// `None` in a `block_on` of a runtime of several threads, in blocking work, also in
+/// [`block_in_place`](crate::task::block_in_place), and in threads without a runtime. A task that comes back from
+/// `block_in_place` and whose worker was replaced meanwhile gets `None` until its next await.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

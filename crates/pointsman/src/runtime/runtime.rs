@@ -18,12 +18,13 @@ use crate::time;
 /// Runs tasks, fires timers, and takes blocking work elsewhere.
 ///
 /// When it is dropped its threads end and its tasks are dropped, at their next await if they run. That waits
-/// for blocking work that has begun; [`shutdown_timeout`](Self::shutdown_timeout) and
-/// [`shutdown_background`](Self::shutdown_background) do not.
+/// for blocking work that has begun, and for that which the pool has room for; it cancels what is beyond.
+/// [`shutdown_timeout`](Self::shutdown_timeout) and
+/// [`shutdown_background`](Self::shutdown_background) wait less.
 ///
 /// # Panics
 /// When it is dropped in a task or in a `block_on`: use `shutdown_background` there, or drop it in
-/// [`spawn_blocking`](crate::task::spawn_blocking). The runtime ends all the same.
+/// [`spawn_blocking`](crate::task::spawn_blocking), which may be its own. The runtime ends all the same.
 ///
 /// ```
 /// let runtime = pointsman::runtime::Runtime::new()?;
@@ -159,9 +160,9 @@ impl Runtime {
     /// Blocks this thread until the future is ready. The future is no task: it need not be `Send`, and is polled in
     /// this thread only.
     ///
-    /// In a runtime of several threads this one polls that future and nothing else, so no task keeps it waiting. In a
-    /// runtime of the current thread it runs the tasks meanwhile; if several threads are in here at once, one of them
-    /// does.
+    /// In a runtime of several threads this thread polls that future and nothing else, so no task keeps it waiting,
+    /// and tasks that it spawns run in the workers. In a runtime of the current thread it runs the tasks meanwhile; if
+    /// several threads are in here at once, one of them does.
     ///
     /// # Panics
     /// In a task or in another `block_on`, and if the future panics.

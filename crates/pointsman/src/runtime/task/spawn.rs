@@ -8,7 +8,9 @@ use crate::task::{JoinHandle, RawTask, is_large};
 
 /// Starts a task, which runs on its own whether its [`JoinHandle`] is awaited or not. Needs a current runtime.
 ///
-/// The task begins when the runtime has time for it, and ends with the runtime at the latest, at an await.
+/// The task begins when the runtime has time for it, after what was ready before, and ends with the runtime at the
+/// latest, at an await. In a runtime of several threads it runs in one of the workers, never in a thread that is in
+/// [`block_on`](crate::runtime::Runtime::block_on).
 ///
 /// ```
 /// # #[pointsman::main] async fn main() {
