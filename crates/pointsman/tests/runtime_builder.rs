@@ -223,7 +223,8 @@ fn what_is_called_before_sleep_may_wake_the_future_and_spawn_tasks() {
         for is_multi_thread in [false, true] {
             for spawns in [false, true] {
                 let notify = Arc::new(Notify::new());
-                let is_first = AtomicUsize::new(0);
+                let is_armed = Arc::new(AtomicBool::new(false));
+                let is_first = Arc::clone(&is_armed);
                 let notifies = Arc::clone(&notify);
                 let mut builder = match is_multi_thread {
                     false => Builder::new_current_thread(),
@@ -231,7 +232,7 @@ fn what_is_called_before_sleep_may_wake_the_future_and_spawn_tasks() {
                 };
                 let runtime = builder
                     .on_thread_park(move || {
-                        if is_first.fetch_add(1, SeqCst) > 0 {
+                        if !is_first.swap(false, SeqCst) {
                             return;
                         }
                         if spawns {
@@ -243,6 +244,13 @@ fn what_is_called_before_sleep_may_wake_the_future_and_spawn_tasks() {
                     })
                     .build()
                     .unwrap();
+                // Of short tasks a few are not worth a wake-up.
+                runtime.block_on(async {
+                    for _ in 0..10_000 {
+                        task::spawn(async {}).await.unwrap();
+                    }
+                });
+                is_armed.store(true, SeqCst);
                 runtime.block_on(notify.notified());
             }
         }

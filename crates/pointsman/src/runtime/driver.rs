@@ -1,4 +1,4 @@
-//! What a runtime waits for: timers now, and sockets in time.
+//! What a runtime waits for: timers; later sockets too.
 //!
 //! One of the workers that sleep holds the driver: it sleeps no longer than until the next timer. The others sleep
 //! until somebody wakes them. The holder runs no task before it has let go of the driver.

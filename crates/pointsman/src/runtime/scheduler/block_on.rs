@@ -3,8 +3,8 @@
 //! It polls that future and nothing else: no task can keep the future waiting, whatever it does. What the future
 //! spawns goes to the workers over the inject queue.
 //!
-//! Cost: what is spawned here is made in an arena that belongs to this thread for the time being, so that nothing is
-//! locked; the first one calls a worker, and until that has come the others are only pushed.
+//! Cost: what is spawned here is made in an arena that the thread borrows with its first spawn and then has to itself,
+//! so that nothing is locked; the first task calls a worker, and until that has come the others are only pushed.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -23,7 +23,7 @@ use crate::loom::{hint, lock};
 use crate::park::ThreadParker;
 use crate::task::{Arena, coop};
 
-/// What a thread in `block_on` has of its runtime.
+/// What a thread keeps while it is in `block_on`.
 pub(in crate::runtime) struct BlockingThread<'a> {
     shared: &'a Shared,
     /// Taken when the future first spawns a task.

@@ -3,8 +3,8 @@
 //! It has one slot. Of several threads that block on futures one has it; the others wait for their futures, or for
 //! the slot.
 //!
-//! Invariant: while the slot is free, one of those that wait for it has been unparked to take it. One that was and
-//! leaves without the slot unparks the next.
+//! Invariant: while the slot is free, one of those that wait for it has been unparked to take it. One that was
+//! unparked and leaves without it unparks the next.
 
 use std::collections::VecDeque;
 use std::future::Future;

@@ -59,7 +59,7 @@ impl Shared {
             return run();
         };
         context::let_go_of_slot();
-        // Nobody comes to what waits here by itself.
+        // So that all that waits here is worth stealing: nobody else comes to it.
         slot.set_few(0);
         self.handoff.change(|state| state.vacant.push(slot.index));
         self.idle.left();

@@ -6,7 +6,7 @@
 //! - At most one worker looks for work. Who has found some calls the next, if there is more than it wants.
 //! - A worker that goes to sleep looks once more after it has said so, and whoever brings work from outside looks
 //!   who sleeps after bringing it: one of them sees the other.
-//! - What is queued, and nobody is called for or looks for, is watched (see [`watchdog`](super::watchdog)).
+//! - What is queued is watched if nobody is called for it and nobody searches (see [`watchdog`](super::watchdog)).
 
 use std::sync::Arc;
 
@@ -224,7 +224,7 @@ impl Idle {
         before.awake - 1
     }
 
-    /// Wants to be awake again.
+    /// Takes this worker out of those who sleep. [`Called`](Woken::Called) if somebody has done so already.
     pub(super) fn wake(&self, slot: usize, parker: &ThreadParker) -> Woken {
         let mut sleepers = lock(&self.sleepers);
         let Some(index) = sleepers.iter().position(|sleeper| sleeper.slot == slot) else {

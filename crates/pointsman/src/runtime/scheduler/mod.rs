@@ -65,7 +65,7 @@ pub(crate) struct Shared {
     this: Weak<Shared>,
     pub(super) id: u64,
     pub(super) config: Config,
-    /// One for each worker.
+    /// One for each worker; a single one in a runtime of the current thread.
     pub(super) slots: Box<[Slot]>,
     /// Who has the only slot of a runtime of the current thread.
     slot_lock: SlotLock,
@@ -86,7 +86,7 @@ pub(crate) struct Shared {
 struct Arenas {
     /// All that are not closed.
     all: Vec<NonNull<Arena<Arc<Shared>>>>,
-    /// Those of threads in `block_on`, while no such thread has them.
+    /// Those that threads in `block_on` borrow, while nobody has them.
     spare: Vec<NonNull<Arena<Arc<Shared>>>>,
     /// Of tasks that all other threads make, under this lock.
     outside: Option<NonNull<Arena<Arc<Shared>>>>,
@@ -94,7 +94,7 @@ struct Arenas {
     is_closed: bool,
 }
 
-// SAFETY: arenas may be used by any thread as their own rules say; whose each is, is said above.
+// SAFETY: each arena says who may use it; the fields above say who owns it.
 unsafe impl Send for Arenas {}
 
 impl Shared {
@@ -254,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// So many tasks wait at the slot that this thread holds.
+    /// `waiting` tasks are queued at the slot that this thread holds: calls a worker, or has them watched.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
         if self.is_current_thread() || self.idle.workers().searching > 0 {
@@ -332,7 +332,7 @@ impl Shared {
         }
     }
 
-    /// Gives the slot that this thread holds up for good.
+    /// Gives up for good the slot that this thread holds.
     fn close_slot(&self, slot: &Slot) {
         while let Some(entry) = slot.queue.pop() {
             entry.give_up();

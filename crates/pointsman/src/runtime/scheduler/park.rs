@@ -57,8 +57,8 @@ impl Worker<'_> {
         woken
     }
 
-    /// Calls what the user wants to be called. If that panics this worker leaves, and is no more the one that looks
-    /// for work.
+    /// Calls what the user wants to be called. If it panics this worker leaves, and no longer counts as the one that
+    /// searches.
     fn call(&self, callback: &Option<Callback>, is_searching: bool) {
         let Some(callback) = callback else {
             return;

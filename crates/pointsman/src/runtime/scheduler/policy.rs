@@ -121,7 +121,7 @@ impl Pace {
         }
     }
 
-    /// After how many polls to look around, at most so many.
+    /// After how many polls to look around; `most` at most.
     pub(super) fn interval(&self, most: u32) -> u32 {
         (self.few() as u64).clamp(1, u64::from(most)) as u32
     }

@@ -203,7 +203,7 @@ impl Queue {
                 .0
                 .compare_exchange_weak(head, head.wrapping_add(1), AcqRel, Acquire)
             {
-                // SAFETY: the entry is the one who has moved `head`'s.
+                // SAFETY: the entry belongs to whoever has moved `head`.
                 Ok(_) => return Some(unsafe { unpack(packed) }),
                 Err(seen) => head = seen,
             }
@@ -259,7 +259,7 @@ impl Queue {
             }
         };
         for &packed in &stolen[1..count] {
-            // SAFETY: the entries are the one who has moved `head`'s; `into` is the caller's.
+            // SAFETY: the entries belong to whoever has moved `head`; `into` is the caller's.
             unsafe { into.push(unpack(packed)) };
         }
         // SAFETY: as above.

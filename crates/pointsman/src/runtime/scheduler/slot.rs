@@ -3,7 +3,7 @@
 //! There are as many slots as workers, and never more: a thread that blocks in place gives its slot to another
 //! (see [`handoff`](super::handoff)).
 //!
-//! Invariant: what is unsafe here is done by the thread that holds the slot, and by no other. A slot is held by one
+//! Invariant: the queue is filled, and the arena used, only by the thread that holds the slot. A slot is held by one
 //! thread or by none.
 
 use std::cell::Cell;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::metrics::Counter;
+use super::policy::Pace;
 use super::{Queue, Shared};
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::task::Arena;
@@ -21,8 +22,9 @@ pub(crate) struct Slot {
     pub(super) queue: Queue,
     /// Set when the runtime is made.
     arena: Cell<NonNull<Arena<Arc<Shared>>>>,
-    /// How many tasks may wait here without being worth a wake-up; see [`Pace`](super::policy::Pace).
+    /// How many tasks may wait here without being worth a wake-up; see [`Pace`].
     few: AtomicUsize,
+    polls: AtomicUsize,
     pub(in crate::runtime) counters: Counters,
 }
 
@@ -48,7 +50,8 @@ impl Slot {
             index,
             queue: Queue::new(),
             arena: Cell::new(NonNull::dangling()),
-            few: AtomicUsize::new(0),
+            few: AtomicUsize::new(Pace::new().few()),
+            polls: AtomicUsize::new(0),
             counters: Counters::default(),
         }
     }
@@ -69,6 +72,17 @@ impl Slot {
     #[inline]
     pub(super) fn few(&self) -> usize {
         self.few.load(Relaxed)
+    }
+
+    /// How many polls were begun here, modulo what a counter holds.
+    pub(super) fn polls(&self) -> usize {
+        self.polls.load(Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn count_poll(&self) {
+        self.polls
+            .store(self.polls.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     pub(super) fn set_few(&self, few: usize) {

@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// Between two looks: each takes cache lines from those who use them.
 const SPINS_PER_LOOK: u32 = 8;
-/// Looks that are taken in any case: by the clock alone the search would be over whenever another thread had the core,
-/// which may have brought work.
+/// The fewest looks of a search. By the clock alone it would be over whenever another thread, which may have brought
+/// work, has had the core.
 const LEAST_LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
 
 impl Worker<'_> {
@@ -131,7 +131,8 @@ impl Worker<'_> {
 
     /// Whether there is something that this worker, which sleeps, would take.
     pub(super) fn sees_work(&self) -> bool {
-        if self.parker.is_notified() || self.shared.is_shut_down() {
+        let is_own = || !self.slot.queue.is_empty();
+        if self.parker.is_notified() || self.shared.is_shut_down() || is_own() {
             return true;
         }
         let mode = self.shared.idle.mode();

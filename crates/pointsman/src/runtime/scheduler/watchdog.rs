@@ -12,11 +12,12 @@
 //! Invariant: once [`arm`](Watchdog::arm) was called the queues are looked at until they are empty, and once more
 //! after that.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Shared;
 use super::policy::Mode;
+use super::{Shared, Slot};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::loom::{Parker, lock, thread};
@@ -29,7 +30,8 @@ const NONE: usize = usize::MAX;
 
 pub(super) struct Watchdog {
     is_armed: AtomicBool,
-    /// Index of a slot whose queue stands still, for a busy worker to take from; or [`NONE`].
+    /// Index of a slot whose queue stands still, for a busy worker to take from; or [`NONE`]. The number of slots
+    /// stands for the inject queue, which busy workers look at anyway.
     stuck: AtomicUsize,
     parker: Parker,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
@@ -45,7 +47,7 @@ impl Watchdog {
         }
     }
 
-    /// Lets it look, also if it waits for a timer.
+    /// Makes it look, even if it sleeps until a timer.
     #[inline]
     pub(super) fn arm(&self, shared: &Shared) {
         if !self.is_armed.load(Relaxed) {
@@ -130,6 +132,8 @@ impl Watchdog {
 struct Seen {
     /// How many tasks each slot's queue, and last the inject queue, had given away.
     taken: Vec<usize>,
+    /// How many polls were begun at each slot.
+    polls: Vec<usize>,
 }
 
 struct Look {
@@ -145,6 +149,7 @@ impl Seen {
     /// What was seen before a rest says nothing about what comes after it.
     fn forget(&mut self) {
         self.taken.clear();
+        self.polls.clear();
     }
 
     fn look(&mut self, shared: &Shared) -> Look {
@@ -153,7 +158,9 @@ impl Seen {
             .map(|slot| (slot.queue.taken(), slot.queue.is_empty()))
             .collect();
         queues.push((shared.inject.taken(), shared.inject.is_empty()));
-        let before = std::mem::replace(
+        let polls = shared.slots.iter().map(Slot::polls).collect();
+        let polls_before = mem::replace(&mut self.polls, polls);
+        let before = mem::replace(
             &mut self.taken,
             queues.iter().map(|&(taken, _)| taken).collect(),
         );
@@ -168,9 +175,8 @@ impl Seen {
         let stood = |index: usize| before[index] == queues[index].0;
         let stuck = (0..queues.len()).find(|&index| stood(index) && !queues[index].1);
         // Some worker is awake, and has begun no task since.
-        let moved = (0..shared.slots.len())
-            .filter(|&index| !stood(index))
-            .count();
+        let polls = self.polls.iter().zip(&polls_before);
+        let moved = polls.filter(|(now, before)| now != before).count();
         let is_one_stuck = shared.idle.workers().awake > moved;
         Look {
             has_work,

@@ -3,7 +3,7 @@
 //! Looking for work is in [`steal`](super::steal), sleeping in [`park`](super::park).
 //!
 //! Invariant: a worker holds its slot from the beginning to the end of [`run`](Worker::run), but for the time in which
-//! a task blocks in place; a task that has lost the slot to another thread meanwhile is the last that this one runs.
+//! a task blocks in place; if a task has lost the slot to another thread, that task is the last that this one runs.
 
 use std::mem;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub(super) struct Worker<'a> {
     pub(super) slot: &'a Slot,
     pub(super) parker: &'a Arc<ThreadParker>,
     pace: Pace,
-    /// When it has last looked at the clock, or has last ceased to be idle.
+    /// When it last looked at the clock, or last ceased to be idle.
     since: Instant,
-    /// Blocking work went on when a clock that stands still was to be moved on.
+    /// A clock that stands still could not be moved on, as blocking work was running.
     pub(super) awaits_jobs: bool,
 }
 
@@ -91,6 +91,7 @@ impl<'a> Worker<'a> {
                 self.look_at_clock(polls);
                 return Paused::Idle;
             };
+            self.slot.count_poll();
             let again = entry.run();
             if !context::holds(self.slot) {
                 if let Some(again) = again.and_then(Notified::stop_running) {
@@ -183,8 +184,8 @@ impl Shared {
     }
 }
 
-/// Ends the process if the thread panics: without it tasks would wait for ever. Those of tasks are caught, so
-/// it is one of a callback of the builder.
+/// Ends the process if a worker panics, as its tasks would wait for ever. Panics of tasks are caught, so it is that of
+/// a callback of the builder.
 struct Needed;
 
 impl Drop for Needed {
