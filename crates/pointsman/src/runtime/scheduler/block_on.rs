@@ -76,7 +76,7 @@ impl Spin {
             return true;
         }
         let skipped = self.skipped.load(Relaxed);
-        if cfg!(loom) || idle.workers().busy() > idle.cores() {
+        if cfg!(loom) || idle.cores() == 1 || idle.workers().busy() > idle.cores() {
             return false;
         }
         if skipped > 0 {
