@@ -308,7 +308,7 @@ mod tests {
         for entry in entries {
             // SAFETY: the queue is this thread's.
             unsafe { queue.push(entry) };
-            if queue.len().is_multiple_of(5) {
+            if queue.len() % 5 == 0 {
                 // SAFETY: as above, and nobody else takes.
                 let entry = unsafe { queue.pop_alone() }.unwrap();
                 seen.push(entry.task.id());
