@@ -213,7 +213,7 @@ fn forty_threads(runtime: Runtime) {
                             task::yield_now().await;
                             n + round
                         });
-                        if n.is_multiple_of(4) {
+                        if n % 4 == 0 {
                             time::sleep(Duration::from_micros(100)).await;
                         }
                         task.await.unwrap()
