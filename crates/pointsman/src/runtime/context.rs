@@ -71,13 +71,16 @@ pub(crate) fn with_current<R>(use_handle: impl FnOnce(&Handle) -> R) -> Option<R
         .flatten()
 }
 
-/// The current runtime, for as long as this thread does not enter or leave one.
+/// The current runtime.
+///
+/// # Safety
+/// It is used for as long as this thread does not enter or leave a runtime: nothing of a user's runs meanwhile.
 #[inline]
-pub(crate) fn current_shared<'a>() -> Option<&'a Shared> {
+pub(crate) unsafe fn current_shared<'a>() -> Option<&'a Shared> {
     // Where the thread ends, it keeps none.
     HANDLE.try_with(|_| ()).ok()?;
     let shared = THREAD.try_with(|thread| thread.shared.get()).ok()?;
-    // SAFETY: `HANDLE` keeps the current runtime; the caller runs nothing of a user's meanwhile.
+    // SAFETY: `HANDLE` keeps the current runtime.
     unsafe { shared.as_ref() }
 }
 
@@ -150,6 +153,14 @@ pub(super) fn hold(slot: &Slot) -> HeldSlot {
 
 fn address_of(arena: NonNull<Arena<Arc<Shared>>>) -> *const () {
     arena.as_ptr().cast_const().cast()
+}
+
+/// The runtime at whose slot this thread works.
+pub(super) fn worked_for() -> Option<Arc<Shared>> {
+    // SAFETY: a slot that a thread holds is there, and so is its arena.
+    let slot = unsafe { slot().as_ref() }?;
+    // SAFETY: as above.
+    Some(Arc::clone(unsafe { slot.arena().as_ref() }.scheduler()))
 }
 
 /// Whether this thread holds the slot.

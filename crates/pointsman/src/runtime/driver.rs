@@ -79,6 +79,7 @@ impl Driver {
     /// Fires what is due if nobody holds the driver, and says how long it is until the next timer then.
     pub(super) fn fire_if_unattended(&self) -> Option<Duration> {
         let time = self.time.as_ref()?;
+        // ORDERING: SeqCst: see `try_hold`.
         if self.is_held.load(SeqCst) {
             return None;
         }

@@ -283,11 +283,6 @@ impl Handle {
         self.shared.blocking.submit(self, job)
     }
 
-    /// Lets another thread work while this one runs what blocks.
-    pub(crate) fn block_in_place<R>(&self, run: impl FnOnce() -> R) -> R {
-        self.shared.block_in_place(run)
-    }
-
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared

@@ -45,12 +45,28 @@ impl BlockingThread<'_> {
     }
 }
 
-impl Drop for BlockingThread<'_> {
-    fn drop(&mut self) {
+impl BlockingThread<'_> {
+    /// This thread needs no core.
+    fn rest(&self) {
         self.shared.idle.other_left();
+        // While it had one, nobody may have been called for what it has brought.
+        if !self.shared.inject.is_empty() {
+            self.shared.notify_remote();
+        }
+    }
+
+    /// What comes back to the arena while this thread sleeps is for others to collect.
+    fn give_arena_back(&self) {
         if let Some(arena) = self.arena.take() {
             self.shared.give_arena_back(arena);
         }
+    }
+}
+
+impl Drop for BlockingThread<'_> {
+    fn drop(&mut self) {
+        self.rest();
+        self.give_arena_back();
     }
 }
 
@@ -122,7 +138,9 @@ impl Shared {
                     return output;
                 }
                 if !self.spin.wait(&self.idle, || parker.is_notified()) {
-                    self.idle.other_left();
+                    thread.rest();
+                    context::set_arena(None);
+                    thread.give_arena_back();
                     while !parker.is_notified() {
                         parker.park(None);
                     }
@@ -145,6 +163,17 @@ impl Shared {
             arenas.all.push(arena);
             arena
         }))
+    }
+
+    /// Frees what is not needed in the arenas that belong to no thread, for a worker that has nothing else to do.
+    pub(super) fn collect_arenas(&self) {
+        let Ok(arenas) = self.arenas.try_lock() else {
+            return;
+        };
+        for arena in arenas.spare.iter().chain(&arenas.outside) {
+            // SAFETY: the lock makes this thread the owner.
+            unsafe { arena.as_ref().collect() };
+        }
     }
 
     fn give_arena_back(&self, arena: NonNull<Arena<Arc<Self>>>) {

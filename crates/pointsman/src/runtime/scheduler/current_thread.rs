@@ -87,7 +87,7 @@ impl Shared {
         self.idle.came();
         Some(OnlySlot {
             shared: self,
-            _held: context::hold(&self.slots[0]),
+            held: Some(context::hold(&self.slots[0])),
         })
     }
 
@@ -123,12 +123,13 @@ impl Shared {
 /// This thread has the slot until it is dropped.
 struct OnlySlot<'a> {
     shared: &'a Shared,
-    _held: context::HeldSlot,
+    held: Option<context::HeldSlot>,
 }
 
 impl Drop for OnlySlot<'_> {
     fn drop(&mut self) {
         self.shared.idle.left();
+        drop(self.held.take());
         if self.shared.is_shut_down() {
             self.shared.close_slot(&self.shared.slots[0]);
         } else {

@@ -123,25 +123,27 @@ impl Idle {
         }
     }
 
-    /// Wakes one of those who sleep, to look for work.
+    /// Wakes one of those who sleep, to look for work, unless somebody does.
     pub(super) fn call_one(&self) {
-        // ORDERING: SeqCst: who gives up looking says so by a change of this word too.
+        let mut sleepers = lock(&self.sleepers);
+        if sleepers.is_empty() {
+            return;
+        }
+        // Under the lock: nobody may rely on a search for which nobody is there.
+        // ORDERING: SeqCst, as all changes of this word: who brings work sees that somebody looks for it, or that
+        // nobody does.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
-            (counted(counts).searching == 0).then_some(counts + SEARCHING)
+            let called = counts + SEARCHING + AWAKE - SLEEPING;
+            (counted(counts).searching == 0).then_some(called)
         });
         if claimed.is_err() {
             return;
         }
         // The one that fell asleep last: its memory is warm.
-        let called = lock(&self.sleepers).pop();
-        match called {
-            Some(called) => {
-                // ORDERING: SeqCst, as all changes of this word.
-                self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
-                called.parker.call();
-            }
-            // ORDERING: as above.
-            None => drop(self.counts.fetch_sub(SEARCHING, SeqCst)),
+        let called = sleepers.pop();
+        drop(sleepers);
+        if let Some(called) = called {
+            called.parker.call();
         }
     }
 

@@ -249,8 +249,11 @@ impl Shared {
         }
         match self.inject.push(entry) {
             Ok(()) => self.notify_remote(),
-            // The runtime has ended, and with it the task.
-            Err(entry) => entry.give_up(),
+            // The runtime has ended. A task that was made in this moment may not have been found.
+            Err(entry) => {
+                entry.task.shut_down();
+                entry.give_up();
+            }
         }
     }
 

@@ -19,6 +19,7 @@ impl Worker<'_> {
         self.call(&shared.config.on_thread_park, is_searching);
         // SAFETY: this thread holds the slot.
         unsafe { self.slot.arena().as_ref().collect() };
+        shared.collect_arenas();
         let others = shared
             .idle
             .sleep(self.slot.index, self.parker, is_searching);

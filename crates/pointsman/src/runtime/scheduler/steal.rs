@@ -58,6 +58,10 @@ impl Worker<'_> {
         }
         // Passes the search on where there is more.
         shared.notify_local(self.slot, self.slot.queue.len());
+        // What others have queued meanwhile they have left to this search.
+        if shared.idle.workers().awake > 1 {
+            shared.watchdog.arm(shared);
+        }
     }
 
     /// Looks for work for as long as it would take to be woken for it. Whether there is some for this worker.

@@ -7,10 +7,10 @@
 //! that is busy takes what is stuck. It also fires the timers that no sleeping worker waits for.
 //!
 //! The thread is started when it is first needed, and sleeps while there is nothing to watch. A runtime of one thread
-//! has none.
+//! has none. Timers that it fires run wakers of the user in it: one that blocks keeps help from all others meanwhile.
 //!
 //! Invariant: once [`arm`](Watchdog::arm) was called the queues are looked at until they are empty, and once more
-//! after that.
+//! after that. Where the thread cannot be started, that is tried again with the next task that is queued.
 
 use std::mem;
 use std::sync::Arc;

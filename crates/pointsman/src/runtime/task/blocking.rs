@@ -135,9 +135,10 @@ where
         Work::Runs => panic!("can call blocking only when running on the multi-threaded runtime"),
         Work::RunsAndMayBlock => {
             let run = || with_work(Work::None, || coop::without_budget(function));
-            match Handle::try_current() {
-                Ok(handle) => handle.block_in_place(run),
-                Err(_) => run(),
+            // Of the runtime whose task this is, whatever runtime it has entered.
+            match crate::runtime::context::worked_for() {
+                Some(shared) => shared.block_in_place(run),
+                None => run(),
             }
         }
     }

@@ -29,7 +29,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match context::current_shared() {
+    // SAFETY: what of the future runs here is dropped last, when the runtime has ended.
+    match unsafe { context::current_shared() } {
         Some(shared) => spawn_on(shared, future),
         None => panic!("{}", TryCurrentError::now()),
     }
