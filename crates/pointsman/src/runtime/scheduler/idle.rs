@@ -123,23 +123,24 @@ impl Idle {
 
     /// Wakes one of those who sleep, to look for work.
     pub(super) fn call_one(&self) {
+        let mut sleepers = lock(&self.sleepers);
+        if sleepers.is_empty() {
+            return;
+        }
+        // Under the lock: where the counts say that somebody looks, others rely on it.
         // ORDERING: SeqCst: who gives up looking says so by a change of this word too.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
-            (counted(counts).searching == 0).then_some(counts + SEARCHING)
+            let is_free = counted(counts).searching == 0;
+            is_free.then_some((counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING))
         });
         if claimed.is_err() {
             return;
         }
         // The one that fell asleep last: its memory is warm.
-        let called = lock(&self.sleepers).pop();
-        match called {
-            Some(called) => {
-                // ORDERING: SeqCst, as all changes of this word.
-                self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
-                called.parker.call();
-            }
-            // ORDERING: as above.
-            None => drop(self.counts.fetch_sub(SEARCHING, SeqCst)),
+        let called = sleepers.pop();
+        drop(sleepers);
+        if let Some(called) = called {
+            called.parker.call();
         }
     }
 

@@ -1,0 +1,1 @@
+//! When the watchdog looks.
