@@ -99,21 +99,40 @@ fn a_runtime_ends_while_a_slot_is_vacant() {
         let drops = Drops::default();
         let (first, second) = (drops.witness(), drops.witness());
         let handle = runtime.handle.clone();
-        let begun = Arc::new(loom::sync::Notify::new());
-        let has_begun = Arc::clone(&begun);
+        let (tx, begun) = crate::sync::oneshot::channel();
         drop(runtime.handle.spawn(async move {
             let other = handle.spawn(async move {
                 let _second = second;
                 std::future::pending::<()>().await;
             });
             drop(first);
-            has_begun.notify();
+            tx.send(()).unwrap();
             // The end of the runtime ends the task that is waited for.
             handle.block_in_place(|| loom::future::block_on(other).unwrap_err());
         }));
-        begun.wait();
+        loom::future::block_on(begun).unwrap();
         runtime.end();
         assert_eq!(drops.count(), 2);
+    });
+}
+
+#[test]
+fn a_slot_that_becomes_vacant_after_the_end_has_begun_is_closed() {
+    large_model(|| {
+        let runtime = Arc::new(Running::new(1));
+        let its_runtime = Arc::clone(&runtime);
+        let (tx, ended) = crate::sync::oneshot::channel();
+        drop(runtime.handle.spawn(async move {
+            let other = its_runtime.handle.spawn(std::future::pending::<()>());
+            its_runtime.begin_end();
+            its_runtime
+                .handle
+                .block_in_place(|| loom::future::block_on(other).unwrap_err());
+            drop(its_runtime);
+            tx.send(()).unwrap();
+        }));
+        loom::future::block_on(ended).unwrap();
+        Arc::into_inner(runtime).unwrap().finish_end();
     });
 }
 
@@ -123,17 +142,16 @@ fn a_runtime_is_ended_by_a_task_that_blocks_in_place() {
         let runtime = Arc::new(Running::new(1));
         let other = runtime.handle.spawn(std::future::pending::<()>());
         let its_runtime = Arc::clone(&runtime);
-        let ended = Arc::new(loom::sync::Notify::new());
-        let has_ended = Arc::clone(&ended);
+        let (tx, ended) = crate::sync::oneshot::channel();
         drop(runtime.handle.spawn(async move {
             its_runtime.handle.block_in_place(|| {
                 its_runtime.begin_end();
                 loom::future::block_on(other).unwrap_err();
             });
             drop(its_runtime);
-            has_ended.notify();
+            tx.send(()).unwrap();
         }));
-        ended.wait();
+        loom::future::block_on(ended).unwrap();
         Arc::into_inner(runtime).unwrap().finish_end();
     });
 }
