@@ -47,12 +47,14 @@ impl Driver {
             return None;
         }
         let mut holder = lock(&self.holder);
-        // ORDERING: SeqCst pairs with that of `timer_is_earlier`: the timer is seen by `Held::park`, or the holder
-        // there.
+        // ORDERING: SeqCst: see below.
         if self.is_held.swap(true, SeqCst) {
             return None;
         }
         *holder = Some(Arc::clone(parker));
+        // ORDERING: SeqCst pairs with that of `timer_is_earlier`: the timer is seen by `Held::park`, or the holder
+        // there.
+        fence(SeqCst);
         Some(Held(self))
     }
 

@@ -77,7 +77,7 @@ impl Running {
         let shared = &self.handle.shared;
         shared.begin_shutdown();
         shared.blocking.begin_shutdown();
-        shared.finish_shutdown();
+        shared.finish_shutdown(false);
         shared.blocking.wait(None);
         let pool = &shared.blocking;
         assert_eq!(

@@ -80,7 +80,7 @@ impl Shared {
         })
     }
 
-    fn take_only_slot(&self) -> Option<OnlySlot<'_>> {
+    pub(super) fn take_only_slot(&self) -> Option<OnlySlot<'_>> {
         if self.is_shut_down() || !self.slot_lock.try_take() {
             return None;
         }
@@ -121,7 +121,7 @@ impl Shared {
 }
 
 /// This thread has the slot until it is dropped.
-struct OnlySlot<'a> {
+pub(super) struct OnlySlot<'a> {
     shared: &'a Shared,
     held: Option<context::HeldSlot>,
 }

@@ -68,6 +68,10 @@ impl Shared {
         if !slot.queue.is_empty() {
             self.notify_remote();
         }
+        // Who has ended the runtime may not have found the slot vacant.
+        if self.is_shut_down() {
+            self.close_vacant_slots();
+        }
         run()
     }
 

@@ -129,12 +129,11 @@ impl Idle {
         if sleepers.is_empty() {
             return;
         }
-        // Under the lock: nobody may rely on a search for which nobody is there.
-        // ORDERING: SeqCst, as all changes of this word: who brings work sees that somebody looks for it, or that
-        // nobody does.
+        // Under the lock: where the counts say that somebody looks, others rely on it.
+        // ORDERING: SeqCst: who gives up looking says so by a change of this word too.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
-            let called = counts + SEARCHING + AWAKE - SLEEPING;
-            (counted(counts).searching == 0).then_some(called)
+            let is_free = counted(counts).searching == 0;
+            is_free.then_some((counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING))
         });
         if claimed.is_err() {
             return;

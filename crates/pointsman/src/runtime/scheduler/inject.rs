@@ -10,7 +10,7 @@ use std::ptr;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicUsize};
 use crate::task::{Header, Notified, RawTask};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 /// Not the address of any task.
 const CLOSED: *mut Header = ptr::without_provenance_mut(1);
@@ -50,7 +50,8 @@ impl Inject {
     /// Puts the entry of a woken task in. If it is closed that is given back.
     pub(crate) fn push(&self, entry: Notified) -> Result<(), Notified> {
         let task = entry.task;
-        let mut top = self.top.load(Relaxed);
+        // ORDERING: Acquire, here and on failure: who finds it closed sees that the runtime has ended.
+        let mut top = self.top.load(Acquire);
         loop {
             if top == CLOSED {
                 return Err(entry);
@@ -59,7 +60,7 @@ impl Inject {
             let next = task.as_ptr().cast_mut();
             // ORDERING: Release pairs with the acquire in `take`. SeqCst, so that whoever goes to sleep after
             // this sees it, or is seen to sleep by what follows: see `Idle`.
-            match self.top.compare_exchange_weak(top, next, SeqCst, Relaxed) {
+            match self.top.compare_exchange_weak(top, next, SeqCst, Acquire) {
                 Ok(_) => break,
                 Err(seen) => top = seen,
             }

@@ -54,7 +54,7 @@ use super::builder::Config;
 use super::context;
 use super::driver::Driver;
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::AtomicBool;
+use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
 use crate::task::{self, Arena, Found, Notified, RawTask, Schedule};
 use crate::time;
@@ -188,6 +188,11 @@ impl Shared {
         self.outside_counters.spawned.add_shared(1);
         // SAFETY: the task was just made.
         unsafe { task.begin(is_over) };
+        // Queueing it has a SeqCst fence, or has found the queue closed: either the end is seen here, or who ends all
+        // tasks sees this one.
+        if !is_over && self.is_shut_down() {
+            task.shut_down();
+        }
         task
     }
 
@@ -323,6 +328,8 @@ impl Shared {
 
     /// Ends all tasks of the runtime, wherever they are.
     fn end_tasks(&self) {
+        // ORDERING: SeqCst pairs with that of `Idle::notify_remote`: see `spawn_outside`.
+        fence(SeqCst);
         let mut found = Found::default();
         for arena in &lock(&self.arenas).all {
             // SAFETY: it is closed after it was taken out of the list.

@@ -19,7 +19,7 @@ use std::time::Duration;
 use super::policy::Mode;
 use super::{Shared, Slot};
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::loom::sync::atomic::{AtomicBool, AtomicUsize, fence};
 use crate::loom::{Parker, lock, thread};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_micros(500);
 const NONE: usize = usize::MAX;
 
 pub(super) struct Watchdog {
-    is_armed: AtomicBool,
+    armed: Armed,
     /// Index of a slot whose queue stands still, for a busy worker to take from; or [`NONE`]. The number of slots
     /// stands for the inject queue, which busy workers look at anyway.
     stuck: AtomicUsize,
@@ -40,7 +40,7 @@ pub(super) struct Watchdog {
 impl Watchdog {
     pub(super) fn new() -> Self {
         Self {
-            is_armed: AtomicBool::new(false),
+            armed: Armed::new(),
             stuck: AtomicUsize::new(NONE),
             parker: Parker::current(),
             thread: Mutex::new(None),
@@ -50,7 +50,7 @@ impl Watchdog {
     /// Makes it look, even if it sleeps until a timer.
     #[inline]
     pub(super) fn arm(&self, shared: &Shared) {
-        if !self.is_armed.load(Relaxed) {
+        if !self.armed.is_set() {
             self.begin(shared);
         }
     }
@@ -70,8 +70,7 @@ impl Watchdog {
         if cfg!(loom) || shared.is_current_thread() {
             return;
         }
-        // ORDERING: SeqCst pairs with the end of a watch: what was queued before is seen there, or it goes on.
-        if self.is_armed.swap(true, SeqCst) {
+        if self.armed.set() {
             return;
         }
         let mut thread = lock(&self.thread);
@@ -85,7 +84,7 @@ impl Watchdog {
             match started {
                 Ok(started) => *thread = Some(started),
                 // Tried again when the next task is queued.
-                Err(_) => self.is_armed.store(false, Relaxed),
+                Err(_) => self.armed.unset(),
             }
         }
     }
@@ -105,16 +104,11 @@ impl Watchdog {
             let is_for_the_busy = shared.idle.workers().sleeping == 0;
             let stuck = look.stuck.filter(|_| is_for_the_busy);
             self.stuck.store(stuck.unwrap_or(NONE), Relaxed);
-            let pause = if look.has_work {
-                self.is_armed.store(true, Relaxed);
-                Some(TICK)
-            // ORDERING: SeqCst: see `begin`.
-            } else if self.is_armed.swap(false, SeqCst) {
-                // Who has queued something in this moment may have seen it armed still: one more look.
-                Some(TICK)
-            } else {
+            let pause = if self.armed.may_rest(look.has_work) {
                 seen.forget();
                 next_timer.map(|timer| timer.max(TICK))
+            } else {
+                Some(TICK)
             };
             self.parker.park(pause);
         }
@@ -124,6 +118,42 @@ impl Watchdog {
     pub(super) fn stop(&self) -> Option<thread::JoinHandle<()>> {
         self.parker.unpark();
         lock(&self.thread).take()
+    }
+}
+
+/// Whether the watchdog looks, or will be woken to.
+pub(super) struct Armed(AtomicBool);
+
+impl Armed {
+    pub(super) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// For those who have queued something: if so nothing is left to them. What they have queued is seen within a
+    /// tick, which is longer than a store takes to be seen.
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// Whether it was armed before. If not the caller has to wake it.
+    pub(super) fn set(&self) -> bool {
+        // ORDERING: SeqCst pairs with `may_rest`: what was queued before is seen by the look after that.
+        self.0.swap(true, SeqCst)
+    }
+
+    fn unset(&self) {
+        self.0.store(false, Relaxed);
+    }
+
+    /// After a look. Who has queued something in this moment may have seen it armed still: so there is one more look
+    /// after the first that has seen nothing.
+    pub(super) fn may_rest(&self, has_work: bool) -> bool {
+        // ORDERING: SeqCst: see `set`.
+        let was_set = self.0.swap(has_work, SeqCst);
+        // ORDERING: SeqCst: what those who have seen it armed had queued before is seen by the next look.
+        fence(SeqCst);
+        !was_set && !has_work
     }
 }
 

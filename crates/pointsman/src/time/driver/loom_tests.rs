@@ -27,9 +27,10 @@ fn finish(then: Then) {
 async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
     poll_fn(|cx| {
         match timer.state() {
-            State::Idle => {
-                finish(driver.register_tick(timer, tick, 0, cx.waker().clone()));
-            }
+            State::Idle => match driver.register_tick(timer, tick, 0, cx.waker().clone()) {
+                Then::Tell => driver.tell(),
+                then => finish(then),
+            },
             State::Waiting if !timer.wakes(cx.waker()) => {
                 finish(driver.replace_waker(timer, cx.waker().clone()));
             }
@@ -41,6 +42,28 @@ async fn wait(driver: &Driver, timer: Pin<&Timer>, tick: u64) -> State {
         }
     })
     .await
+}
+
+impl Driver {
+    /// For models of those who wait for timers. No time passes there, so it was started an hour ago.
+    pub(crate) fn of_model(waiter: Weak<dyn Waiter>) -> Arc<Self> {
+        let clock = Clock::real();
+        Arc::new(Self {
+            id: current::next_id(),
+            waiter,
+            start: clock.now() - Duration::from_secs(3600),
+            clock,
+            next: AtomicU64::new(NEVER),
+            is_closed: AtomicBool::new(false),
+            shards: Box::new([Shard(Mutex::new(Wheel::new()))]),
+        })
+    }
+
+    /// Registers a timer that is due, and waits until somebody has seen that.
+    pub(crate) async fn wait_for_one_that_is_due(&self) {
+        let timer = Box::pin(Timer::new());
+        assert_eq!(wait(self, timer.as_ref(), 1).await, State::Fired);
+    }
 }
 
 fn model(run: impl Fn() + Sync + Send + 'static) {

@@ -1,0 +1,173 @@
+//! Tasks that block in place, and those who take over their slots.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Running, large_model, wait};
+use crate::task::workbench::Drops;
+use crate::task::yield_now;
+
+#[test]
+fn a_slot_whose_thread_waits_for_another_task_is_taken_over() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let (tx, rx) = crate::sync::oneshot::channel();
+        let handle = runtime.handle.clone();
+        let blocked = runtime.handle.spawn(async move {
+            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+        });
+        let other = runtime.handle.spawn(async move { tx.send(()).unwrap() });
+        wait(other);
+        wait(blocked);
+        runtime.end();
+    });
+}
+
+#[test]
+fn what_is_queued_in_a_slot_that_becomes_vacant_is_run() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let (tx, rx) = crate::sync::oneshot::channel();
+        let handle = runtime.handle.clone();
+        let blocked = runtime.handle.spawn(async move {
+            // In the slot's own queue.
+            handle.spawn(async move { tx.send(()).unwrap() });
+            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+        });
+        wait(blocked);
+        runtime.end();
+    });
+}
+
+#[test]
+fn what_is_queued_in_a_slot_that_becomes_vacant_is_run_by_a_worker_that_sleeps() {
+    large_model(|| {
+        let runtime = Running::new(2);
+        let (tx, rx) = crate::sync::oneshot::channel();
+        let handle = runtime.handle.clone();
+        let blocked = runtime.handle.spawn(async move {
+            handle.spawn(async move { tx.send(()).unwrap() });
+            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+        });
+        wait(blocked);
+        runtime.end();
+    });
+}
+
+/// What two threads put in one queue at once is seen by the model: its owner's part is a cell.
+#[test]
+fn a_vacant_slot_is_taken_over_or_taken_back_by_one_thread() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let handle = runtime.handle.clone();
+        let blocked = runtime.handle.spawn(async move {
+            handle.block_in_place(|| ());
+            drop(handle.spawn(async {}));
+        });
+        let handle = runtime.handle.clone();
+        let other = runtime.handle.spawn(async move {
+            drop(handle.spawn(async {}));
+        });
+        wait(blocked);
+        wait(other);
+        runtime.end();
+    });
+}
+
+#[test]
+fn a_task_that_has_lost_its_slot_goes_on() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let (tx, rx) = crate::sync::oneshot::channel();
+        let handle = runtime.handle.clone();
+        let blocked = runtime.handle.spawn(async move {
+            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+            yield_now().await;
+            7
+        });
+        runtime.handle.spawn(async move { tx.send(()).unwrap() });
+        assert_eq!(wait(blocked), 7);
+        runtime.end();
+    });
+}
+
+#[test]
+fn a_runtime_ends_while_a_slot_is_vacant() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let drops = Drops::default();
+        let (first, second) = (drops.witness(), drops.witness());
+        let handle = runtime.handle.clone();
+        let (tx, begun) = crate::sync::oneshot::channel();
+        drop(runtime.handle.spawn(async move {
+            let other = handle.spawn(async move {
+                let _second = second;
+                std::future::pending::<()>().await;
+            });
+            drop(first);
+            tx.send(()).unwrap();
+            // The end of the runtime ends the task that is waited for.
+            handle.block_in_place(|| loom::future::block_on(other).unwrap_err());
+        }));
+        loom::future::block_on(begun).unwrap();
+        runtime.end();
+        assert_eq!(drops.count(), 2);
+    });
+}
+
+#[test]
+fn a_slot_that_becomes_vacant_after_the_end_has_begun_is_closed() {
+    large_model(|| {
+        let runtime = Arc::new(Running::new(1));
+        let its_runtime = Arc::clone(&runtime);
+        let (tx, ended) = crate::sync::oneshot::channel();
+        drop(runtime.handle.spawn(async move {
+            let other = its_runtime.handle.spawn(std::future::pending::<()>());
+            its_runtime.begin_end();
+            its_runtime
+                .handle
+                .block_in_place(|| loom::future::block_on(other).unwrap_err());
+            drop(its_runtime);
+            tx.send(()).unwrap();
+        }));
+        loom::future::block_on(ended).unwrap();
+        Arc::into_inner(runtime).unwrap().finish_end();
+    });
+}
+
+#[test]
+fn a_runtime_is_ended_by_a_task_that_blocks_in_place() {
+    large_model(|| {
+        let runtime = Arc::new(Running::new(1));
+        let other = runtime.handle.spawn(std::future::pending::<()>());
+        let its_runtime = Arc::clone(&runtime);
+        let (tx, ended) = crate::sync::oneshot::channel();
+        drop(runtime.handle.spawn(async move {
+            its_runtime.handle.block_in_place(|| {
+                its_runtime.begin_end();
+                loom::future::block_on(other).unwrap_err();
+            });
+            drop(its_runtime);
+            tx.send(()).unwrap();
+        }));
+        loom::future::block_on(ended).unwrap();
+        Arc::into_inner(runtime).unwrap().finish_end();
+    });
+}
+
+#[test]
+fn a_thread_blocks_in_place_while_another_ends_the_runtime() {
+    large_model(|| {
+        let runtime = Running::new(1);
+        let shared = Arc::clone(runtime.shared());
+        let ending = thread::spawn(move || shared.begin_shutdown());
+        let handle = runtime.handle.clone();
+        drop(runtime.handle.spawn(async move {
+            handle.block_in_place(|| ());
+            drop(handle.spawn(async {}));
+        }));
+        ending.join().unwrap();
+        runtime.end();
+    });
+}

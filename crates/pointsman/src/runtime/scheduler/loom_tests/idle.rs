@@ -1,0 +1,145 @@
+//! Who sleeps, who looks for work, and whom to wake.
+
+use std::sync::Arc;
+
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+
+use super::super::idle::{Idle, Woken};
+use super::super::inject::Inject;
+use super::{model, numbers};
+use crate::park::ThreadParker;
+use crate::task::workbench::Workbench;
+
+/// Waits to be called, as one does who sees nothing to do.
+fn wait_for_call(parker: &ThreadParker) {
+    while !parker.take_called() {
+        parker.park(None);
+    }
+}
+
+#[test]
+fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
+    model(|| {
+        let idle = Arc::new(Idle::new(2));
+        let inject = Arc::new(Inject::new());
+        let bench = Workbench::new();
+        let entry = bench.entries(1).pop().unwrap();
+        idle.came();
+        let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
+        let sleeper = thread::spawn(move || {
+            let parker = ThreadParker::current();
+            its_idle.sleep(0, &parker, false);
+            if its_inject.is_empty() {
+                wait_for_call(&parker);
+            }
+        });
+        inject.push(entry).unwrap();
+        idle.notify_remote();
+        sleeper.join().unwrap();
+        numbers(inject.take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
+    model(|| {
+        let idle = Arc::new(Idle::new(2));
+        idle.came();
+        let its_idle = Arc::clone(&idle);
+        let work = Arc::new(AtomicUsize::new(0));
+        let its_work = Arc::clone(&work);
+        let sleeper = thread::spawn(move || {
+            let parker = ThreadParker::current();
+            its_idle.sleep(0, &parker, false);
+            let woken = match its_work.load(Relaxed) {
+                0 => {
+                    wait_for_call(&parker);
+                    Woken::Called
+                }
+                _ => its_idle.wake(0, &parker),
+            };
+            if woken == Woken::Called {
+                its_idle.end_search();
+            }
+        });
+        work.store(1, Relaxed);
+        idle.notify_remote();
+        sleeper.join().unwrap();
+        let workers = idle.workers();
+        let counts = (workers.searching, workers.awake, workers.sleeping);
+        assert_eq!(counts, (0, 1, 0));
+    });
+}
+
+/// One is called that has woken by itself meanwhile, and goes to sleep again as something else is brought.
+#[test]
+fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
+    model(|| {
+        let idle = Arc::new(Idle::new(2));
+        let inject = Arc::new(Inject::new());
+        let bench = Workbench::new();
+        let entry = bench.entries(1).pop().unwrap();
+        idle.came();
+        let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
+        let sleeper = thread::spawn(move || {
+            let parker = ThreadParker::current();
+            loop {
+                its_idle.sleep(0, &parker, false);
+                if !its_inject.is_empty() {
+                    return;
+                }
+                wait_for_call(&parker);
+                its_idle.end_search();
+                if !its_inject.is_empty() {
+                    return;
+                }
+            }
+        });
+        let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
+        let bringing = thread::spawn(move || {
+            its_inject.push(entry).unwrap();
+            its_idle.notify_remote();
+        });
+        idle.call_one();
+        bringing.join().unwrap();
+        sleeper.join().unwrap();
+        numbers(inject.take());
+        bench.close().check();
+    });
+}
+
+#[test]
+fn one_at_a_time_looks_for_work() {
+    model(|| {
+        let idle = Arc::new(Idle::new(4));
+        let searching = Arc::new(AtomicUsize::new(0));
+        let search = |idle: &Idle, searching: &AtomicUsize| {
+            assert_eq!(searching.fetch_add(1, Relaxed), 0, "two look for work");
+            searching.fetch_sub(1, Relaxed);
+            idle.end_search();
+        };
+        (0..3).for_each(|_| idle.came());
+        let parker = ThreadParker::current();
+        idle.sleep(0, &parker, false);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (idle, searching) = (Arc::clone(&idle), Arc::clone(&searching));
+                thread::spawn(move || {
+                    if idle.try_search() {
+                        search(&idle, &searching);
+                    }
+                })
+            })
+            .collect();
+        idle.notify_remote();
+        if parker.take_called() {
+            search(&idle, &searching);
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(idle.workers().searching, 0);
+    });
+}
