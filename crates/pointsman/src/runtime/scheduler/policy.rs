@@ -9,7 +9,13 @@
 //! The estimate may be wrong: a task may block. The [`watchdog`](super::watchdog) sees that, and then the policy is
 //! [`Mode::Eager`]: every task that waits is worth a wake-up.
 
+mod seen;
+#[cfg(all(test, not(loom)))]
+mod simulation;
+
 use std::time::Duration;
+
+pub(super) use seen::Seen;
 
 /// About what it costs to wake a worker that sleeps: until it runs, and what it does to caches. A worker looks at
 /// timers, at the inject queue and at the clock as often.
