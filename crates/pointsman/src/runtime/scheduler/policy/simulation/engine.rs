@@ -3,6 +3,7 @@
 //! It does what `worker`, `steal`, `park`, `idle` and `watchdog` do, in their order, but one step at a time: what
 //! happens within a step is not divided. Threads that bring tasks, and the watchdog, have cores of their own.
 
+mod idle;
 mod search;
 mod watch;
 
@@ -10,6 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
+pub(super) use self::watch::TICK;
 use self::watch::Watch;
 use super::super::{Mode, Pace, QUANTUM, Workers};
 use super::rules::{MOST_NEWEST_FIRST, Rules};
@@ -24,16 +26,26 @@ enum State {
     /// It was called, and is not there yet.
     Called,
     /// It looks for work until then.
-    Searching { until: u64, looks: u32 },
+    Searching {
+        until: u64,
+        looks: u32,
+    },
     /// It has seen work while it fell asleep, and looks once more.
     LooksAgain,
     /// It has found something.
-    Found { has_searched: bool },
+    Found {
+        has_searched: bool,
+    },
     /// Between two tasks.
     Free,
     /// It runs this task, and has so many of its forks still to queue.
-    Forks { task: usize, next: usize },
-    Ends { task: usize },
+    Forks {
+        task: usize,
+        next: usize,
+    },
+    Ends {
+        task: usize,
+    },
 }
 
 struct Worker {
@@ -63,7 +75,9 @@ enum Event {
     /// The next task comes from outside.
     Arrival(usize),
     Worker(usize),
-    Tick { generation: u64 },
+    Tick {
+        generation: u64,
+    },
 }
 
 pub(super) struct Machine<'a> {
@@ -90,8 +104,8 @@ pub(super) struct Machine<'a> {
     /// Processor time.
     searched: u64,
     overhead: u64,
-    /// When the last of the workers that were ever awake at once came.
-    most_at_work: (usize, u64),
+    /// When so many ran a task at once for the first time.
+    reached: Vec<u64>,
     at_work: usize,
 }
 
@@ -139,7 +153,7 @@ pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs)
         looks: 0,
         searched: 0,
         overhead: 0,
-        most_at_work: (0, 0),
+        reached: Vec::new(),
         at_work: 0,
     };
     machine.run();
@@ -157,7 +171,7 @@ pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs)
         machine.searched,
         machine.overhead,
     );
-    measured.most_at_work = machine.most_at_work;
+    measured.reached = machine.reached;
     measured
 }
 
@@ -168,7 +182,10 @@ impl Machine<'_> {
         }
         while let Some(Reverse((time, _, event))) = self.events.pop() {
             self.now = time;
-            assert!(self.event_count < MOST_EVENTS, "workers are busy with nothing");
+            assert!(
+                self.event_count < MOST_EVENTS,
+                "workers are busy with nothing"
+            );
             match event {
                 Event::Arrival(index) => self.arrive(index),
                 Event::Worker(index) => {
@@ -259,8 +276,8 @@ impl Machine<'_> {
         self.overhead += took;
         self.waits.push(self.now + took - self.ready_since[task]);
         self.at_work += 1;
-        if self.at_work > self.most_at_work.0 {
-            self.most_at_work = (self.at_work, self.now + took);
+        if self.at_work > self.reached.len() {
+            self.reached.push(self.now + took);
         }
         let next = self.workload.tasks[task].forks.start;
         self.workers[index].state = State::Forks { task, next };
@@ -295,7 +312,9 @@ impl Machine<'_> {
         let elapsed = self.now - worker.since;
         // `few` is that of another quantum if time is measured in other units.
         let scaled = elapsed * QUANTUM.as_nanos() as u64 / self.costs.quantum;
-        worker.pace.update(worker.polls, Duration::from_nanos(scaled));
+        worker
+            .pace
+            .update(worker.polls, Duration::from_nanos(scaled));
         worker.few = worker.pace.few();
         worker.since = self.now;
     }
@@ -363,44 +382,5 @@ impl Machine<'_> {
         worker.queue.push_back(queued);
         let (waiting, few) = (worker.queue.len(), worker.few);
         took + self.notify(waiting, few)
-    }
-
-    // --- those who are woken ---
-
-    /// So many tasks wait in a queue, or one in the inject queue. What telling somebody costs.
-    fn notify(&mut self, waiting: usize, few: usize) -> u64 {
-        let mut took = 0;
-        let mut is_called = false;
-        while self
-            .rules
-            .calls_one(self.counts, self.cores, self.mode, waiting, few)
-        {
-            is_called = true;
-            took += self.call_one();
-            if self.rules != Rules::Ours {
-                break;
-            }
-        }
-        let is_attended = is_called || self.counts.searching > 0;
-        if !self.rules.is_tokio() && (!is_attended || self.mode == Mode::Eager) {
-            took += self.arm();
-        }
-        took
-    }
-
-    fn call_one(&mut self) -> u64 {
-        let Some(called) = self.sleepers.pop() else {
-            return 0;
-        };
-        self.counts.searching += 1;
-        self.counts.awake += 1;
-        self.counts.sleeping -= 1;
-        self.workers[called].state = State::Called;
-        self.overhead += self.costs.come;
-        self.at(
-            self.now + self.costs.call + self.costs.latency,
-            Event::Worker(called),
-        );
-        self.costs.call
     }
 }

@@ -68,8 +68,8 @@ struct Measured {
     overhead: u64,
     /// How long each task was ready before it began, sorted.
     waits: Vec<u64>,
-    /// How many tasks ran at once at most, and when that was so first.
-    most_at_work: (usize, u64),
+    /// When so many workers ran a task at once for the first time.
+    reached: Vec<u64>,
 }
 
 impl Measured {
@@ -81,7 +81,7 @@ impl Measured {
             searched,
             overhead,
             waits,
-            most_at_work: (0, 0),
+            reached: Vec::new(),
         }
     }
 

@@ -5,8 +5,15 @@ use super::rules::Rules;
 use super::workload::{MICROSECOND, MILLISECOND, Workload};
 use super::{Costs, Measured, ideal, locks};
 
+/// Of the machines, unless `CORES` in the environment is one of them.
 const CORES: [usize; 5] = [2, 8, 16, 64, 128];
-const LENGTHS: [u64; 5] = [100, MICROSECOND, 10 * MICROSECOND, 100 * MICROSECOND, MILLISECOND];
+const LENGTHS: [u64; 5] = [
+    100,
+    MICROSECOND,
+    10 * MICROSECOND,
+    100 * MICROSECOND,
+    MILLISECOND,
+];
 
 /// More tasks than come from outside in a microsecond nobody could bring: each changes the same cache line.
 const MOST_PER_MICROSECOND: f64 = 20.0;
@@ -24,7 +31,11 @@ fn duration(nanoseconds: u64) -> String {
 fn print(cores: usize, workload: &Workload, what: &str, show: impl Fn(&Measured) -> String) {
     let costs = Costs::with_latency(25 * MICROSECOND);
     let ideal = ideal::run(workload, cores);
-    print!("{cores:5}  {:34} {what:8} {:>9}", workload.name, show(&ideal));
+    print!(
+        "{cores:5}  {:34} {what:8} {:>9}",
+        workload.name,
+        show(&ideal)
+    );
     let runs = [Rules::Ours, Rules::OneSearcher, Rules::Tokio]
         .map(|rules| run(workload, cores, rules, costs));
     for measured in &runs {
@@ -50,21 +61,32 @@ fn waits(cores: usize, workload: &Workload) {
 #[test]
 #[ignore = "prints tables: make policy"]
 fn print_tables() {
-    println!("u: microseconds, m: milliseconds; right of the line processor time, as a multiple of the tasks' own");
+    let only: Option<usize> = std::env::var("CORES")
+        .ok()
+        .and_then(|cores| cores.parse().ok());
+    let cores = CORES
+        .into_iter()
+        .filter(|&cores| only.is_none_or(|only| cores == only));
+    println!(
+        "u: microseconds, m: milliseconds; right of the line processor time, as a multiple of the tasks' own"
+    );
     println!(
         "{:5}  {:34} {:8} {:>9} {:>9} {:>9} {:>9}  | {:>6} {:>6} {:>6}",
         "cores", "workload", "", "ideal", "ours", "one", "Tokio", "ours", "one", "Tokio"
     );
-    for cores in CORES {
+    for cores in cores.clone() {
         for count in [100, 10_000] {
             for length in LENGTHS {
                 makespan(cores, &Workload::burst(count, length));
             }
         }
     }
-    for cores in CORES {
+    for cores in cores.clone() {
         for width in [2, 64] {
-            makespan(cores, &Workload::fork_and_join(20, width, 300 * MICROSECOND));
+            makespan(
+                cores,
+                &Workload::fork_and_join(20, width, 300 * MICROSECOND),
+            );
         }
         for chains in [1, cores / 2, cores] {
             for length in [MICROSECOND, 100 * MICROSECOND] {
@@ -72,7 +94,7 @@ fn print_tables() {
             }
         }
     }
-    for cores in CORES {
+    for cores in cores.clone() {
         for length in LENGTHS {
             for percent in [30, 70, 95] {
                 let rate = (cores * percent) as f64 / 100.0 * 1e3 / length as f64;

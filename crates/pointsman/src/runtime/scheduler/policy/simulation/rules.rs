@@ -47,12 +47,18 @@ impl Rules {
         }
     }
 
+    /// How many one that has queued or found something wakes at most.
+    pub(super) fn most_called(self) -> usize {
+        match self {
+            Self::Ours => policy::MOST_CALLED,
+            _ => 1,
+        }
+    }
+
     pub(super) fn may_search(self, workers: Workers, cores: usize, mode: Mode) -> bool {
         match self {
             Self::Ours => policy::may_search(workers, cores, mode),
-            Self::OneSearcher => {
-                workers.searching == 0 && policy::may_search(workers, cores, mode)
-            }
+            Self::OneSearcher => workers.searching == 0 && policy::may_search(workers, cores, mode),
             Self::Tokio => 2 * workers.searching < workers.awake + workers.sleeping,
         }
     }

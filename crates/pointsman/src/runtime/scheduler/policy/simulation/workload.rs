@@ -149,7 +149,10 @@ impl Workload {
                 task.blocks = 10 * MILLISECOND;
             }
         }
-        let mean = tasks.iter().map(|task| task.computes + task.blocks).sum::<u64>() as f64;
+        let mean = tasks
+            .iter()
+            .map(|task| task.computes + task.blocks)
+            .sum::<u64>() as f64;
         let arrivals = arrivals(cores, percent, groups, mean / groups as f64);
         Self {
             name: format!("{percent} % load, 1 in 100 blocks"),

@@ -1,6 +1,6 @@
 //! A worker that is out of work.
 
-use super::super::super::Mode;
+use super::super::super::{self as policy, Mode};
 use super::{Machine, State};
 
 /// As `LEAST_LOOKS` of `steal`.
@@ -36,7 +36,8 @@ impl Machine<'_> {
             return Some(took);
         }
         let looks = looks + 1;
-        if self.rules.is_tokio() || looks >= LEAST_LOOKS && self.now >= until {
+        let is_over = self.now >= until || !policy::is_patient(self.counts);
+        if self.rules.is_tokio() || looks >= LEAST_LOOKS && is_over {
             self.counts.searching -= 1;
             return self.sleep(index);
         }
@@ -151,7 +152,8 @@ impl Machine<'_> {
 
     fn sees_work(&self, index: usize) -> bool {
         self.rules.may_wake(self.counts, self.cores, self.mode)
-            && (!self.inject.is_empty() || (0..self.workers.len())
+            && (!self.inject.is_empty()
+                || (0..self.workers.len())
                     .any(|victim| victim != index && self.is_worth_stealing(victim)))
     }
 
