@@ -54,8 +54,8 @@ pub(super) enum Mode {
 ///
 /// No more look for work than work, and at least one. So where one works one at a time looks, as on two cores; and on
 /// many cores each who has found something calls others, until all that pay are awake: twice as many in the time of one
-/// wake-up, instead of one more. On 64 cores that cuts the longest waits at 30 to 95 % of load to a half or less (see
-/// [`simulation`]).
+/// wake-up, instead of one more. What it wins, simulated ([`simulation`], `make policy CORES=64`): tasks of 10 µs that
+/// keep 64 cores busy for 70 % wait 0.5 ms in the 99th percentile, instead of 2.75 ms where one at a time looks.
 #[inline]
 pub(super) fn calls_one(
     workers: Workers,
