@@ -14,10 +14,10 @@ use super::workload::Random;
 /// cache, 64 are several groups of cores, and 128 two processors.
 fn passage(cores: usize) -> u64 {
     match cores {
-        ..=2 => 30,
-        ..=8 => 45,
-        ..=16 => 60,
-        ..=64 => 100,
+        0..=2 => 30,
+        3..=8 => 45,
+        9..=16 => 60,
+        17..=64 => 100,
         _ => 140,
     }
 }

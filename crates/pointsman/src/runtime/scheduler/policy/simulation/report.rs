@@ -22,8 +22,8 @@ fn duration(nanoseconds: u64) -> String {
     let microseconds = nanoseconds as f64 / 1e3;
     match microseconds {
         ..10.0 => format!("{microseconds:.1}u"),
-        ..1e3 => format!("{microseconds:.0}u"),
-        ..1e4 => format!("{:.2}m", microseconds / 1e3),
+        10.0..1e3 => format!("{microseconds:.0}u"),
+        1e3..1e4 => format!("{:.2}m", microseconds / 1e3),
         _ => format!("{:.0}m", microseconds / 1e3),
     }
 }

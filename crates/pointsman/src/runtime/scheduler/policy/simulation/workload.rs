@@ -124,7 +124,7 @@ impl Workload {
     pub(super) fn chains(chains: usize, links: usize, length: u64) -> Self {
         let link = |index: usize| Task {
             then: (index % links + 1 < links).then_some(index + 1),
-            needs: usize::from(!index.is_multiple_of(links)),
+            needs: usize::from(index % links != 0),
             ..Task::of_length(length)
         };
         Self {
@@ -142,7 +142,7 @@ impl Workload {
         let mut random = Random::new(7);
         let mut tasks = vec![Task::of_length(10 * MICROSECOND); groups * GROUP];
         for (index, task) in tasks.iter_mut().enumerate() {
-            if index.is_multiple_of(GROUP) {
+            if index % GROUP == 0 {
                 task.forks = index + 1..index + GROUP;
             }
             if random.below(100) == 0 {

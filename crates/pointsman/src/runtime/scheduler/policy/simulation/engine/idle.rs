@@ -1,7 +1,6 @@
 //! Who is woken.
 
 use super::super::super::Mode;
-use super::super::rules::Rules;
 use super::{Event, Machine, State};
 
 impl Machine<'_> {
