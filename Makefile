@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update benches faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update benches policy faults soak check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -161,6 +161,10 @@ conformance-update: ## the same, and write the list of expected failures anew; r
 benches: ## Tokio's own benches, unchanged, on Tokio and pointsman (TOKIO=a checkout; BENCH=sync_mpsc ROUNDS=10)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
 	  $(if $(TOKIO),--tokio "$(TOKIO)") $(if $(ROUNDS),--rounds "$(ROUNDS)") $(BENCH)
+
+policy: ## what the scheduler's policy costs on 2 to 128 simulated cores, beside Tokio's and the ideal (CORES=64)
+	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \
+	  --exact runtime::scheduler::policy::simulation::report::print_tables --ignored --nocapture
 
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .

@@ -3,7 +3,9 @@
 //! What decides is in [`policy`]; here are the counts that it goes by, and the list of those who sleep.
 //!
 //! Invariants:
-//! - At most one worker looks for work. Who has found some calls the next, if there is more than it wants.
+//! - Those who look for work, or were called to, are no more than those who work, or one, as [`policy::calls_one`] says.
+//!   Who has found some calls the next, if there is more than it wants. Each of them looks at the inject queue once more
+//!   after it has ceased to look: whoever brings something may rely on any of them.
 //! - A worker that goes to sleep looks once more after it has said so, and whoever brings work from outside looks
 //!   who sleeps after bringing it: one of them sees the other.
 //! - What is queued is watched if nobody is called for it and nobody searches (see [`watchdog`](super::watchdog)).
@@ -50,7 +52,7 @@ struct Sleeper {
 pub(super) enum Woken {
     /// By itself.
     Alone,
-    /// Somebody has called it to look for work: it is the one that looks.
+    /// Somebody has called it to look for work, and it is counted for that.
     Called,
 }
 
@@ -109,34 +111,53 @@ impl Idle {
         self.notify(counted(self.counts.load(SeqCst)), 1, 0)
     }
 
+    #[inline]
     fn notify(&self, workers: Workers, waiting: usize, few: usize) -> Outcome {
         let mode = self.mode();
-        if policy::calls_one(workers, self.cores, mode, waiting, few) {
-            self.call_one();
-        } else if workers.searching == 0 {
-            return Outcome::NotCalled;
-        }
+        let is_attended = match policy::calls_one(workers, self.cores, mode, waiting, few) {
+            true => self.call_some(mode, waiting, few),
+            false => workers.searching > 0,
+        };
         match mode {
-            Mode::Lazy => Outcome::Done,
+            Mode::Lazy if is_attended => Outcome::Done,
             // Until the watchdog has seen that all get on again.
-            Mode::Eager => Outcome::NotCalled,
+            _ => Outcome::NotCalled,
         }
+    }
+
+    /// Wakes as many as pay, to look for work. Whether somebody looks then.
+    #[cold]
+    fn call_some(&self, mode: Mode, waiting: usize, few: usize) -> bool {
+        let pays = |workers| policy::calls_one(workers, self.cores, mode, waiting, few);
+        let mut is_attended = false;
+        for _ in 0..policy::MOST_CALLED {
+            is_attended = self.call_one_if(pays);
+            if !pays(self.workers()) {
+                break;
+            }
+        }
+        is_attended
     }
 
     /// Wakes one of those who sleep, to look for work, unless somebody does.
     pub(super) fn call_one(&self) {
+        self.call_one_if(|workers| workers.searching == 0);
+    }
+
+    /// Wakes one of those who sleep, if that is wanted as things are. Whether somebody looks for work then.
+    fn call_one_if(&self, is_wanted: impl Fn(Workers) -> bool) -> bool {
         let mut sleepers = lock(&self.sleepers);
         if sleepers.is_empty() {
-            return;
+            return self.workers().searching > 0;
         }
         // Under the lock: where the counts say that somebody looks, others rely on it.
         // ORDERING: SeqCst: who gives up looking says so by a change of this word too.
         let claimed = self.counts.fetch_update(SeqCst, Relaxed, |counts| {
-            let is_free = counted(counts).searching == 0;
-            is_free.then_some((counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING))
+            let called = (counts + SEARCHING + AWAKE).wrapping_sub(SLEEPING);
+            is_wanted(counted(counts)).then_some(called)
         });
-        if claimed.is_err() {
-            return;
+        if let Err(counts) = claimed {
+            return counted(counts).searching > 0;
         }
         // The one that fell asleep last: its memory is warm.
         let called = sleepers.pop();
@@ -144,6 +165,7 @@ impl Idle {
         if let Some(called) = called {
             called.parker.call();
         }
+        true
     }
 
     /// Lets one of those who sleep look again, the one that has slept the longest. False if nobody sleeps.
@@ -185,7 +207,7 @@ impl Idle {
         self.counts.fetch_sub(OTHERS, Relaxed);
     }
 
-    /// Whether this worker may be the one that looks for work.
+    /// Whether this worker may look for work, and is counted for it then.
     pub(super) fn try_search(&self) -> bool {
         let counts = self.counts.load(Relaxed);
         policy::may_search(counted(counts), self.cores, self.mode())

@@ -265,7 +265,7 @@ impl Shared {
     /// `waiting` tasks are queued at the slot that this thread holds: calls a worker, or has them watched.
     #[inline]
     fn notify_local(&self, slot: &Slot, waiting: usize) {
-        if self.is_current_thread() || self.idle.workers().searching > 0 {
+        if self.is_current_thread() {
             return;
         }
         // Where no task runs, the only one that waits is the next to run.

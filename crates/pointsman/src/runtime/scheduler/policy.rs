@@ -9,7 +9,13 @@
 //! The estimate may be wrong: a task may block. The [`watchdog`](super::watchdog) sees that, and then the policy is
 //! [`Mode::Eager`]: every task that waits is worth a wake-up.
 
+mod seen;
+#[cfg(all(test, not(loom)))]
+mod simulation;
+
 use std::time::Duration;
+
+pub(super) use seen::Seen;
 
 /// About what it costs to wake a worker that sleeps: until it runs, and what it does to caches. A worker looks at
 /// timers, at the inject queue and at the clock as often.
@@ -17,6 +23,9 @@ use std::time::Duration;
 /// Rows that it wins: fork and join of 2 tasks of 50 µs to 1 ms (they run side by side: with a fixed number of
 /// tasks they run one after the other), and processor time where tasks are short.
 pub(super) const QUANTUM: Duration = Duration::from_micros(25);
+
+/// How many one that has queued or found something calls at most, before it goes on with that.
+pub(super) const MOST_CALLED: usize = 2;
 
 /// What counts as few before anything was measured.
 const FEW_AT_FIRST: usize = 2;
@@ -51,6 +60,11 @@ pub(super) enum Mode {
 }
 
 /// Whether another worker should be called, as so many tasks wait in a queue.
+///
+/// No more look for work than work, and at least one. So where one works one at a time looks, as on two cores; and on
+/// many cores each who has found something calls others, until all that pay are awake: twice as many in the time of one
+/// wake-up, instead of one more. What it wins, simulated ([`simulation`], `make policy CORES=64`): tasks of 10 µs that
+/// keep 64 cores busy for 70 % wait 0.5 ms in the 99th percentile, instead of 2.75 ms where one at a time looks.
 #[inline]
 pub(super) fn calls_one(
     workers: Workers,
@@ -59,13 +73,23 @@ pub(super) fn calls_one(
     waiting: usize,
     few: usize,
 ) -> bool {
-    // One at a time looks for work, and calls the next if it has found more than it wants.
+    // Where any task may be stuck none is too few.
+    let (few, most_awake) = match mode {
+        Mode::Lazy => (few, cores),
+        Mode::Eager => (0, usize::MAX),
+    };
+    let working = workers.awake.saturating_sub(workers.searching);
     workers.sleeping > 0
-        && workers.searching == 0
-        && match mode {
-            Mode::Lazy => waiting > few && workers.busy() < cores,
-            Mode::Eager => waiting > 0,
-        }
+        && workers.busy() < most_awake
+        && workers.searching < working.max(1)
+        // Each of those that look shall find more than few.
+        && waiting >= (few + 1) * (workers.searching + 1)
+}
+
+/// Whether one that has found nothing yet should go on looking for a while.
+#[inline]
+pub(super) fn is_patient(workers: Workers) -> bool {
+    workers.searching <= 1
 }
 
 /// Whether one who is out of work should look for some before it sleeps.

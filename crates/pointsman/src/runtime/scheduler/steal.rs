@@ -1,6 +1,6 @@
 //! A worker that is out of work: it looks for some for a while, and then sleeps.
 //!
-//! One at a time looks (see [`idle`](super::idle)), so that those who have work are not kept from it.
+//! No more look than work (see [`idle`](super::idle)), so that those who have work are not kept from it.
 
 use std::time::Instant;
 
@@ -78,6 +78,9 @@ impl Worker<'_> {
             }
             looks += 1;
             if looks >= LEAST_LOOKS {
+                if !policy::is_patient(self.shared.idle.workers()) {
+                    return false;
+                }
                 let now = Instant::now();
                 if cfg!(loom) || now >= *end.get_or_insert(now + QUANTUM) {
                     return false;

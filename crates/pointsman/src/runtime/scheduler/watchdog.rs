@@ -12,11 +12,10 @@
 //! Invariant: once [`arm`](Watchdog::arm) was called the queues are looked at until they are empty, and once more
 //! after that. Where the thread cannot be started, that is tried again with the next task that is queued.
 
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::policy::Mode;
+use super::policy::Seen;
 use super::{Shared, Slot};
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, AtomicUsize, fence};
@@ -93,7 +92,11 @@ impl Watchdog {
         let mut seen = Seen::default();
         while !shared.is_shut_down() {
             let next_timer = shared.driver.fire_if_unattended();
-            let look = seen.look(shared);
+            let look = seen.look(
+                shared.queues(),
+                shared.slots.iter().map(Slot::polls).collect(),
+                shared.idle.workers().awake,
+            );
             if let Some(mode) = look.mode {
                 shared.idle.set_mode(mode);
             }
@@ -157,64 +160,13 @@ impl Armed {
     }
 }
 
-/// What the queues looked like.
-#[derive(Default)]
-struct Seen {
-    /// How many tasks each slot's queue, and last the inject queue, had given away.
-    taken: Vec<usize>,
-    /// How many polls were begun at each slot.
-    polls: Vec<usize>,
-}
-
-struct Look {
-    /// Something is queued.
-    has_work: bool,
-    /// A queue from which nothing was taken since the look before, though something was there.
-    stuck: Option<usize>,
-    /// `None` after the first look.
-    mode: Option<Mode>,
-}
-
-impl Seen {
-    /// What was seen before a rest says nothing about what comes after it.
-    fn forget(&mut self) {
-        self.taken.clear();
-        self.polls.clear();
-    }
-
-    fn look(&mut self, shared: &Shared) -> Look {
-        let slots = shared.slots.iter();
-        let mut queues: Vec<_> = slots
-            .map(|slot| (slot.queue.taken(), slot.queue.is_empty()))
-            .collect();
-        queues.push((shared.inject.taken(), shared.inject.is_empty()));
-        let polls = shared.slots.iter().map(Slot::polls).collect();
-        let polls_before = mem::replace(&mut self.polls, polls);
-        let before = mem::replace(
-            &mut self.taken,
-            queues.iter().map(|&(taken, _)| taken).collect(),
-        );
-        let has_work = queues.iter().any(|&(_, is_empty)| !is_empty);
-        if before.is_empty() {
-            return Look {
-                has_work,
-                stuck: None,
-                mode: None,
-            };
-        }
-        let stood = |index: usize| before[index] == queues[index].0;
-        let stuck = (0..queues.len()).find(|&index| stood(index) && !queues[index].1);
-        // Some worker is awake, and has begun no task since.
-        let polls = self.polls.iter().zip(&polls_before);
-        let moved = polls.filter(|(now, before)| now != before).count();
-        let is_one_stuck = shared.idle.workers().awake > moved;
-        Look {
-            has_work,
-            stuck,
-            mode: Some(match stuck.is_some() || is_one_stuck {
-                true => Mode::Eager,
-                false => Mode::Lazy,
-            }),
-        }
+impl Shared {
+    /// How many tasks each slot's queue, and last the inject queue, has given away, and whether it is empty.
+    fn queues(&self) -> Vec<(usize, bool)> {
+        let slots = self.slots.iter().map(|slot| &slot.queue);
+        slots
+            .map(|queue| (queue.taken(), queue.is_empty()))
+            .chain([(self.inject.taken(), self.inject.is_empty())])
+            .collect()
     }
 }

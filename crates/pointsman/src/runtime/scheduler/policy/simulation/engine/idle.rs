@@ -1,0 +1,43 @@
+//! Who is woken.
+
+use super::super::super::Mode;
+use super::{Event, Machine, State};
+
+impl Machine<'_> {
+    /// So many tasks wait in a queue, or one in the inject queue. What telling somebody costs.
+    pub(super) fn notify(&mut self, waiting: usize, few: usize) -> u64 {
+        let mut took = 0;
+        let mut is_called = false;
+        for _ in 0..self.rules.most_called() {
+            let counts = self.counts;
+            if self
+                .rules
+                .calls_one(counts, self.cores, self.mode, waiting, few)
+            {
+                is_called = true;
+                took += self.call_one();
+            }
+        }
+        let is_attended = is_called || self.counts.searching > 0;
+        if !self.rules.is_tokio() && (!is_attended || self.mode == Mode::Eager) {
+            took += self.arm();
+        }
+        took
+    }
+
+    pub(super) fn call_one(&mut self) -> u64 {
+        let Some(called) = self.sleepers.pop() else {
+            return 0;
+        };
+        self.counts.searching += 1;
+        self.counts.awake += 1;
+        self.counts.sleeping -= 1;
+        self.workers[called].state = State::Called;
+        self.overhead += self.costs.come;
+        self.at(
+            self.now + self.costs.call + self.costs.latency,
+            Event::Worker(called),
+        );
+        self.costs.call
+    }
+}

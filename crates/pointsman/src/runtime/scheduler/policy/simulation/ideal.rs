@@ -1,0 +1,51 @@
+//! What no scheduler can beat by much: each task begins on a free core in the order in which they became ready, and
+//! nothing but the tasks costs anything.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::Measured;
+use super::workload::Workload;
+
+pub(super) fn run(workload: &Workload, cores: usize) -> Measured {
+    let tasks = &workload.tasks;
+    let mut needs: Vec<usize> = tasks.iter().map(|task| task.needs).collect();
+    // When which task comes from outside, or is over.
+    let mut arrivals = workload.arrivals.iter().peekable();
+    let mut ends: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    let mut ready = VecDeque::new();
+    let mut free = cores;
+    let mut waits = Vec::new();
+    let mut now = 0;
+    loop {
+        let next_arrival = arrivals.peek().map(|&&(time, _)| time);
+        let next_end = ends.peek().map(|&Reverse((time, _))| time);
+        let Some(next) = next_arrival.into_iter().chain(next_end).min() else {
+            break;
+        };
+        now = next;
+        if next_end == Some(now) {
+            let Reverse((_, index)) = ends.pop().expect("it was seen");
+            free += 1;
+            if let Some(then) = tasks[index].then {
+                needs[then] -= 1;
+                if needs[then] == 0 {
+                    ready.push_back((now, then));
+                }
+            }
+        } else if let Some(&(_, index)) = arrivals.next() {
+            ready.push_back((now, index));
+        }
+        while free > 0 {
+            let Some((since, index)) = ready.pop_front() else {
+                break;
+            };
+            free -= 1;
+            let task = &tasks[index];
+            waits.push(now - since);
+            ready.extend(task.forks.clone().map(|fork| (now, fork)));
+            ends.push(Reverse((now + task.computes + task.blocks, index)));
+        }
+    }
+    Measured::new(now, workload.work(), waits, 0, 0)
+}

@@ -1,0 +1,121 @@
+//! What holds on any machine. That nothing waits for ever each run checks by itself.
+
+use super::engine::{TICK, run};
+use super::rules::Rules;
+use super::workload::{MICROSECOND, MILLISECOND, Workload};
+use super::{Costs, Measured, ideal};
+
+const LATENCY: u64 = 25 * MICROSECOND;
+
+fn ours(workload: &Workload, cores: usize) -> Measured {
+    run(workload, cores, Rules::Ours, Costs::with_latency(LATENCY))
+}
+
+fn with(rules: Rules, workload: &Workload, cores: usize) -> Measured {
+    run(workload, cores, rules, Costs::with_latency(LATENCY))
+}
+
+#[test]
+fn nothing_waits_for_ever() {
+    for cores in [2, 8, 64] {
+        for latency in [5, 50] {
+            let costs = Costs::with_latency(latency * MICROSECOND);
+            for workload in [
+                Workload::burst(300, MICROSECOND),
+                Workload::fork_and_join(5, 64, 300 * MICROSECOND),
+                Workload::chains(cores, 20, 10 * MICROSECOND),
+                Workload::steady(cores, 95, 500, 10 * MICROSECOND),
+                Workload::blocking(cores, 30, 100),
+            ] {
+                for rules in [Rules::Ours, Rules::OneSearcher, Rules::Tokio] {
+                    let measured = run(&workload, cores, rules, costs);
+                    let ideal = ideal::run(&workload, cores);
+                    assert!(measured.makespan >= ideal.makespan.min(measured.waits[0]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_burst_reaches_most_cores_in_a_few_wake_ups() {
+    // A wake-up, the two calls before it, and the look and the steal after it.
+    const GENERATION: u64 = LATENCY + 10 * MICROSECOND;
+    for cores in [8_usize, 64, 128] {
+        let burst = Workload::burst(10_000, 100 * MICROSECOND);
+        // The last ones come later: thieves meet, and find queues where few are left.
+        let most = cores * 3 / 4;
+        let ours = ours(&burst, cores).reached[most - 1];
+        let one = with(Rules::OneSearcher, &burst, cores).reached[most - 1];
+        assert!(ours < u64::from(6 * cores.ilog2()) * GENERATION);
+        assert!(one > most as u64 * LATENCY, "one by one");
+        assert!(cores < 64 || 3 * ours < one);
+    }
+}
+
+#[test]
+fn on_two_cores_one_at_a_time_searches() {
+    for workload in [
+        Workload::burst(300, 10 * MICROSECOND),
+        Workload::fork_and_join(5, 2, 300 * MICROSECOND),
+        Workload::steady(2, 70, 1_000, 10 * MICROSECOND),
+    ] {
+        let (ours, one) = (ours(&workload, 2), with(Rules::OneSearcher, &workload, 2));
+        assert_eq!(ours.makespan, one.makespan);
+        assert_eq!(ours.processor_time(), one.processor_time());
+    }
+}
+
+#[test]
+fn two_forks_run_side_by_side() {
+    let forks = Workload::fork_and_join(10, 2, 300 * MICROSECOND);
+    for cores in [2, 64] {
+        assert!(ours(&forks, cores).makespan < 10 * (300 + 60) * MICROSECOND);
+    }
+}
+
+#[test]
+fn nothing_waits_behind_a_task_that_blocks_for_long() {
+    for cores in [16, 64, 128] {
+        let measured = ours(&Workload::blocking(cores, 30, 1_000), cores);
+        let bound = 2 * TICK + 2 * LATENCY;
+        assert!(
+            measured.longest_wait() < bound,
+            "{cores} {}",
+            measured.longest_wait()
+        );
+        assert!(bound < 10 * MILLISECOND);
+    }
+}
+
+#[test]
+fn waits_on_many_cores_are_shorter_than_with_one_searcher() {
+    for (cores, percent) in [(64, 70), (128, 95)] {
+        let load = Workload::steady(cores, percent, 10_000, 100 * MICROSECOND);
+        let (ours, one) = (ours(&load, cores), with(Rules::OneSearcher, &load, cores));
+        assert!(2 * ours.wait(99) < one.wait(99));
+        assert!(ours.processor_time() < one.processor_time() * 102 / 100);
+    }
+}
+
+#[test]
+fn short_tasks_cost_little_more_processor_time_than_with_tokio() {
+    for cores in [2, 16, 64] {
+        for workload in [
+            Workload::burst(10_000, MICROSECOND),
+            Workload::steady(cores, 95, 10_000, 10 * MICROSECOND),
+            Workload::chains(cores, 100, MICROSECOND),
+        ] {
+            let (ours, tokio) = (ours(&workload, cores), with(Rules::Tokio, &workload, cores));
+            let (ours, tokio) = (ours.processor_time(), tokio.processor_time());
+            assert!(
+                ours < tokio * 115 / 100 + FIXED,
+                "{} {cores}: {ours} {tokio}",
+                workload.name
+            );
+        }
+    }
+}
+
+/// Of the searches after which all sleep, and of the watchdog.
+const FIXED: u64 = 200 * MICROSECOND;
