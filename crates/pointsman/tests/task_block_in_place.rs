@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::must_end;
+use futures::executor;
 use gate::Gate;
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::sync::oneshot;
@@ -149,5 +150,75 @@ fn all_threads_may_run_what_blocks_at_once() {
             leaders += usize::from(runtime.block_on(task).unwrap());
         }
         assert_eq!(leaders, 1);
+    });
+}
+
+#[test]
+fn a_task_that_has_entered_another_runtime_leaves_its_own_to_others() {
+    must_end(|| {
+        let (runtime, other) = (threads(1), threads(1));
+        let entered = other.handle().clone();
+        let (tx, rx) = mpsc::channel();
+        let blocked = runtime.spawn(async move {
+            let _entered = entered.enter();
+            task::block_in_place(|| rx.recv())
+        });
+        let sending = runtime.spawn(async move { tx.send(7) });
+        assert_eq!(executor::block_on(blocked).unwrap(), Ok(7));
+        executor::block_on(sending).unwrap().unwrap();
+    });
+}
+
+#[test]
+fn who_takes_over_takes_no_room_from_blocking_work() {
+    must_end(|| {
+        for (workers, most) in [(1, 1), (2, 1), (2, 2), (4, 4)] {
+            let runtime = Builder::new_multi_thread()
+                .worker_threads(workers)
+                .max_blocking_threads(most)
+                .build()
+                .unwrap();
+            for _ in 0..10 {
+                let all = Arc::new(Barrier::new(workers));
+                let tasks: Vec<_> = (0..workers)
+                    .map(|_| {
+                        let all = Arc::clone(&all);
+                        runtime.spawn(async move {
+                            task::block_in_place(|| all.wait());
+                            let child = task::spawn(async {});
+                            task::block_in_place(|| executor::block_on(child)).unwrap();
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    executor::block_on(task).unwrap();
+                }
+                let job = runtime.spawn_blocking(|| 1);
+                assert_eq!(executor::block_on(job).unwrap(), 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn tasks_of_a_new_runtime_may_meet_in_place() {
+    must_end(|| {
+        for _ in 0..200 {
+            let runtime = threads(4);
+            let all = Arc::new(Barrier::new(4));
+            runtime.block_on(async {
+                let tasks: Vec<_> = (0..4)
+                    .map(|_| {
+                        let all = Arc::clone(&all);
+                        task::spawn(async move {
+                            task::block_in_place(|| all.wait());
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            });
+        }
     });
 }

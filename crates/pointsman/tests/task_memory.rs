@@ -72,6 +72,31 @@ fn a_peak_of_tasks_gives_its_memory_back() {
 }
 
 #[test]
+fn a_peak_of_tasks_that_no_worker_has_spawned_gives_its_memory_back() {
+    const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
+    let _alone = ALONE.lock();
+    must_end(|| {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .build()
+            .unwrap();
+        let before = USED.load(Relaxed);
+        let all = |runtime: &Runtime| (0..TASKS).map(|_| runtime.spawn(async {})).collect();
+        // From a thread in `block_on`, and from one that is not.
+        let tasks: Vec<_> = runtime.block_on(async { all(&runtime) });
+        let others: Vec<_> = all(&runtime);
+        for task in tasks.into_iter().chain(others) {
+            futures::executor::block_on(task).unwrap();
+        }
+        // A worker frees it on its way to sleep.
+        while USED.load(Relaxed).saturating_sub(before) > 12 * MIB {
+            runtime.spawn(async {});
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+    });
+}
+
+#[test]
 fn a_peak_of_tasks_whose_handles_go_elsewhere_gives_its_memory_back() {
     let _alone = ALONE.lock();
     must_end(|| {

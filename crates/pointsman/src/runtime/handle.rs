@@ -165,10 +165,14 @@ impl Handle {
         task::spawn_blocking_on(self, function)
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself: later if no thread can be had now.
-    pub(super) fn run_blocking(&self, run: impl FnOnce(Handle) + Send + 'static) {
+    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself: later if no thread can be had now, which is
+    /// said.
+    pub(super) fn run_blocking(
+        &self,
+        run: impl FnOnce(Handle) + Send + 'static,
+    ) -> Option<io::Error> {
         let handle = self.clone();
-        drop(task::try_spawn_blocking_on(self, move || run(handle)));
+        task::try_spawn_blocking_on(self, move || run(handle)).1
     }
 
     /// Blocks this thread until the future is ready. This thread polls that future and nothing else.

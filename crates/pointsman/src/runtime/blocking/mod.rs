@@ -50,7 +50,9 @@ pub(crate) struct Pool {
     /// How many threads there are, and how many of them sleep. Changed under the lock of `threads`.
     thread_count: AtomicUsize,
     idle_count: AtomicUsize,
+    /// So many threads at most, and one for each place that was added.
     most_threads: usize,
+    places: AtomicUsize,
     keep_alive: Duration,
 }
 
@@ -79,6 +81,7 @@ impl Pool {
             thread_count: AtomicUsize::new(0),
             idle_count: AtomicUsize::new(0),
             most_threads: config.max_blocking_threads,
+            places: AtomicUsize::new(0),
             keep_alive: config.thread_keep_alive,
         }
     }
@@ -98,6 +101,19 @@ impl Pool {
     /// Whether no job waits or runs.
     pub(super) fn is_idle(&self) -> bool {
         self.counts.get().is_idle()
+    }
+
+    fn most_threads(&self) -> usize {
+        self.most_threads + self.places.load(Relaxed)
+    }
+
+    /// Room for one more thread, for a job that is none of the user's.
+    pub(super) fn add_place(&self) {
+        self.places.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn remove_place(&self) {
+        self.places.fetch_sub(1, Relaxed);
     }
 
     /// Puts a job in. An error if no thread at all can be had: the job waits for one then.
@@ -140,7 +156,7 @@ impl Pool {
         }
         // It is given up under the lock: a thread that goes to sleep looks afterwards, and sees what has come from
         // those who have relied on this.
-        if self.threads() >= self.most_threads {
+        if self.threads() >= self.most_threads() {
             self.counts.vacate(role);
             return Ok(false);
         }
@@ -184,7 +200,7 @@ impl Pool {
         }
         let most_threads = match self.threads() {
             0 => 0,
-            _ => self.most_threads,
+            _ => self.most_threads(),
         };
         drop(threads);
         self.cancel_beyond(most_threads);

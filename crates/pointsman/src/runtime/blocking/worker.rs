@@ -85,7 +85,7 @@ impl Pool {
 
     /// Whether a thread can be called, about.
     fn has_more_threads(&self) -> bool {
-        self.idle_threads() > 0 || self.threads() < self.most_threads
+        self.idle_threads() > 0 || self.threads() < self.most_threads()
     }
 
     /// Sees that no job waits for long, until none waits.

@@ -100,14 +100,24 @@ impl Shared {
             shared: Arc::clone(self),
         };
         for _ in 0..missing {
-            handle.run_blocking(|handle| handle.shared.take_over());
+            // A worker takes no place from the jobs: it has one for as long as it works there.
+            self.blocking.add_place();
+            let error = handle.run_blocking(|handle| {
+                let shared = Arc::clone(&handle.shared);
+                handle.shared.take_over();
+                shared.blocking.remove_place();
+            });
+            if error.is_some() {
+                // Nobody comes: the next to make a slot vacant, or to wake up, tries again.
+                self.handoff.change(|state| state.coming -= 1);
+            }
         }
     }
 
     /// Works at a vacant slot, if there still is one.
     fn take_over(self: &Arc<Self>) {
         let vacant = self.handoff.change(|state| {
-            state.coming -= 1;
+            state.coming = state.coming.saturating_sub(1);
             state.vacant.pop()
         });
         if let Some(index) = vacant {

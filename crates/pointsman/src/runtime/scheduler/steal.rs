@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use super::super::context;
+use super::Slot;
 use super::idle::Woken;
 use super::policy::{self, QUANTUM};
 use super::worker::Worker;
@@ -52,8 +53,9 @@ impl Worker<'_> {
         // ORDERING: SeqCst pairs with that of `notify_remote`: who brings something in this moment sees that nobody
         // looks for it, or it is seen here.
         fence(SeqCst);
-        if !shared.inject.is_empty() {
-            // What was found may keep this thread busy.
+        // What was found may keep this thread busy. A slot with tasks of which none are few is vacant, or stuck.
+        let is_left = |slot: &Slot| slot.few() == 0 && !slot.queue.is_empty();
+        if !shared.inject.is_empty() || shared.slots.iter().any(is_left) {
             shared.notify_remote();
         }
         // Passes the search on where there is more.
