@@ -141,7 +141,7 @@ miri: ## the unit tests in Rust, each access to memory checked, those of tasks i
 	cargo +nightly miri test --package pointsman --lib
 	MIRIFLAGS=-Zmiri-many-seeds=0..$(SEEDS) \
 	  cargo +nightly miri test --package pointsman --lib --quiet -- task::tests
-	cargo +nightly miri test --package pointsman --lib --target i686-unknown-linux-gnu -- task:: queue::
+	cargo +nightly miri test --package pointsman --lib --target i686-unknown-linux-gnu -- task:: scheduler::
 
 # Backtraces would cost them seconds each, and tests that catch a panic would be thought to hang.
 SANITIZERS := thread address

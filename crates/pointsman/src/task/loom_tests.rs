@@ -340,3 +340,33 @@ fn memory_comes_back_while_the_arena_hands_out_and_closes() {
         gone.check();
     });
 }
+
+#[test]
+fn tasks_are_found_while_the_owner_makes_and_frees_some() {
+    loom::model(|| {
+        let bench = Workbench::new();
+        let runner = bench.runner();
+        let drops = Drops::default();
+        let make = || {
+            let witness = drops.witness();
+            bench.make(async move {
+                yield_now().await;
+                drop(witness);
+            })
+        };
+        let (entry, handle) = make();
+        let finding = thread::spawn(bench.finder());
+        runner.run(entry);
+        runner.run_queued();
+        // Its place is free, and may be taken by the next.
+        drop(handle);
+        let (entry, handle) = make();
+        runner.run(entry);
+        finding.join().unwrap();
+        runner.run_queued();
+        assert!(handle.is_finished());
+        drop((handle, runner));
+        assert_eq!((drops.count(), bench.completed()), (2, 2));
+        bench.close().check();
+    });
+}

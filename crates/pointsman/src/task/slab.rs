@@ -368,3 +368,6 @@ impl Drop for Chunks {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

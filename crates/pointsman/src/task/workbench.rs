@@ -113,6 +113,24 @@ impl Workbench {
         unsafe { Arena::shut_down(self.arena) };
     }
 
+    /// What ends all tasks that it finds, in whatever thread, before this is closed.
+    #[cfg(loom)]
+    pub(crate) fn finder(&self) -> impl FnOnce() + Send + use<> {
+        struct Finder(NonNull<Arena<Arc<Tester>>>);
+        // SAFETY: anyone may look for tasks.
+        unsafe impl Send for Finder {}
+        impl Finder {
+            fn find(&self) {
+                let mut found = super::arena::Found::default();
+                // SAFETY: it is not closed yet.
+                unsafe { self.0.as_ref() }.find(&mut found);
+                found.shut_down();
+            }
+        }
+        let finder = Finder(self.arena);
+        move || finder.find()
+    }
+
     /// Ends all tasks and leaves the arena. What is given back tells whether it is gone.
     pub(crate) fn close(self) -> Gone {
         self.shut_down();
