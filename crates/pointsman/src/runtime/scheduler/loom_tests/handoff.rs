@@ -15,7 +15,9 @@ fn a_slot_whose_thread_waits_for_another_task_is_taken_over() {
         let (tx, rx) = crate::sync::oneshot::channel();
         let handle = runtime.handle.clone();
         let blocked = runtime.handle.spawn(async move {
-            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+            handle
+                .shared
+                .block_in_place(|| loom::future::block_on(rx).unwrap());
         });
         let other = runtime.handle.spawn(async move { tx.send(()).unwrap() });
         wait(other);
@@ -33,7 +35,9 @@ fn what_is_queued_in_a_slot_that_becomes_vacant_is_run() {
         let blocked = runtime.handle.spawn(async move {
             // In the slot's own queue.
             handle.spawn(async move { tx.send(()).unwrap() });
-            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+            handle
+                .shared
+                .block_in_place(|| loom::future::block_on(rx).unwrap());
         });
         wait(blocked);
         runtime.end();
@@ -48,7 +52,9 @@ fn what_is_queued_in_a_slot_that_becomes_vacant_is_run_by_a_worker_that_sleeps()
         let handle = runtime.handle.clone();
         let blocked = runtime.handle.spawn(async move {
             handle.spawn(async move { tx.send(()).unwrap() });
-            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+            handle
+                .shared
+                .block_in_place(|| loom::future::block_on(rx).unwrap());
         });
         wait(blocked);
         runtime.end();
@@ -62,7 +68,7 @@ fn a_vacant_slot_is_taken_over_or_taken_back_by_one_thread() {
         let runtime = Running::new(1);
         let handle = runtime.handle.clone();
         let blocked = runtime.handle.spawn(async move {
-            handle.block_in_place(|| ());
+            handle.shared.block_in_place(|| ());
             drop(handle.spawn(async {}));
         });
         let handle = runtime.handle.clone();
@@ -82,7 +88,9 @@ fn a_task_that_has_lost_its_slot_goes_on() {
         let (tx, rx) = crate::sync::oneshot::channel();
         let handle = runtime.handle.clone();
         let blocked = runtime.handle.spawn(async move {
-            handle.block_in_place(|| loom::future::block_on(rx).unwrap());
+            handle
+                .shared
+                .block_in_place(|| loom::future::block_on(rx).unwrap());
             yield_now().await;
             7
         });
@@ -108,7 +116,9 @@ fn a_runtime_ends_while_a_slot_is_vacant() {
             drop(first);
             tx.send(()).unwrap();
             // The end of the runtime ends the task that is waited for.
-            handle.block_in_place(|| loom::future::block_on(other).unwrap_err());
+            handle
+                .shared
+                .block_in_place(|| loom::future::block_on(other).unwrap_err());
         }));
         loom::future::block_on(begun).unwrap();
         runtime.end();
@@ -127,6 +137,7 @@ fn a_slot_that_becomes_vacant_after_the_end_has_begun_is_closed() {
             its_runtime.begin_end();
             its_runtime
                 .handle
+                .shared
                 .block_in_place(|| loom::future::block_on(other).unwrap_err());
             drop(its_runtime);
             tx.send(()).unwrap();
@@ -144,7 +155,7 @@ fn a_runtime_is_ended_by_a_task_that_blocks_in_place() {
         let its_runtime = Arc::clone(&runtime);
         let (tx, ended) = crate::sync::oneshot::channel();
         drop(runtime.handle.spawn(async move {
-            its_runtime.handle.block_in_place(|| {
+            its_runtime.handle.shared.block_in_place(|| {
                 its_runtime.begin_end();
                 loom::future::block_on(other).unwrap_err();
             });
@@ -164,7 +175,7 @@ fn a_thread_blocks_in_place_while_another_ends_the_runtime() {
         let ending = thread::spawn(move || shared.begin_shutdown());
         let handle = runtime.handle.clone();
         drop(runtime.handle.spawn(async move {
-            handle.block_in_place(|| ());
+            handle.shared.block_in_place(|| ());
             drop(handle.spawn(async {}));
         }));
         ending.join().unwrap();
