@@ -15,6 +15,7 @@ mod builder;
 pub(crate) mod context;
 mod driver;
 mod handle;
+mod inject;
 mod local;
 mod metrics;
 #[expect(clippy::module_inception, reason = "the file of its main type")]
@@ -26,6 +27,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use crate::loom::thread;
 
@@ -181,4 +183,27 @@ fn start_thread(
         }
         drop(current);
     })
+}
+
+/// Whether a thread has ended by then.
+#[cfg(not(loom))]
+fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
+    let mut pause = std::time::Duration::from_micros(10);
+    loop {
+        if worker.is_finished() {
+            return true;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (2 * pause).min(std::time::Duration::from_millis(5));
+    }
+}
+
+/// As above. No time passes in models.
+#[cfg(loom)]
+fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
+    false
 }

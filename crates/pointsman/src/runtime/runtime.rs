@@ -263,7 +263,7 @@ impl Runtime {
         self.workers.extend(watchdog);
         for worker in self.workers.drain(..) {
             let is_self = worker.thread().id() == thread::current().id();
-            let has_time = until.is_none_or(|until| wait_for(&worker, until));
+            let has_time = until.is_none_or(|until| super::wait_for(&worker, until));
             if !is_self && has_time {
                 let _ = worker.join();
             }
@@ -273,29 +273,6 @@ impl Runtime {
         }
         shared.blocking.wait(until);
     }
-}
-
-/// Whether a thread has ended by then.
-#[cfg(not(loom))]
-pub(super) fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
-    let mut pause = Duration::from_micros(10);
-    loop {
-        if worker.is_finished() {
-            return true;
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        std::thread::sleep(pause.min(left));
-        pause = (2 * pause).min(Duration::from_millis(5));
-    }
-}
-
-/// As above. No time passes in models.
-#[cfg(loom)]
-pub(super) fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
-    false
 }
 
 impl Drop for Runtime {

@@ -9,7 +9,7 @@ use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
-use super::workbench::{Called, Drops, Workbench, poll};
+use super::test_util::{Called, Drops, Workbench, poll};
 use super::yield_now;
 
 /// A future that is ready when `flags` has come to `ready`, and leaves its waker in `waker` each time.

@@ -17,11 +17,11 @@ mod raw;
 mod slab;
 mod state;
 mod task_local;
+#[cfg(test)]
+pub(crate) mod test_util;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod waker;
-#[cfg(test)]
-pub(crate) mod workbench;
 mod yield_now;
 
 pub use abort::AbortHandle;

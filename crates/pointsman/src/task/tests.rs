@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
 use std::thread;
 
-use super::workbench::{Called, Drops, Witness, Workbench, poll};
+use super::test_util::{Called, Drops, Witness, Workbench, poll};
 use super::yield_now;
 
 /// Larger than the largest size class.

@@ -13,7 +13,7 @@ use loom::thread;
 use super::super::builder::Config;
 use super::super::handle::Handle;
 use super::super::scheduler::Shared;
-use crate::task::workbench::Drops;
+use crate::task::test_util::Drops;
 
 const FOR_EVER: Duration = Duration::MAX;
 const NOT_AT_ALL: Duration = Duration::ZERO;

@@ -48,7 +48,7 @@ impl BlockingThread<'_> {
 impl BlockingThread<'_> {
     /// This thread needs no core.
     fn rest(&self) {
-        self.shared.idle.other_left();
+        self.shared.idle.dec_others();
         // While it had one, nobody may have been called for what it has brought.
         if !self.shared.inject.is_empty() {
             self.shared.notify_remote();
@@ -131,7 +131,7 @@ impl Shared {
                 shared: self,
                 arena: Cell::new(None),
             };
-            self.idle.other_came();
+            self.idle.inc_others();
             let _thread = context::set_blocking_thread(&thread);
             loop {
                 if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut cx)) {
@@ -144,7 +144,7 @@ impl Shared {
                     while !parker.is_notified() {
                         parker.park(None);
                     }
-                    self.idle.other_came();
+                    self.idle.inc_others();
                 }
                 parker.take_notified();
             }

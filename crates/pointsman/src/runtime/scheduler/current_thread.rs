@@ -84,7 +84,7 @@ impl Shared {
         if self.is_shut_down() || !self.slot_lock.try_take() {
             return None;
         }
-        self.idle.came();
+        self.idle.inc_awake();
         Some(OnlySlot {
             shared: self,
             held: Some(context::hold(&self.slots[0])),
@@ -128,7 +128,7 @@ pub(super) struct OnlySlot<'a> {
 
 impl Drop for OnlySlot<'_> {
     fn drop(&mut self) {
-        self.shared.idle.left();
+        self.shared.idle.dec_awake();
         drop(self.held.take());
         if self.shared.is_shut_down() {
             self.shared.close_slot(&self.shared.slots[0]);

@@ -62,7 +62,7 @@ impl Shared {
         // So that all that waits here is worth stealing: nobody else comes to it.
         slot.set_few(0);
         self.handoff.change(|state| state.vacant.push(slot.index));
-        self.idle.left();
+        self.idle.dec_awake();
         let _back = Back { shared: self, slot };
         self.see_to_substitutes();
         if !slot.queue.is_empty() {
@@ -121,7 +121,7 @@ impl Shared {
             state.vacant.pop()
         });
         if let Some(index) = vacant {
-            self.idle.came();
+            self.idle.inc_awake();
             self.work_at(&self.slots[index]);
         }
     }
@@ -152,7 +152,7 @@ impl Drop for Back<'_> {
             place.map(|place| state.vacant.swap_remove(place)).is_some()
         });
         if is_vacant {
-            self.shared.idle.came();
+            self.shared.idle.inc_awake();
             context::hold_again(self.slot);
         }
     }

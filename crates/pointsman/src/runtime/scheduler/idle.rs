@@ -188,22 +188,22 @@ impl Idle {
 
     // --- those who work ---
 
-    pub(super) fn came(&self) {
+    pub(super) fn inc_awake(&self) {
         // ORDERING: SeqCst, as all changes of this word.
         self.counts.fetch_add(AWAKE, SeqCst);
     }
 
-    pub(super) fn left(&self) {
+    pub(super) fn dec_awake(&self) {
         // ORDERING: as above.
         self.counts.fetch_sub(AWAKE, SeqCst);
     }
 
     /// A thread that is no worker needs a core.
-    pub(super) fn other_came(&self) {
+    pub(super) fn inc_others(&self) {
         self.counts.fetch_add(OTHERS, Relaxed);
     }
 
-    pub(super) fn other_left(&self) {
+    pub(super) fn dec_others(&self) {
         self.counts.fetch_sub(OTHERS, Relaxed);
     }
 

@@ -11,7 +11,7 @@
 //!
 //! | file | what it is for |
 //! |---|---|
-//! | `slot`, `queue`, `inject` | where tasks wait |
+//! | `slot`, `queue`, `super::inject` | where tasks wait |
 //! | `worker`, `steal`, `park` | what a worker does: run, look for work, sleep |
 //! | `policy`, `idle`, `watchdog` | who is woken, and when |
 //! | `handoff` | what happens to the slot of a worker that blocks in place |
@@ -24,7 +24,6 @@ mod block_on;
 mod current_thread;
 mod handoff;
 mod idle;
-mod inject;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod park;
@@ -46,13 +45,13 @@ use self::block_on::Spin;
 use self::current_thread::SlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
-pub(super) use self::inject::Inject;
 use self::queue::Queue;
 use self::watchdog::Watchdog;
 use super::blocking::Pool;
 use super::builder::Config;
 use super::context;
 use super::driver::Driver;
+use super::inject::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};

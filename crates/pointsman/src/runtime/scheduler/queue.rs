@@ -288,7 +288,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::task::workbench::Workbench;
+    use crate::task::test_util::Workbench;
 
     #[test]
     fn a_queue_grows_and_keeps_its_order() {

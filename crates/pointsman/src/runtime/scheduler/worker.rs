@@ -157,14 +157,14 @@ impl<'a> Worker<'a> {
 /// What a worker thread does until its runtime ends, or its slot is lost.
 pub(in crate::runtime) fn run_worker(handle: &Handle, index: usize) {
     let shared = &handle.shared;
-    shared.idle.came();
+    shared.idle.inc_awake();
     shared.work_at(&shared.slots[index]);
 }
 
 impl Shared {
     /// Works at a slot that this thread holds, and is counted for.
     pub(super) fn work_at(self: &Arc<Self>, slot: &Slot) {
-        let _needed = Needed;
+        let _abort = AbortOnPanic;
         let handle = Handle {
             shared: Arc::clone(self),
         };
@@ -177,7 +177,7 @@ impl Shared {
         let is_lost = !context::holds(slot);
         drop(held);
         if !is_lost {
-            self.idle.left();
+            self.idle.dec_awake();
             self.end_tasks();
             self.close_slot(slot);
             self.close_arenas();
@@ -187,9 +187,9 @@ impl Shared {
 
 /// Ends the process if a worker panics, as its tasks would wait for ever. Panics of tasks are caught, so it is that of
 /// a callback of the builder.
-struct Needed;
+struct AbortOnPanic;
 
-impl Drop for Needed {
+impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if cfg!(not(loom)) && std::thread::panicking() {
             eprintln!("a worker thread of a runtime has panicked: the process is aborted");

@@ -103,7 +103,7 @@ thread_value! {
 /// A number for this thread, so that each has another shard if there are enough. For loom's threads it would not be
 /// the same each time.
 #[inline]
-pub(super) fn thread_number() -> usize {
+pub(super) fn thread_sequence() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NUMBER.try_with(|number| {
         if number.get() == 0 && cfg!(not(loom)) {

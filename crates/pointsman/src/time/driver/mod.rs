@@ -287,7 +287,7 @@ impl Driver {
             Some(made) if clock::all_are_real() => self.last_tick_at(made),
             _ => self.now(),
         };
-        timer.set_shard(current::thread_number() & (self.shards.len() - 1));
+        timer.set_shard(current::thread_sequence() & (self.shards.len() - 1));
         self.register_tick(timer, self.tick_of(deadline), now, waker)
     }
 

@@ -6,7 +6,7 @@ use loom::thread;
 
 use super::{Running, block_on, large_model};
 use crate::loom::lock;
-use crate::task::workbench::Drops;
+use crate::task::test_util::Drops;
 
 #[test]
 fn a_thread_that_blocks_on_a_task_that_it_spawns_is_woken() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Running, large_model, wait};
-use crate::task::workbench::Drops;
+use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
 #[test]

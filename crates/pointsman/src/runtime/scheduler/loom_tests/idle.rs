@@ -6,10 +6,10 @@ use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
 use super::super::idle::{Idle, Woken};
-use super::super::inject::Inject;
 use super::{model, numbers};
 use crate::park::ThreadParker;
-use crate::task::workbench::Workbench;
+use crate::runtime::inject::Inject;
+use crate::task::test_util::Workbench;
 
 /// Waits to be called, as one does who sees nothing to do.
 fn wait_for_call(parker: &ThreadParker) {
@@ -25,7 +25,7 @@ fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
         let inject = Arc::new(Inject::new());
         let bench = Workbench::new();
         let entry = bench.entries(1).pop().unwrap();
-        idle.came();
+        idle.inc_awake();
         let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
         let sleeper = thread::spawn(move || {
             let parker = ThreadParker::current();
@@ -46,7 +46,7 @@ fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
 fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
     model(|| {
         let idle = Arc::new(Idle::new(2));
-        idle.came();
+        idle.inc_awake();
         let its_idle = Arc::clone(&idle);
         let work = Arc::new(AtomicUsize::new(0));
         let its_work = Arc::clone(&work);
@@ -81,7 +81,7 @@ fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
         let inject = Arc::new(Inject::new());
         let bench = Workbench::new();
         let entry = bench.entries(1).pop().unwrap();
-        idle.came();
+        idle.inc_awake();
         let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
         let sleeper = thread::spawn(move || {
             let parker = ThreadParker::current();
@@ -120,7 +120,7 @@ fn one_at_a_time_looks_for_work() {
             searching.fetch_sub(1, Relaxed);
             idle.end_search();
         };
-        (0..3).for_each(|_| idle.came());
+        (0..3).for_each(|_| idle.inc_awake());
         let parker = ThreadParker::current();
         idle.sleep(0, &parker, false);
         let threads: Vec<_> = (0..2)

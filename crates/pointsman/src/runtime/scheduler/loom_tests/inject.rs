@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::super::inject::Inject;
 use super::{assert_all, is_in_order, model, numbers};
-use crate::task::workbench::Workbench;
+use crate::runtime::inject::Inject;
+use crate::task::test_util::Workbench;
 use crate::task::{Id, Notified};
 
 #[test]

@@ -7,7 +7,7 @@ use loom::thread;
 use super::super::queue::Queue;
 use super::{assert_all, is_in_order, model, numbers};
 use crate::task::Id;
-use crate::task::workbench::Workbench;
+use crate::task::test_util::Workbench;
 
 fn pop_all(queue: &Queue) -> Vec<Id> {
     numbers(std::iter::from_fn(|| queue.pop()))
