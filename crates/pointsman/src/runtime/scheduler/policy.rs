@@ -10,7 +10,7 @@
 //! [`Mode::Eager`]: every task that waits is worth a wake-up.
 
 mod seen;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(loom), not(miri)))]
 mod simulation;
 
 use std::time::Duration;
