@@ -138,6 +138,7 @@ unsafe fn first_use(chunk: *const Chunk, number: usize) -> NonNull<Header> {
     unsafe {
         let header = place(chunk, number);
         (&raw mut (*header.as_ptr()).state).write(State::vacant());
+        (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
         (&raw mut (*header.as_ptr()).chunk).write(chunk);
         header
     }
