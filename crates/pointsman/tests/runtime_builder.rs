@@ -251,6 +251,8 @@ fn what_is_called_before_sleep_may_wake_the_future_and_spawn_tasks() {
                     }
                 });
                 is_armed.store(true, SeqCst);
+                // The workers may be asleep already: one goes to sleep anew.
+                runtime.spawn(async {});
                 runtime.block_on(notify.notified());
             }
         }
