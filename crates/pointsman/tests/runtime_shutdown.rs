@@ -384,7 +384,7 @@ fn a_runtime_may_be_dropped_by_its_own_blocking_work() {
 fn work_that_gets_no_thread_at_all_is_dropped_at_the_end() {
     must_end(|| {
         let runtime = Builder::new_current_thread()
-            .thread_stack_size(usize::MAX / 16)
+            .thread_stack_size(usize::MAX / 2)
             .build()
             .unwrap();
         let dropped = Arc::new(AtomicUsize::new(0));

@@ -261,15 +261,19 @@ impl Runtime {
         shared.blocking.begin_shutdown();
         let watchdog = shared.finish_shutdown(!self.workers.is_empty());
         self.workers.extend(watchdog);
+        let mut all_have_ended = true;
         for worker in self.workers.drain(..) {
             let is_self = worker.thread().id() == thread::current().id();
             let has_time = until.is_none_or(|until| super::wait_for(&worker, until));
             if !is_self && has_time {
                 let _ = worker.join();
+            } else {
+                all_have_ended = false;
             }
         }
-        if let Some(driver) = shared.time() {
-            driver.shutdown();
+        // While workers run tasks these have their timers: the last one ends them.
+        if all_have_ended {
+            shared.end_timers();
         }
         shared.blocking.wait(until);
     }

@@ -341,6 +341,13 @@ impl Shared {
         }
     }
 
+    /// Nothing waits for time any more.
+    pub(super) fn end_timers(&self) {
+        if let Some(time) = self.driver.time() {
+            time.shutdown();
+        }
+    }
+
     /// Gives up for good the slot that this thread holds.
     fn close_slot(&self, slot: &Slot) {
         while let Some(entry) = slot.queue.pop() {
