@@ -253,11 +253,8 @@ impl Shared {
         }
         match self.inject.push(entry) {
             Ok(()) => self.notify_remote(),
-            // The runtime has ended. A task that was made in this moment may not have been found.
-            Err(entry) => {
-                entry.task.shut_down();
-                entry.give_up();
-            }
+            // The runtime has ended, and with it the task; who has just made it sees to that.
+            Err(entry) => entry.give_up(),
         }
     }
 
