@@ -139,8 +139,9 @@ impl Arguments {
         }
     }
 
-    /// Checks what depends on the flavor, and writes how the runtime is built.
-    pub(crate) fn runtime(&self, kind: Kind) -> Result<TokenStream> {
+    /// Checks what depends on the flavor, and writes how the runtime is built: that of `library`, unless
+    /// another is given.
+    pub(crate) fn runtime(&self, kind: Kind, library: &TokenStream) -> Result<TokenStream> {
         let flavor = match (&self.flavor, kind) {
             (Some(flavor), _) => flavor.value,
             (None, Kind::Main) => Flavor::MultiThread,
@@ -165,7 +166,10 @@ impl Arguments {
             return Err(Error::new(span, format!("`{name}` needs {needed}")));
         }
 
-        let path = self.path();
+        let path = match &self.path {
+            Some(path) => &path.value.to_token_stream(),
+            None => library,
+        };
         let constructor = Ident::new(constructor, Span::call_site());
         let mut builder = quote!(#path::runtime::Builder::#constructor());
         if let Some(count) = &self.worker_threads {
@@ -185,12 +189,5 @@ impl Arguments {
             _ => quote!(build()),
         };
         Ok(quote!(#builder.enable_all().#build))
-    }
-
-    fn path(&self) -> TokenStream {
-        match &self.path {
-            Some(path) => path.value.to_token_stream(),
-            None => quote!(::pointsman),
-        }
     }
 }

@@ -48,7 +48,12 @@ impl Parse for Function {
 }
 
 /// Writes the function, and the error if there is one: it may still be called then.
-pub(crate) fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(
+    kind: Kind,
+    library: &TokenStream,
+    arguments: TokenStream,
+    item: TokenStream,
+) -> TokenStream {
     let function = match syn::parse2::<Function>(item.clone()) {
         Ok(function) => function,
         Err(error) => {
@@ -58,7 +63,7 @@ pub(crate) fn expand(kind: Kind, arguments: TokenStream, item: TokenStream) -> T
     };
     let checked = check(kind, &function)
         .and_then(|()| syn::parse2::<Arguments>(arguments))
-        .and_then(|arguments| arguments.runtime(kind));
+        .and_then(|arguments| arguments.runtime(kind, library));
     match checked {
         Ok(runtime) => write(kind, function, &runtime),
         Err(error) => {
@@ -194,15 +199,20 @@ fn write(kind: Kind, function: Function, runtime: &TokenStream) -> TokenStream {
 mod tests {
     use super::*;
 
-    /// What comes out, as text without spaces.
+    /// What comes out.
+    fn text(kind: Kind, arguments: &str, item: &str) -> String {
+        let [arguments, item] = [arguments, item].map(|it| it.parse().unwrap());
+        expand(kind, &quote!(::library), arguments, item).to_string()
+    }
+
+    /// What comes out, without spaces.
     fn expanded(kind: Kind, arguments: &str, item: &str) -> String {
-        let expanded = expand(kind, arguments.parse().unwrap(), item.parse().unwrap());
-        expanded.to_string().replace(' ', "")
+        text(kind, arguments, item).replace(' ', "")
     }
 
     /// The text of the only error.
     fn error(kind: Kind, arguments: &str, item: &str) -> String {
-        let expanded = expand(kind, arguments.parse().unwrap(), item.parse().unwrap()).to_string();
+        let expanded = text(kind, arguments, item);
         assert_eq!(expanded.matches("compile_error").count(), 1, "{expanded}");
         // The error is the last thing that is written.
         let (_, text) = expanded.split_once("compile_error ! {").unwrap();
@@ -329,12 +339,12 @@ mod tests {
             (
                 Kind::Main,
                 "",
-                "return::pointsman::runtime::Builder::new_multi_thread().enable_all()",
+                "return::library::runtime::Builder::new_multi_thread().enable_all()",
             ),
             (
                 Kind::Test,
                 "",
-                "return::pointsman::runtime::Builder::new_current_thread().enable_all()",
+                "return::library::runtime::Builder::new_current_thread().enable_all()",
             ),
             (
                 Kind::Test,

@@ -1,5 +1,5 @@
 //! The attributes of `pointsman`: [`macro@main`] and [`macro@test`]. Use them as `pointsman::main` and
-//! `pointsman::test`.
+//! `pointsman::test`, or under the name `tokio` where that is the crate in use.
 //!
 //! Invariant: whatever the attribute's arguments are, a function comes out, so that one mistake is told once
 //! and not again wherever the function is called.
@@ -8,6 +8,7 @@ mod arguments;
 mod function;
 
 use proc_macro::TokenStream;
+use quote::quote;
 
 use arguments::Kind;
 
@@ -54,7 +55,13 @@ use arguments::Kind;
 /// ```
 #[proc_macro_attribute]
 pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    function::expand(Kind::Main, arguments.into(), item.into()).into()
+    function::expand(
+        Kind::Main,
+        &quote!(::pointsman),
+        arguments.into(),
+        item.into(),
+    )
+    .into()
 }
 
 /// Makes an async function a test, which builds a runtime of its own and runs its body there.
@@ -81,5 +88,24 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    function::expand(Kind::Test, arguments.into(), item.into()).into()
+    function::expand(
+        Kind::Test,
+        &quote!(::pointsman),
+        arguments.into(),
+        item.into(),
+    )
+    .into()
+}
+
+/// [`macro@main`] as `tokio::main`: the crate is the one that is called `tokio` where the function is, as
+/// Tokio's own has it, so that a library can hand the crate on by that name.
+#[proc_macro_attribute]
+pub fn tokio_main(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(Kind::Main, &quote!(tokio), arguments.into(), item.into()).into()
+}
+
+/// [`macro@test`] as `tokio::test`, with the crate as in [`macro@tokio_main`].
+#[proc_macro_attribute]
+pub fn tokio_test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    function::expand(Kind::Test, &quote!(tokio), arguments.into(), item.into()).into()
 }

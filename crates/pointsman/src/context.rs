@@ -65,7 +65,7 @@ pub(crate) fn random_below(limit: u32) -> u32 {
             let mut random = thread.random.get();
             if random == 0 {
                 // Anything but 0, where the generator would stay. Models have to draw the same each time.
-                random = match cfg!(loom) {
+                random = match cfg!(all(test, loom)) {
                     true => 1,
                     false => RandomState::new().hash_one(0) as u32 | 1,
                 };

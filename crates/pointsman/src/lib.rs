@@ -1,17 +1,33 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Some parts are used by some features only.
+#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
 // So that what the macros write means this crate, also in its own tests.
 extern crate self as pointsman;
 
 #[macro_use]
 mod loom;
+#[cfg(feature = "reactor")]
+mod atomic_waker;
 mod context;
+#[cfg(feature = "fs")]
+pub mod fs;
+pub mod io;
 mod list;
 #[doc(hidden)]
 pub mod macros;
+#[cfg(feature = "net")]
+pub mod net;
 mod park;
+#[cfg(feature = "process")]
+pub mod process;
 pub mod runtime;
+#[cfg(feature = "signal")]
+pub mod signal;
+/// What child processes need of it.
+#[cfg(all(unix, feature = "process", not(feature = "signal")))]
+mod signal;
 pub mod sync;
 pub mod task;
 pub mod time;

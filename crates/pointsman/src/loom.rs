@@ -1,10 +1,10 @@
 //! Threads, atomics and cells: those of the standard library, or loom's when models are checked
 //! (`--cfg loom`). Everything that threads share goes through here, so that a model sees all of it.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 mod parker;
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 #[macro_use]
 mod implementation {
     pub(crate) use std::{sync, thread};
@@ -46,7 +46,7 @@ mod implementation {
     }
 }
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 #[macro_use]
 mod implementation {
     pub(crate) use loom::{cell, hint, sync, thread};
@@ -64,6 +64,18 @@ mod implementation {
             if timeout != Some(std::time::Duration::ZERO) {
                 self.0.wait();
             }
+        }
+
+        #[cfg(feature = "reactor")]
+        pub(crate) fn park_in(&self, _: &std::task::Waker, _: impl FnOnce()) {
+            self.0.wait();
+        }
+
+        #[cfg(feature = "reactor")]
+        pub(crate) fn forget_reactor(&self) {}
+
+        pub(crate) fn is_in_reactor(&self) -> bool {
+            false
         }
 
         pub(crate) fn unpark(&self) {

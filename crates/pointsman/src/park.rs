@@ -11,7 +11,7 @@
 //! it sleeps.
 
 use std::cell::Cell;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use std::cell::OnceCell;
 use std::future::Future;
 use std::pin::pin;
@@ -61,7 +61,7 @@ impl ThreadParker {
             let waker = Waker::from(Arc::clone(&parker));
             (parker, waker)
         };
-        #[cfg(not(loom))]
+        #[cfg(not(all(test, loom)))]
         {
             std::thread_local! {
                 static CURRENT: OnceCell<(Arc<ThreadParker>, Waker)> = const { OnceCell::new() };
@@ -81,7 +81,7 @@ impl ThreadParker {
             let use_parker = use_parker.expect("it was not used");
             use_parker(&parker, &waker)
         }
-        #[cfg(loom)]
+        #[cfg(all(test, loom))]
         {
             let (parker, waker) = make();
             use_parker(&parker, &waker)
@@ -139,6 +139,17 @@ impl ThreadParker {
         self.parker.unpark();
     }
 
+    /// As [`park`](Self::park), in a reactor, by `wait`, which returns after `reactor` was woken.
+    #[cfg(feature = "reactor")]
+    pub(crate) fn park_in(&self, reactor: &Waker, wait: impl FnOnce()) {
+        self.parker.park_in(reactor, wait);
+    }
+
+    /// Whether its thread sleeps in a reactor. For any thread: it may be over when this is read.
+    pub(crate) fn is_in_reactor(&self) -> bool {
+        self.parker.is_in_reactor()
+    }
+
     /// Waits for a wake-up, at most so long. Returns without one now and then. Only for this thread.
     pub(crate) fn park(&self, timeout: Option<Duration>) {
         self.parker.park(timeout);
@@ -177,6 +188,9 @@ pub(crate) fn set_blocking(parker: &ThreadParker) -> Blocking<'_> {
 impl Drop for Blocking<'_> {
     fn drop(&mut self) {
         let _ = BLOCKS.try_with(|blocks| blocks.set(self.is_nested));
+        // Its descriptor would be kept open for as long as the thread lives.
+        #[cfg(feature = "reactor")]
+        self.parker.parker.forget_reactor();
         if self.is_nested {
             self.parker.notify();
         }

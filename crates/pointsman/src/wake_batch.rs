@@ -10,7 +10,7 @@ use std::task::Waker;
 
 /// As many as are woken for each time that a lock is taken. In models one, so that they see the lock given up
 /// between two.
-const CAPACITY: usize = if cfg!(loom) { 1 } else { 32 };
+const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
 pub(crate) struct WakeBatch {
     /// The first `length` are set.

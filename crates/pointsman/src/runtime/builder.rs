@@ -5,6 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "reactor")]
+use super::driver::Reactor;
+#[cfg(feature = "reactor")]
+use super::scheduler::Alarm;
 use super::{LocalOptions, LocalRuntime, Runtime};
 
 /// What a thread calls at certain moments.
@@ -47,6 +51,12 @@ pub struct Builder {
     worker_threads: Option<usize>,
     enable_time: bool,
     start_paused: bool,
+    #[cfg(feature = "reactor")]
+    enable_io: bool,
+    #[cfg(feature = "reactor")]
+    max_io_events: usize,
+    #[cfg(feature = "reactor")]
+    max_io_events_if_busy: Option<usize>,
 }
 
 impl Builder {
@@ -70,6 +80,12 @@ impl Builder {
             worker_threads: None,
             enable_time: false,
             start_paused: false,
+            #[cfg(feature = "reactor")]
+            enable_io: false,
+            #[cfg(feature = "reactor")]
+            max_io_events: 1024,
+            #[cfg(feature = "reactor")]
+            max_io_events_if_busy: None,
         }
     }
 
@@ -113,7 +129,74 @@ impl Builder {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn enable_all(&mut self) -> &mut Self {
+        #[cfg(feature = "reactor")]
+        self.enable_io();
         self.enable_time()
+    }
+
+    /// Lets the runtime have I/O: what is in [`net`](crate::net), [`process`](crate::process) and
+    /// [`signal`](crate::signal). Default: none, and that panics.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// let runtime = Builder::new_current_thread().enable_io().build()?;
+    /// let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0"))?;
+    /// assert_ne!(socket.local_addr()?.port(), 0);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(feature = "reactor")]
+    pub fn enable_io(&mut self) -> &mut Self {
+        self.enable_io = true;
+        self
+    }
+
+    /// How many events of I/O the runtime takes from the system at once. Default: 1024.
+    ///
+    /// # Panics
+    /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread().enable_io().max_io_events_per_tick(16).build()?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(feature = "reactor")]
+    #[track_caller]
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(
+            capacity > 0,
+            "max_io_events_per_tick must be non-zero, but capacity is 0"
+        );
+        self.max_io_events = capacity;
+        self
+    }
+
+    /// How many events of I/O a worker that has tasks to run takes from the system at once. Default: as many as
+    /// [`max_io_events_per_tick`](Self::max_io_events_per_tick) says. Fewer let the tasks that are queued go on sooner.
+    ///
+    /// # Panics
+    /// If it is 0.
+    ///
+    /// ```
+    /// # use pointsman::runtime::Builder;
+    /// let runtime = Builder::new_current_thread()
+    ///     .enable_io()
+    ///     .max_io_events_per_tick(128)
+    ///     .max_io_events_per_busy_tick(8)
+    ///     .build()?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[cfg(feature = "reactor")]
+    #[track_caller]
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(
+            capacity > 0,
+            "max_io_events_per_busy_tick must be non-zero, but capacity is 0"
+        );
+        self.max_io_events_if_busy = Some(capacity);
+        self
     }
 
     /// Lets the runtime have timers. Default: none, and those in [`time`](crate::time) panic.
@@ -478,7 +561,21 @@ impl Builder {
                 None => default_workers(),
             };
         }
-        Runtime::start(config, self.enable_time, self.start_paused)
+        #[cfg(feature = "reactor")]
+        let io = match self.enable_io {
+            true => Some((
+                Reactor::new(
+                    config.worker_threads,
+                    self.max_io_events,
+                    self.max_io_events_if_busy.unwrap_or(self.max_io_events),
+                )?,
+                Alarm::for_io()?,
+            )),
+            false => None,
+        };
+        #[cfg(not(feature = "reactor"))]
+        let io = None;
+        Runtime::start(config, self.enable_time, self.start_paused, io)
     }
 
     /// Makes a runtime of this thread, whose tasks need not be `Send`.

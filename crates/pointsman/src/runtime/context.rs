@@ -34,11 +34,11 @@ thread_value! {
     };
 }
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 std::thread_local! {
     static HANDLE: RefCell<Option<Handle>> = const { RefCell::new(None) };
 }
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 loom::thread_local! {
     static HANDLE: RefCell<Option<Handle>> = RefCell::new(None);
 }

@@ -253,6 +253,57 @@ impl RuntimeMetrics {
         self.handle.shared.blocking.queued()
     }
 
+    /// How many sources of I/O, such as sockets, were registered so far; 0 without I/O.
+    ///
+    /// ```
+    /// # #[cfg(feature = "net")] {
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// let socket = pointsman::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    /// assert_eq!(metrics.io_driver_fd_registered_count(), 1);
+    /// drop(socket);
+    /// assert_eq!(metrics.io_driver_fd_deregistered_count(), 1);
+    /// # }
+    /// # main()
+    /// # }
+    /// ```
+    #[cfg(feature = "reactor")]
+    pub fn io_driver_fd_registered_count(&self) -> u64 {
+        self.io(|reactor| &reactor.registered)
+    }
+
+    /// How many of them have gone again.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// assert_eq!(metrics.io_driver_fd_deregistered_count(), 0);
+    /// # }
+    /// ```
+    #[cfg(feature = "reactor")]
+    pub fn io_driver_fd_deregistered_count(&self) -> u64 {
+        self.io(|reactor| &reactor.deregistered)
+    }
+
+    /// How many events the system has told of.
+    ///
+    /// ```
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
+    /// let metrics = pointsman::runtime::Handle::current().metrics();
+    /// assert_eq!(metrics.io_driver_ready_count(), 0);
+    /// # }
+    /// ```
+    #[cfg(feature = "reactor")]
+    pub fn io_driver_ready_count(&self) -> u64 {
+        self.io(|reactor| &reactor.events)
+    }
+
+    #[cfg(feature = "reactor")]
+    fn io(&self, count: impl FnOnce(&super::driver::Reactor) -> &Counter) -> u64 {
+        let reactor = self.handle.shared.reactor();
+        reactor.map_or(0, |reactor| count(reactor).get())
+    }
+
     fn worker(&self, worker: usize) -> &super::scheduler::Slot {
         let workers = self.num_workers();
         assert!(

@@ -13,7 +13,7 @@
 mod blocking;
 mod builder;
 pub(crate) mod context;
-mod driver;
+pub(crate) mod driver;
 mod handle;
 mod inject;
 mod local;
@@ -148,16 +148,57 @@ impl TryCurrentError {
 
 impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Each begins as Tokio says it, for those who look for that.
         f.write_str(match self.is_thread_ending {
             false => {
-                "there is no reactor running, must be called from the context of a Pointsman runtime"
+                "there is no reactor running, must be called from the context of a Tokio 1.x runtime: here \
+                 of one of pointsman"
             }
-            true => "The Pointsman context thread-local variable has been destroyed.",
+            true => {
+                "The Tokio context thread-local variable has been destroyed: it was of pointsman"
+            }
         })
     }
 }
 
 impl std::error::Error for TryCurrentError {}
+
+/// What I/O gives once its runtime has ended.
+#[derive(Debug)]
+struct ShutdownError;
+
+impl fmt::Display for ShutdownError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("A Tokio 1.x context was found, but it is being shutdown. It is of pointsman")
+    }
+}
+
+impl std::error::Error for ShutdownError {}
+
+#[cfg(any(feature = "reactor", feature = "fs", feature = "io-std"))]
+pub(crate) fn shutdown_error() -> io::Error {
+    io::Error::other(ShutdownError)
+}
+
+/// Whether an operation of I/O has failed because its runtime has ended, or is ending.
+///
+/// ```
+/// # #[cfg(feature = "net")] {
+/// use pointsman::net::TcpListener;
+/// use pointsman::runtime::{Runtime, is_rt_shutdown_err};
+///
+/// let (one, other) = (Runtime::new()?, Runtime::new()?);
+/// let listener = one.block_on(TcpListener::bind("127.0.0.1:0"))?;
+/// drop(one);
+/// let error = other.block_on(listener.accept()).unwrap_err();
+/// assert!(is_rt_shutdown_err(&error));
+/// # }
+/// # Ok::<_, std::io::Error>(())
+/// ```
+pub fn is_rt_shutdown_err(err: &io::Error) -> bool {
+    err.get_ref()
+        .is_some_and(|error| error.is::<ShutdownError>())
+}
 
 /// Starts a thread of a runtime.
 fn start_thread(
@@ -186,7 +227,7 @@ fn start_thread(
 }
 
 /// Whether a thread has ended by then.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
     let mut pause = std::time::Duration::from_micros(10);
     loop {
@@ -203,7 +244,7 @@ fn wait_for(worker: &thread::JoinHandle<()>, until: Instant) -> bool {
 }
 
 /// As above. No time passes in models.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 fn wait_for(_: &thread::JoinHandle<()>, _: Instant) -> bool {
     false
 }

@@ -4,13 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use super::builder::{Builder, Config};
 use super::context::{self, Work};
+use super::driver::Reactor;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
-use super::scheduler::{Shared, run_worker};
+use super::scheduler::{Alarm, Shared, run_worker};
 use crate::loom::thread;
 use crate::task::JoinHandle;
 use crate::time;
@@ -58,14 +60,20 @@ impl Runtime {
         Builder::new_multi_thread().enable_all().build()
     }
 
-    pub(super) fn start(config: Config, enable_time: bool, start_paused: bool) -> io::Result<Self> {
+    pub(super) fn start(
+        config: Config,
+        enable_time: bool,
+        start_paused: bool,
+        io: Option<(Reactor, Alarm)>,
+    ) -> io::Result<Self> {
         let workers = config.worker_threads;
-        let shared = Shared::new(super::Id::next(), config, |waiter| {
+        let time = |waiter: Weak<Shared>| {
             enable_time.then(|| match workers {
                 0 => time::Driver::new(start_paused, waiter),
                 _ => time::Driver::unpausable(workers, waiter),
             })
-        });
+        };
+        let shared = Shared::new(super::Id::next(), config, time, io);
         let handle = Handle { shared };
         let mut runtime = Self {
             handle,
@@ -271,9 +279,9 @@ impl Runtime {
                 all_have_ended = false;
             }
         }
-        // While workers run tasks these have their timers: the last one ends them.
+        // While workers run tasks these have their timers and their I/O: the last one ends them.
         if all_have_ended {
-            shared.end_timers();
+            shared.end_driver();
         }
         shared.blocking.wait(until);
     }

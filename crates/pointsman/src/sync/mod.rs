@@ -3,11 +3,11 @@
 /// A constant function, except where models are checked: what they are made of is not constant.
 macro_rules! const_unless_loom {
     ($(#[$attribute:meta])* $visibility:vis const fn $($rest:tt)*) => {
-        #[cfg(not(loom))]
+        #[cfg(not(all(test, loom)))]
         $(#[$attribute])*
         $visibility const fn $($rest)*
 
-        #[cfg(loom)]
+        #[cfg(all(test, loom))]
         $(#[$attribute])*
         $visibility fn $($rest)*
     };

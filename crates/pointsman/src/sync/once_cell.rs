@@ -77,7 +77,7 @@ impl<T> OnceCell<T> {
     /// NAME.set(String::from("a")).unwrap();
     /// assert_eq!(NAME.get().unwrap(), "a");
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new() -> Self {
         Self::empty()
     }
@@ -102,7 +102,7 @@ impl<T> OnceCell<T> {
     /// assert_eq!(LEVEL.get(), Some(&3));
     /// assert!(LEVEL.set(4).is_err());
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new_with(value: T) -> Self {
         Self::written(value)
     }

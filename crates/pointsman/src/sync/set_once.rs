@@ -64,7 +64,7 @@ impl<T> SetOnce<T> {
     /// NAME.set(String::from("a")).unwrap();
     /// assert_eq!(NAME.get().unwrap(), "a");
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new() -> Self {
         Self {
             is_set: AtomicBool::new(false),
@@ -93,7 +93,7 @@ impl<T> SetOnce<T> {
     /// assert_eq!(LEVEL.get(), Some(&3));
     /// assert!(LEVEL.set(4).is_err());
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new_with(value: T) -> Self {
         Self {
             is_set: AtomicBool::new(true),

@@ -29,7 +29,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 /// What a task's scheduler has to do.
 pub(crate) trait Schedule: Sized + 'static {
-    /// Puts a task in a queue.
+    /// Puts a task in a queue. As soon as others can take it from there the task may end, and its arena and this
+    /// scheduler with it: whoever cannot rule that out keeps the scheduler by a reference of its own.
     fn schedule(&self, entry: Notified);
     /// One of its tasks is complete.
     fn completed(&self);
@@ -301,10 +302,10 @@ impl Found {
 }
 
 /// The numbers of tasks, in all runtimes.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 loom::lazy_static! {
     static ref NEXT_ID: AtomicU64 = AtomicU64::new(1);
 }

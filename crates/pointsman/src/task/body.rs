@@ -113,7 +113,8 @@ unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
 }
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
-    // SAFETY: as the caller promises. The entry's reference keeps the arena while this goes on.
+    // SAFETY: as the caller promises. The entry's reference keeps the arena until others can take the entry;
+    // the scheduler sees to what comes then.
     unsafe { scheduler_of::<S>(header).schedule(Notified::woken(RawTask(header))) };
 }
 

@@ -22,6 +22,24 @@ thread_value! {
     static CURRENT: Cell<Budget> = Cell::new(Budget(None));
 }
 
+thread_value! {
+    /// A task that this thread polls has let others go first, since this was last asked.
+    static HAS_YIELDED: Cell<bool> = Cell::new(false);
+}
+
+/// Wakes the task that is polled, which lets others go first.
+#[inline]
+pub(crate) fn yield_to_others(cx: &Context<'_>) {
+    // The thread may be ending.
+    let _ = HAS_YIELDED.try_with(|has_yielded| has_yielded.set(true));
+    cx.waker().wake_by_ref();
+}
+
+/// Whether a task has let others go first on this thread since this was last asked.
+pub(crate) fn take_yielded() -> bool {
+    HAS_YIELDED.with(|has_yielded| has_yielded.replace(false))
+}
+
 /// Sets the budget back when it is dropped.
 struct Reset(Budget);
 
@@ -169,7 +187,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
             match budget.0 {
                 None => Poll::Ready(RestoreOnPending::new(budget)),
                 Some(0) => {
-                    cx.waker().wake_by_ref();
+                    yield_to_others(cx);
                     Poll::Pending
                 }
                 Some(left) => {

@@ -41,7 +41,7 @@ const LARGEST_CHUNK: usize = 256 << 10;
 const MOST_KEPT: usize = 2 << 20;
 
 /// The places of models are allocated one by one, so that they are seen to be used as they should.
-const SMALL_IS_LARGE: bool = cfg!(loom);
+const SMALL_IS_LARGE: bool = cfg!(all(test, loom));
 
 /// The head of a chunk. Places follow it.
 #[repr(C, align(64))]

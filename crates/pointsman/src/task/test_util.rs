@@ -24,7 +24,9 @@ pub(crate) struct Tester {
 
 impl Schedule for Arc<Tester> {
     fn schedule(&self, entry: Notified) {
-        lock(&self.queue).push_back(entry);
+        // This reference is the arena's: it may go with the task.
+        let tester = Arc::clone(self);
+        lock(&tester.queue).push_back(entry);
     }
 
     fn completed(&self) {
@@ -114,7 +116,7 @@ impl Workbench {
     }
 
     /// What ends all tasks that it finds, in whatever thread, before this is closed.
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     pub(crate) fn finder(&self) -> impl FnOnce() + Send + use<> {
         struct Finder(NonNull<Arena<Arc<Tester>>>);
         // SAFETY: anyone may look for tasks.

@@ -3,6 +3,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use super::coop;
+
 /// Returns to the runtime once, so that other tasks can run. The task goes behind those that are ready now.
 ///
 /// Cancel safe: it does nothing else.
@@ -21,7 +23,7 @@ pub async fn yield_now() {
             return Poll::Ready(());
         }
         has_yielded = true;
-        cx.waker().wake_by_ref();
+        coop::yield_to_others(cx);
         Poll::Pending
     })
     .await;

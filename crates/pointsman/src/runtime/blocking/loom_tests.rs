@@ -48,7 +48,7 @@ impl Running {
         let config = Config::of_model(0, most_threads, keep_alive);
         Self {
             handle: Handle {
-                shared: Shared::new(1, config, |_| None),
+                shared: Shared::new(1, config, |_| None, None),
             },
             most_threads,
             at_once: Arc::default(),

@@ -159,12 +159,9 @@ impl Idle {
         if let Err(counts) = claimed {
             return counted(counts).searching > 0;
         }
-        // The one that fell asleep last: its memory is warm.
-        let called = sleepers.pop();
+        let called = take_best(&mut sleepers);
         drop(sleepers);
-        if let Some(called) = called {
-            called.parker.call();
-        }
+        called.parker.call();
         true
     }
 
@@ -263,4 +260,12 @@ impl Idle {
         self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
         Woken::Alone
     }
+}
+
+/// The one that fell asleep last, as its memory is warm; but rather not one that waits for I/O, which another would have
+/// to do then.
+fn take_best(sleepers: &mut Vec<Sleeper>) -> Sleeper {
+    let is_free = |sleeper: &Sleeper| !sleeper.parker.is_in_reactor();
+    let best = sleepers.iter().rposition(is_free);
+    sleepers.remove(best.unwrap_or(sleepers.len() - 1))
 }

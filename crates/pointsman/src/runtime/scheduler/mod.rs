@@ -20,6 +20,7 @@
 //! Invariant: each task that was woken is in one queue, or runs, until it is complete or the runtime ends. What is
 //! queued is run by some worker in the end, whatever other workers do.
 
+mod alarm;
 mod block_on;
 mod current_thread;
 mod handoff;
@@ -37,6 +38,7 @@ mod worker;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
+pub(super) use alarm::Alarm;
 pub(super) use block_on::BlockingThread;
 pub(super) use slot::{Counters, Slot};
 pub(super) use worker::run_worker;
@@ -45,12 +47,13 @@ use self::block_on::Spin;
 use self::current_thread::SlotLock;
 use self::handoff::Handoff;
 use self::idle::{Idle, Outcome};
+use self::policy::Mode;
 use self::queue::Queue;
 use self::watchdog::Watchdog;
 use super::blocking::Pool;
 use super::builder::Config;
 use super::context;
-use super::driver::Driver;
+use super::driver::{Driver, Reactor};
 use super::inject::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
@@ -101,8 +104,13 @@ impl Shared {
         id: u64,
         config: Config,
         time: impl FnOnce(Weak<Self>) -> Option<Arc<time::Driver>>,
+        io: Option<(Reactor, Alarm)>,
     ) -> Arc<Self> {
-        let cores = match cfg!(loom) {
+        let (reactor, alarm) = match io {
+            Some((reactor, alarm)) => (Some(reactor), alarm),
+            None => (None, Alarm::new()),
+        };
+        let cores = match cfg!(all(test, loom)) {
             true => 2,
             false => std::thread::available_parallelism().map_or(1, usize::from),
         };
@@ -115,7 +123,7 @@ impl Shared {
             slot_lock: SlotLock::new(),
             inject: Inject::new(),
             idle: Idle::new(cores),
-            watchdog: Watchdog::new(),
+            watchdog: Watchdog::new(alarm),
             handoff: Handoff::new(),
             spin: Spin::default(),
             arenas: Mutex::new(Arenas {
@@ -125,7 +133,7 @@ impl Shared {
                 is_closed: false,
             }),
             outside_counters: Counters::default(),
-            driver: Driver::new(time(Weak::clone(this))),
+            driver: Driver::new(time(Weak::clone(this)), reactor),
             is_shut_down: AtomicBool::new(false),
         });
         let mut arenas = lock(&shared.arenas);
@@ -148,7 +156,7 @@ impl Shared {
     }
 
     #[inline]
-    pub(super) fn is_shut_down(&self) -> bool {
+    pub(crate) fn is_shut_down(&self) -> bool {
         self.is_shut_down.load(Relaxed)
     }
 
@@ -159,6 +167,11 @@ impl Shared {
 
     pub(super) fn time(&self) -> Option<&Arc<time::Driver>> {
         self.driver.time()
+    }
+
+    #[cfg(feature = "reactor")]
+    pub(crate) fn reactor(&self) -> Option<&Reactor> {
+        self.driver.reactor()
     }
 
     // --- spawning ---
@@ -269,13 +282,22 @@ impl Shared {
             return;
         }
         if self.idle.notify_local(waiting, slot.few()) == Outcome::NotCalled {
-            self.watchdog.arm(self);
+            self.watch();
         }
     }
 
     /// A task was brought from outside, or left where nobody is.
     fn notify_remote(&self) {
         if self.idle.notify_remote() == Outcome::NotCalled {
+            self.watchdog.arm(self);
+        }
+    }
+
+    /// What is queued is to be watched. With I/O each event may queue a few tasks that are run at once: while no task
+    /// has blocked lately to watch each of them closely costs more than it wins.
+    fn watch(&self) {
+        let may_wait = self.driver.has_sources() && self.idle.mode() == Mode::Lazy;
+        if !(may_wait && self.watchdog.arm_later(self)) {
             self.watchdog.arm(self);
         }
     }
@@ -338,11 +360,9 @@ impl Shared {
         }
     }
 
-    /// Nothing waits for time any more.
-    pub(super) fn end_timers(&self) {
-        if let Some(time) = self.driver.time() {
-            time.shutdown();
-        }
+    /// Nothing waits for time or I/O any more.
+    pub(super) fn end_driver(&self) {
+        self.driver.shut_down();
     }
 
     /// Gives up for good the slot that this thread holds.
@@ -385,16 +405,19 @@ impl Drop for Shared {
 
 impl time::Waiter for Shared {
     fn timer_is_earlier(&self) {
-        if !self.driver.timer_is_earlier() {
-            self.attend_to_timers();
-        }
+        self.tell_driver();
     }
 }
 
 impl Schedule for Arc<Shared> {
     #[inline]
     fn schedule(&self, entry: Notified) {
-        self.schedule_entry(entry);
+        match self.own_slot() {
+            // Who holds a slot keeps the runtime.
+            Some(slot) => self.push(slot, entry),
+            // This reference is the arena's: it may go with the task.
+            None => Arc::clone(self).schedule_entry(entry),
+        }
     }
 
     #[inline]

@@ -25,7 +25,7 @@ impl Worker<'_> {
             .sleep(self.slot.index, self.parker, is_searching);
         if others > 0 {
             // They may have queued something in this moment, and have seen nobody asleep.
-            shared.watchdog.arm(shared);
+            shared.watch();
         }
         self.slot.counters.parked.add(1);
         let mut held = None;
@@ -34,9 +34,15 @@ impl Worker<'_> {
             if is_done || self.sees_work() {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
-            held = held.or_else(|| shared.driver.try_hold(self.parker));
+            if held.is_none() && shared.may_hold() {
+                held = shared.driver.try_hold(self.parker);
+            }
             match &held {
-                Some(held) => held.park(self.parker),
+                // Wakers. While it sleeps one that leaves has to say that it is awake.
+                Some(held) => self.run_users(
+                    || held.park(self.parker),
+                    || shared.idle.wake(self.slot.index, self.parker) == Woken::Called,
+                ),
                 None => self.parker.park(None),
             }
             if self.parker.take_called() {
@@ -48,24 +54,27 @@ impl Worker<'_> {
         };
         if let Some(held) = held.take() {
             // What is due now is no reason to wake another.
-            shared.driver.fire();
+            self.run_users(|| shared.driver.fire(), || woken == Woken::Called);
             drop(held);
         }
-        shared.attend_to_timers();
+        shared.attend_to_driver();
         self.slot.counters.unparked.add(1);
         self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
         shared.see_to_substitutes();
         woken
     }
 
-    /// Calls what the user wants to be called. If it panics this worker leaves, and no longer counts as the one that
-    /// searches.
+    /// Calls what the user wants to be called.
     fn call(&self, callback: &Option<Callback>, is_searching: bool) {
-        let Some(callback) = callback else {
-            return;
-        };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| callback())) {
-            if is_searching {
+        if let Some(callback) = callback {
+            self.run_users(|| callback(), || is_searching);
+        }
+    }
+
+    /// Runs what the user has given. If it panics this worker leaves, and no longer counts as the one that searches.
+    fn run_users(&self, run: impl FnOnce(), is_searching: impl FnOnce() -> bool) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+            if is_searching() {
                 self.shared.idle.end_search();
             }
             resume_unwind(panic);
@@ -74,12 +83,45 @@ impl Worker<'_> {
 }
 
 impl Shared {
-    /// If nobody waits for the next timer, one that sleeps is to do it, or else the watchdog.
-    pub(super) fn attend_to_timers(&self) {
-        // ORDERING: SeqCst pairs with `Driver::timer_is_earlier`: a timer that was left to one who held the driver is
-        // seen.
+    /// Whether a worker that sleeps should hold the driver. With I/O it leaves that to those who are awake: they come
+    /// back to it in less time than it takes to be woken, and find more at once then. If they don't, it is called for;
+    /// and where they haven't lately, it holds the driver at once.
+    ///
+    /// The row that it wins: processor time of `echo` with 64 connections.
+    fn may_hold(&self) -> bool {
+        !self.driver.has_sources()
+            || self.idle.workers().awake == 0
+            || self.driver.is_holder_wanted()
+            || self.watchdog.has_seen_block()
+    }
+
+    /// The driver was left by this thread.
+    fn attend_to_driver(&self) {
+        // ORDERING: SeqCst pairs with `Driver::tell_holder`: what was left to one who held the driver is seen.
         fence(SeqCst);
-        if self.driver.is_unattended() && !self.idle.unpark_one() {
+        // With I/O it will be back before another could be woken, unless a task keeps it.
+        let is_watched = self.driver.is_io_unattended() && self.watchdog.arm_later(self);
+        if !is_watched && self.driver.is_unattended() {
+            self.call_holder();
+        }
+    }
+
+    /// There is something new to wait for: a timer that comes before all others, or the first source of I/O.
+    pub(in crate::runtime) fn tell_driver(&self) {
+        if self.driver.tell_holder() || !self.driver.is_unattended() {
+            return;
+        }
+        match self.own_slot() {
+            // This thread will be back before another could be woken, unless a task keeps it.
+            Some(_) if self.driver.has_sources() && self.watchdog.arm_for_timer(self) => (),
+            _ => self.call_holder(),
+        }
+    }
+
+    /// One that sleeps is to hold the driver, or else the watchdog sees to it.
+    fn call_holder(&self) {
+        self.driver.want_holder();
+        if !self.idle.unpark_one() {
             self.watchdog.arm(self);
         }
     }

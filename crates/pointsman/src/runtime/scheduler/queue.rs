@@ -23,9 +23,9 @@ use crate::task::{Header, Notified, RawTask};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Entries of the first buffer.
-const CAPACITY: usize = if cfg!(loom) { 2 } else { 64 };
+const CAPACITY: usize = if cfg!(all(test, loom)) { 2 } else { 64 };
 /// Entries that are stolen at once.
-const MOST_STOLEN: usize = if cfg!(loom) { 2 } else { 128 };
+const MOST_STOLEN: usize = if cfg!(all(test, loom)) { 2 } else { 128 };
 
 /// In the lowest bit of a task's address: it is running still.
 const IS_RUNNING: usize = 1;

@@ -17,15 +17,19 @@ use std::sync::atomic::Ordering::SeqCst;
 const SPINS_PER_LOOK: u32 = 8;
 /// The fewest looks of a search. By the clock alone it would be over whenever another thread, which may have brought
 /// work, has had the core.
-const LEAST_LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
+const LEAST_LOOKS: u32 = if cfg!(all(test, loom)) { 1 } else { 8 };
 
 impl Worker<'_> {
     /// Nothing is queued here. Returns when something may be, or the parker was notified.
     pub(super) fn idle(&mut self) {
         if self.parker.is_notified() {
+            // A future of `block_on` that wakes itself keeps this thread from sleeping, where it would look.
+            self.shared.driver.look_at_io();
             return;
         }
-        let mut is_searching = self.shared.idle.try_search();
+        // One that may wait for I/O does not look for other work first.
+        let mut is_searching =
+            !self.shared.driver.is_io_unattended() && self.shared.idle.try_search();
         loop {
             if is_searching && self.search() {
                 self.end_search();
@@ -68,8 +72,12 @@ impl Worker<'_> {
 
     /// Looks for work for as long as it would take to be woken for it. Whether there is some for this worker.
     fn search(&self) -> bool {
-        // Nobody brings anything while this thread has the only core.
-        if self.shared.is_current_thread() || self.shared.idle.cores() == 1 {
+        // Nobody brings anything while this thread has the only core; and where work comes by I/O, to wait awake costs
+        // more than it wins: a quarter of the processor time of `echo` with 64 connections.
+        if self.shared.is_current_thread()
+            || self.shared.idle.cores() == 1
+            || self.shared.driver.has_sources()
+        {
             return self.look();
         }
         let mut looks = 0;
@@ -84,7 +92,7 @@ impl Worker<'_> {
                     return false;
                 }
                 let now = Instant::now();
-                if cfg!(loom) || now >= *end.get_or_insert(now + QUANTUM) {
+                if cfg!(all(test, loom)) || now >= *end.get_or_insert(now + QUANTUM) {
                     return false;
                 }
             }
@@ -159,6 +167,13 @@ impl Worker<'_> {
         let Some(time) = self.shared.driver.time() else {
             return false;
         };
+        if time.is_paused() {
+            // What the system has to tell comes before any later time.
+            self.shared.driver.look_at_io();
+            if self.sees_work() {
+                return true;
+            }
+        }
         self.awaits_jobs = !self.shared.blocking.is_idle();
         self.clock_may_advance() && time.auto_advance()
     }

@@ -12,9 +12,15 @@ use std::time::{Duration, Instant};
 use super::super::context;
 use super::super::handle::Handle;
 use super::policy::Pace;
+use super::watchdog::BLOCKED;
 use super::{Shared, Slot};
 use crate::park::ThreadParker;
-use crate::task::Notified;
+use crate::task::{Notified, coop};
+
+/// How long a worker that has tasks to run does not look for I/O, unless it has run as many as `event_interval` says.
+///
+/// The row that it wins: processor time of `echo` with 64 connections. To ask the system in each quantum costs 40 % more.
+const IO_PERIOD: Duration = Duration::from_micros(200);
 
 /// See the module.
 pub(super) struct Worker<'a> {
@@ -24,6 +30,8 @@ pub(super) struct Worker<'a> {
     pace: Pace,
     /// When it last looked at the clock, or last ceased to be idle.
     since: Instant,
+    /// The polls and the time when it last looked for I/O while there was work.
+    io_looked_at: (usize, Instant),
     /// A clock that stands still could not be moved on, as blocking work was running.
     pub(super) awaits_jobs: bool,
 }
@@ -32,6 +40,8 @@ pub(super) struct Worker<'a> {
 #[derive(PartialEq, Eq)]
 enum Paused {
     Quantum,
+    /// All tasks that are queued have let others go first.
+    Yielded,
     /// Nothing is queued.
     Idle,
     /// Its slot is another thread's now.
@@ -50,6 +60,7 @@ impl<'a> Worker<'a> {
             parker,
             pace: Pace::new(),
             since: Instant::now(),
+            io_looked_at: (slot.polls(), Instant::now()),
             awaits_jobs: false,
         }
     }
@@ -68,6 +79,12 @@ impl<'a> Worker<'a> {
                 Paused::Quantum => {
                     self.shared.notify_local(self.slot, self.slot.queue.len());
                     self.relieve();
+                    self.look_at_io();
+                }
+                Paused::Yielded => {
+                    // What the system has to tell is one of the others.
+                    self.shared.driver.look_at_io();
+                    self.since = Instant::now();
                 }
                 Paused::Idle => {
                     self.idle();
@@ -86,6 +103,7 @@ impl<'a> Worker<'a> {
         let interval = self.pace.interval(self.shared.config.event_interval);
         // What comes from outside goes first once in a quantum, however much is queued here.
         let mut next = self.fetch();
+        let mut yielded = 0;
         for polls in 0..interval {
             let Some(entry) = next.take().or_else(|| self.pop()).or_else(|| self.fetch()) else {
                 self.look_at_clock(polls);
@@ -101,18 +119,39 @@ impl<'a> Worker<'a> {
             }
             if let Some(again) = again {
                 self.shared.push(self.slot, again);
+                if coop::take_yielded() && self.shared.driver.has_sources() {
+                    yielded += 1;
+                    if yielded >= self.slot.queue.len() {
+                        self.look_at_clock(polls + 1);
+                        return Paused::Yielded;
+                    }
+                }
             }
         }
         self.look_at_clock(interval);
         Paused::Quantum
     }
 
+    /// After a quantum, now and then. One that is out of work will look anyway.
+    fn look_at_io(&mut self) {
+        let polls = self.slot.polls().wrapping_sub(self.io_looked_at.0);
+        let is_time = polls >= self.shared.config.event_interval as usize
+            || self.since.saturating_duration_since(self.io_looked_at.1) >= IO_PERIOD;
+        if is_time && !self.slot.queue.is_empty() {
+            self.shared.driver.look_at_io();
+            self.io_looked_at = (self.slot.polls(), self.since);
+        }
+    }
+
     fn look_at_clock(&mut self, polls: u32) {
         // No time passes in models.
-        if polls == 0 || cfg!(loom) {
+        if polls == 0 || cfg!(all(test, loom)) {
             return;
         }
         let elapsed = self.count_busy();
+        if elapsed >= BLOCKED {
+            self.shared.watchdog.note_block();
+        }
         self.pace.update(polls, elapsed);
         self.slot.set_few(self.pace.few());
     }
@@ -183,7 +222,7 @@ impl Shared {
             self.close_arenas();
             let workers = self.idle.workers();
             if workers.awake + workers.sleeping == 0 {
-                self.end_timers();
+                self.end_driver();
             }
         }
     }
@@ -195,7 +234,7 @@ struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
-        if cfg!(not(loom)) && std::thread::panicking() {
+        if cfg!(not(all(test, loom))) && std::thread::panicking() {
             eprintln!("a worker thread of a runtime has panicked: the process is aborted");
             std::process::abort();
         }

@@ -95,16 +95,20 @@ impl Schedule for Arc<LocalShared> {
     fn schedule(&self, entry: Notified) {
         if self.is_own_thread() && self.own.is_open.get() {
             self.own.queue.borrow_mut().push_back(entry);
-        } else {
-            let mut remote = lock(&self.remote);
-            let Some(entries) = remote.as_mut() else {
-                drop(remote);
-                entry.give_up();
-                return;
-            };
-            entries.push_back(entry);
+            self.wake_set();
+            return;
         }
-        self.wake_set();
+        // This reference is the arena's: it may go with the task.
+        let shared = Arc::clone(self);
+        let mut remote = lock(&shared.remote);
+        let Some(entries) = remote.as_mut() else {
+            drop(remote);
+            entry.give_up();
+            return;
+        };
+        entries.push_back(entry);
+        drop(remote);
+        shared.wake_set();
     }
 
     fn completed(&self) {

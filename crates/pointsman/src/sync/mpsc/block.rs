@@ -13,10 +13,10 @@ use crate::loom::sync::atomic::Ordering::Relaxed;
 use crate::loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
 
 /// Messages of a block, if they are small.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 const SLOTS: usize = 32;
 /// Messages of a block: few, so that models see many blocks.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 const SLOTS: usize = 2;
 
 /// How much room the messages of a block take at most, if they are more than one. With it Tokio's
@@ -24,9 +24,9 @@ const SLOTS: usize = 2;
 const BYTES: usize = 16 << 10;
 
 /// How much smaller the first block of a channel is than those that follow: many channels carry few messages.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 const FIRST: usize = 8;
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 const FIRST: usize = 2;
 
 /// Stands for "not yet" in [`Block::passed`].
@@ -106,7 +106,7 @@ impl<T> Block<T> {
             (&raw mut (*block).passed).write(AtomicU64::new(NOT_YET));
             for place in 0..length {
                 let slot = Self::slots(block).add(place);
-                #[cfg(loom)]
+                #[cfg(all(test, loom))]
                 (&raw mut (*slot).message).write(UnsafeCell::new(MaybeUninit::uninit()));
                 (&raw mut (*slot).is_ready).write(AtomicBool::new(false));
             }

@@ -13,10 +13,10 @@ use crate::loom::hint;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// How often the receiver looks again at a place that is taken before it lets others run.
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 const LOOKS: u32 = 64;
 /// How often the receiver looks again: a model lets others run at each look.
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 const LOOKS: u32 = 1;
 
 /// Stands for "not yet" in [`Front::end`].

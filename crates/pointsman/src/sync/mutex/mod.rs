@@ -98,7 +98,7 @@ impl<T> Mutex<T> {
     /// static NAMES: Mutex<Vec<String>> = Mutex::const_new(Vec::new());
     /// assert!(NAMES.try_lock().unwrap().is_empty());
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new(value: T) -> Self {
         Self {
             permits: Permits::new(1),

@@ -118,7 +118,7 @@ impl<T> RwLock<T> {
     /// static LEVEL: RwLock<u32> = RwLock::const_new(3);
     /// assert_eq!(*LEVEL.try_read().unwrap(), 3);
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_new(value: T) -> Self {
         Self::with_permits(value, MOST_READERS)
     }
@@ -136,7 +136,7 @@ impl<T> RwLock<T> {
     /// assert_eq!(*reader, 3);
     /// assert!(LEVEL.try_read().is_err());
     /// ```
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> Self {
         assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
         assert!(

@@ -20,11 +20,11 @@ enum Current {
     Driver(Arc<Driver>),
 }
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 std::thread_local! {
     static CURRENT: RefCell<Current> = const { RefCell::new(Current::NoRuntime) };
 }
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 loom::thread_local! {
     static CURRENT: RefCell<Current> = RefCell::new(Current::NoRuntime);
 }
@@ -106,7 +106,7 @@ thread_value! {
 pub(super) fn thread_sequence() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let number = NUMBER.try_with(|number| {
-        if number.get() == 0 && cfg!(not(loom)) {
+        if number.get() == 0 && cfg!(not(all(test, loom))) {
             number.set(NEXT.fetch_add(1, Ordering::Relaxed));
         }
         number.get()

@@ -84,7 +84,7 @@ impl Running {
     ) -> Self {
         let config = Config::of_model(workers, 1, Duration::ZERO);
         let handle = Handle {
-            shared: Shared::new(1, config, time),
+            shared: Shared::new(1, config, time, None),
         };
         let workers = (0..workers)
             .map(|index| {

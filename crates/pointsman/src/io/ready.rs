@@ -1,0 +1,222 @@
+//! What is known of a source of I/O.
+
+use std::fmt;
+use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
+
+const READABLE: u8 = 1;
+const WRITABLE: u8 = 1 << 1;
+const READ_CLOSED: u8 = 1 << 2;
+const WRITE_CLOSED: u8 = 1 << 3;
+const PRIORITY: u8 = 1 << 4;
+const ERROR: u8 = 1 << 5;
+
+/// What a source is ready for.
+///
+/// ```
+/// use pointsman::io::Ready;
+///
+/// let ready = Ready::READABLE | Ready::READ_CLOSED;
+/// assert!(ready.is_readable() && !ready.is_writable());
+/// ```
+#[derive(Clone, Copy, PartialEq, PartialOrd, Eq, Ord)]
+pub struct Ready(u8);
+
+impl Ready {
+    /// Nothing.
+    pub const EMPTY: Self = Self(0);
+
+    /// It can be read.
+    pub const READABLE: Self = Self(READABLE);
+
+    /// It can be written.
+    pub const WRITABLE: Self = Self(WRITABLE);
+
+    /// Nothing more will come when what is there was read.
+    pub const READ_CLOSED: Self = Self(READ_CLOSED);
+
+    /// Nothing can be written any more.
+    pub const WRITE_CLOSED: Self = Self(WRITE_CLOSED);
+
+    /// It has data that go first.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub const PRIORITY: Self = Self(PRIORITY);
+
+    /// It has failed.
+    pub const ERROR: Self = Self(ERROR);
+
+    /// Everything that there is on this system.
+    pub const ALL: Self = {
+        let all = READABLE | WRITABLE | READ_CLOSED | WRITE_CLOSED | ERROR;
+        match cfg!(any(target_os = "linux", target_os = "android")) {
+            true => Self(all | PRIORITY),
+            false => Self(all),
+        }
+    };
+
+    /// Whether it is nothing.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::EMPTY.is_empty());
+    /// assert!(!Ready::READABLE.is_empty());
+    /// ```
+    pub fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    /// Whether reading would not wait: there are data, or the end.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::READABLE.is_readable());
+    /// assert!(Ready::READ_CLOSED.is_readable());
+    /// assert!(!Ready::WRITABLE.is_readable());
+    /// ```
+    pub fn is_readable(self) -> bool {
+        self.0 & (READABLE | READ_CLOSED) != 0
+    }
+
+    /// Whether writing would not wait: there is room, or it fails.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::WRITABLE.is_writable());
+    /// assert!(Ready::WRITE_CLOSED.is_writable());
+    /// assert!(!Ready::READABLE.is_writable());
+    /// ```
+    pub fn is_writable(self) -> bool {
+        self.0 & (WRITABLE | WRITE_CLOSED) != 0
+    }
+
+    /// Whether nothing more will come.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::READ_CLOSED.is_read_closed());
+    /// assert!(!Ready::READABLE.is_read_closed());
+    /// ```
+    pub fn is_read_closed(self) -> bool {
+        self.0 & READ_CLOSED != 0
+    }
+
+    /// Whether nothing can be written any more.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::WRITE_CLOSED.is_write_closed());
+    /// assert!(!Ready::WRITABLE.is_write_closed());
+    /// ```
+    pub fn is_write_closed(self) -> bool {
+        self.0 & WRITE_CLOSED != 0
+    }
+
+    /// Whether there are data that go first.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::PRIORITY.is_priority());
+    /// assert!(!Ready::READABLE.is_priority());
+    /// ```
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub fn is_priority(self) -> bool {
+        self.0 & PRIORITY != 0
+    }
+
+    /// Whether it has failed.
+    ///
+    /// ```
+    /// # use pointsman::io::Ready;
+    /// assert!(Ready::ERROR.is_error());
+    /// assert!(!Ready::READABLE.is_error());
+    /// ```
+    pub fn is_error(self) -> bool {
+        self.0 & ERROR != 0
+    }
+
+    /// What stays when the source has said that it would wait: an end does not go away.
+    pub(crate) const LASTING: Self = Self(READ_CLOSED | WRITE_CLOSED);
+
+    pub(crate) fn from_mio(event: &mio::event::Event) -> Self {
+        let parts = [
+            (event.is_readable(), READABLE),
+            (event.is_writable(), WRITABLE),
+            (event.is_read_closed(), READ_CLOSED),
+            (event.is_write_closed(), WRITE_CLOSED),
+            (event.is_error(), ERROR),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            (event.is_priority(), PRIORITY),
+        ];
+        let ready = parts.into_iter().filter(|(is_set, _)| *is_set);
+        Self(ready.fold(0, |all, (_, part)| all | part))
+    }
+
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+impl BitOr for Ready {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Ready {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl BitAnd for Ready {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl Sub for Ready {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            "READABLE",
+            "WRITABLE",
+            "READ_CLOSED",
+            "WRITE_CLOSED",
+            "PRIORITY",
+            "ERROR",
+        ];
+        match self.is_empty() {
+            true => f.write_str("EMPTY"),
+            false => write_names(f, self.0, &names),
+        }
+    }
+}
+
+/// Writes the name of each bit that is set.
+pub(super) fn write_names(f: &mut fmt::Formatter<'_>, bits: u8, names: &[&str]) -> fmt::Result {
+    let set = names
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| bits & (1 << index) != 0);
+    for (count, (_, name)) in set.enumerate() {
+        if count > 0 {
+            f.write_str(" | ")?;
+        }
+        f.write_str(name)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! A stream with a buffer in each direction.
+//!
+//! Invariant: it is a [`BufReader`] around a [`BufWriter`], and does what these do.
+
+use std::io::{self, IoSlice, SeekFrom};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use super::buf_reader::BufReader;
+use super::buf_writer::BufWriter;
+use crate::io::async_buf_read::forward_buf_read;
+use crate::io::async_read::forward_read;
+use crate::io::async_seek::forward_seek;
+use crate::io::async_write::forward_write;
+use crate::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
+
+pin_project! {
+    /// A stream that reads and writes much at once, as [`BufReader`] and [`BufWriter`] do.
+    ///
+    /// What is in the buffers is lost when this is dropped: [`flush`](crate::io::AsyncWriteExt::flush) or
+    /// [`shutdown`](crate::io::AsyncWriteExt::shutdown) write the one. A seek writes it too, and throws away
+    /// the other.
+    ///
+    /// ```
+    /// use pointsman::io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
+    ///
+    /// # #[pointsman::main(flavor = "current_thread")] async fn main() -> pointsman::io::Result<()> {
+    /// let (client, server) = duplex(64);
+    /// let (mut client, mut server) = (BufStream::new(client), BufStream::new(server));
+    /// client.write_all(b"hello\n").await?;
+    /// client.flush().await?;
+    ///
+    /// let mut line = String::new();
+    /// server.read_line(&mut line).await?;
+    /// assert_eq!(line, "hello\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    pub struct BufStream<RW> {
+        #[pin]
+        inner: BufReader<BufWriter<RW>>,
+    }
+}
+
+impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
+    /// With buffers of 8 kB.
+    ///
+    /// ```
+    /// # use pointsman::io::{BufStream, empty};
+    /// let stream = BufStream::new(empty());
+    /// # drop(stream);
+    /// ```
+    pub fn new(stream: RW) -> BufStream<RW> {
+        BufReader::new(BufWriter::new(stream)).into()
+    }
+
+    /// With buffers of these sizes, in bytes.
+    ///
+    /// # Panics
+    /// If that of the reader is zero.
+    ///
+    /// ```
+    /// # use pointsman::io::{BufStream, empty};
+    /// let stream = BufStream::with_capacity(1024, 64, empty());
+    /// # drop(stream);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(
+        reader_capacity: usize,
+        writer_capacity: usize,
+        stream: RW,
+    ) -> BufStream<RW> {
+        let writer = BufWriter::with_capacity(writer_capacity, stream);
+        BufReader::with_capacity(reader_capacity, writer).into()
+    }
+
+    /// The stream within.
+    ///
+    /// ```
+    /// # use pointsman::io::BufStream;
+    /// let stream = BufStream::new(std::io::Cursor::new(vec![7]));
+    /// assert_eq!(stream.get_ref().position(), 0);
+    /// ```
+    pub fn get_ref(&self) -> &RW {
+        self.inner.get_ref().get_ref()
+    }
+
+    /// The stream within. The buffers do not know what is done with it.
+    ///
+    /// ```
+    /// # use pointsman::io::BufStream;
+    /// let mut stream = BufStream::new(std::io::Cursor::new(vec![7]));
+    /// stream.get_mut().set_position(1);
+    /// assert_eq!(stream.get_ref().position(), 1);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut RW {
+        self.inner.get_mut().get_mut()
+    }
+
+    /// As [`get_mut`](Self::get_mut), pinned.
+    ///
+    /// ```
+    /// # use std::pin::Pin;
+    /// # use pointsman::io::BufStream;
+    /// let mut stream = BufStream::new(std::io::Cursor::new(vec![7]));
+    /// assert_eq!(Pin::new(&mut stream).get_pin_mut().position(), 0);
+    /// ```
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut RW> {
+        self.project().inner.get_pin_mut().get_pin_mut()
+    }
+
+    /// The stream within. What is in the buffers is lost.
+    ///
+    /// ```
+    /// # use pointsman::io::BufStream;
+    /// let stream = BufStream::new(std::io::Cursor::new(vec![7]));
+    /// assert_eq!(stream.into_inner().into_inner(), [7]);
+    /// ```
+    pub fn into_inner(self) -> RW {
+        self.inner.into_inner().into_inner()
+    }
+}
+
+impl<RW> From<BufReader<BufWriter<RW>>> for BufStream<RW> {
+    fn from(inner: BufReader<BufWriter<RW>>) -> Self {
+        Self { inner }
+    }
+}
+
+/// The same with the buffers the other way round. What is in them stays.
+impl<RW> From<BufWriter<BufReader<RW>>> for BufStream<RW> {
+    fn from(writer: BufWriter<BufReader<RW>>) -> Self {
+        let reader = writer.inner;
+        let writer = BufWriter {
+            inner: reader.inner,
+            buf: writer.buf,
+            written: writer.written,
+            seek: writer.seek,
+        };
+        let reader = BufReader {
+            inner: writer,
+            buf: reader.buf,
+            pos: reader.pos,
+            cap: reader.cap,
+            seek: reader.seek,
+        };
+        reader.into()
+    }
+}
+
+impl<RW: AsyncRead + AsyncWrite> AsyncRead for BufStream<RW> {
+    forward_read!(self => self.project().inner);
+}
+
+impl<RW: AsyncRead + AsyncWrite> AsyncBufRead for BufStream<RW> {
+    forward_buf_read!(self => self.project().inner);
+}
+
+impl<RW: AsyncRead + AsyncWrite> AsyncWrite for BufStream<RW> {
+    forward_write!(self => self.project().inner, self.inner);
+}
+
+impl<RW: AsyncRead + AsyncWrite + AsyncSeek> AsyncSeek for BufStream<RW> {
+    forward_seek!(self => self.project().inner);
+}

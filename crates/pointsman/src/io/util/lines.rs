@@ -1,0 +1,147 @@
+//! The lines of a reader.
+//!
+//! Invariant: what was read of a line that is not complete stays here, also when the future is dropped.
+
+use std::future::poll_fn;
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+
+use super::read_until::poll_read_until;
+use crate::io::AsyncBufRead;
+
+pin_project! {
+    /// The lines of [`AsyncBufReadExt::lines`](crate::io::AsyncBufReadExt::lines).
+    ///
+    /// ```
+    /// # use pointsman::io::{AsyncBufReadExt, Lines};
+    /// # futures::executor::block_on(async {
+    /// let mut lines: Lines<&[u8]> = b"hello\nworld".lines();
+    /// while let Some(line) = lines.next_line().await.unwrap() {
+    ///     assert_eq!(line.len(), 5);
+    /// }
+    /// # });
+    /// ```
+    #[must_use = "lines are read only when they are asked for"]
+    #[derive(Debug)]
+    pub struct Lines<R> {
+        #[pin]
+        reader: R,
+        line: Vec<u8>,
+    }
+}
+
+impl<R: AsyncBufRead> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            line: Vec::new(),
+        }
+    }
+
+    /// [`next_line`](Self::next_line), polled. If it is pending, the task is woken when there is more, the
+    /// one that polled last.
+    ///
+    /// # Errors
+    /// As [`next_line`](Self::next_line).
+    ///
+    /// ```
+    /// # use std::{future::poll_fn, pin::Pin};
+    /// # use pointsman::io::AsyncBufReadExt;
+    /// # futures::executor::block_on(async {
+    /// let mut lines = b"hello\nworld".lines();
+    /// let line = poll_fn(|cx| Pin::new(&mut lines).poll_next_line(cx)).await;
+    /// assert_eq!(line.unwrap().as_deref(), Some("hello"));
+    /// # });
+    /// ```
+    pub fn poll_next_line(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<String>>> {
+        let lines = self.project();
+        ready!(poll_read_until(lines.reader, cx, b'\n', lines.line))?;
+        let mut line = mem::take(lines.line);
+        if line.is_empty() {
+            return Poll::Ready(Ok(None));
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+        }
+        let line = String::from_utf8(line);
+        Poll::Ready(line.map_or_else(
+            |error| Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+            |line| Ok(Some(line)),
+        ))
+    }
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    /// The next line, without `\n` or `\r\n` at its end. None at the end of the reader.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidData`](io::ErrorKind::InvalidData) if it is not UTF-8; it is in the
+    /// [`FromUtf8Error`](std::string::FromUtf8Error) within, and what follows can be read. Those of the
+    /// reader, but for interruptions.
+    ///
+    /// # Cancel safety
+    /// Who drops the future loses nothing: what was read of the line is kept here.
+    ///
+    /// ```
+    /// # use pointsman::io::AsyncBufReadExt;
+    /// # futures::executor::block_on(async {
+    /// let mut lines = b"hello\nworld".lines();
+    /// assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("hello"));
+    /// # });
+    /// ```
+    pub async fn next_line(&mut self) -> io::Result<Option<String>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
+    }
+
+    /// The reader. Who reads from it changes what the next line is.
+    ///
+    /// ```
+    /// # use pointsman::io::AsyncBufReadExt;
+    /// # futures::executor::block_on(async {
+    /// let mut lines = b"hello\nworld".lines();
+    /// AsyncBufReadExt::consume(lines.get_mut(), 4);
+    /// assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("o"));
+    /// # });
+    /// ```
+    pub fn get_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
+    /// The reader.
+    ///
+    /// ```
+    /// # use pointsman::io::AsyncBufReadExt;
+    /// # futures::executor::block_on(async {
+    /// let mut lines = b"hello\nworld".lines();
+    /// lines.next_line().await.unwrap();
+    /// assert_eq!(lines.get_ref(), b"world");
+    /// # });
+    /// ```
+    pub fn get_ref(&mut self) -> &R {
+        &self.reader
+    }
+
+    /// The reader, without what was read of a line that is not complete.
+    ///
+    /// ```
+    /// # use pointsman::io::AsyncBufReadExt;
+    /// # futures::executor::block_on(async {
+    /// let mut lines = b"hello\nworld".lines();
+    /// lines.next_line().await.unwrap();
+    /// assert_eq!(lines.into_inner(), b"world");
+    /// # });
+    /// ```
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+}

@@ -1,0 +1,204 @@
+//! Broadcasts and groups.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::UdpSocket;
+
+impl UdpSocket {
+    /// Whether it may send to all hosts of a network (`SO_BROADCAST`).
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     assert!(!socket.broadcast()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn broadcast(&self) -> io::Result<bool> {
+        self.io.broadcast()
+    }
+
+    /// Sets whether it may send to all hosts of a network.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.set_broadcast(true)?;
+    ///     assert!(socket.broadcast()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_broadcast(&self, on: bool) -> io::Result<()> {
+        self.io.set_broadcast(on)
+    }
+
+    /// Whether what it sends to groups of IPv4 comes back to this host (`IP_MULTICAST_LOOP`).
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     assert!(socket.multicast_loop_v4()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn multicast_loop_v4(&self) -> io::Result<bool> {
+        self.io.multicast_loop_v4()
+    }
+
+    /// Sets whether what it sends to groups of IPv4 comes back to this host. On Windows the receiver sets it.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.set_multicast_loop_v4(false)?;
+    ///     assert!(!socket.multicast_loop_v4()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_multicast_loop_v4(&self, on: bool) -> io::Result<()> {
+        self.io.set_multicast_loop_v4(on)
+    }
+
+    /// How many hops a packet to a group of IPv4 may take (`IP_MULTICAST_TTL`).
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     assert_eq!(socket.multicast_ttl_v4()?, 1);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn multicast_ttl_v4(&self) -> io::Result<u32> {
+        self.io.multicast_ttl_v4()
+    }
+
+    /// Sets how many hops a packet to a group of IPv4 may take.
+    ///
+    /// ```
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.set_multicast_ttl_v4(4)?;
+    ///     assert_eq!(socket.multicast_ttl_v4()?, 4);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_multicast_ttl_v4(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_multicast_ttl_v4(ttl)
+    }
+
+    /// Whether what it sends to groups of IPv6 comes back to this host (`IPV6_MULTICAST_LOOP`).
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("[::1]:0").await?;
+    ///     assert!(socket.multicast_loop_v6()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn multicast_loop_v6(&self) -> io::Result<bool> {
+        self.io.multicast_loop_v6()
+    }
+
+    /// Sets whether what it sends to groups of IPv6 comes back to this host.
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("[::1]:0").await?;
+    ///     socket.set_multicast_loop_v6(false)?;
+    ///     assert!(!socket.multicast_loop_v6()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        self.io.set_multicast_loop_v6(on)
+    }
+
+    /// Receives what is sent to a group of IPv4, through the interface of this address; the unspecified one takes any.
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.join_multicast_v4([224, 0, 0, 123].into(), [0, 0, 0, 0].into())?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.join_multicast_v4(&multiaddr, &interface)
+    }
+
+    /// Receives what is sent to a group of IPv6, through the interface of this index; 0 takes any.
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("[::1]:0").await?;
+    ///     socket.join_multicast_v6(&"ff02::123".parse().unwrap(), 0)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.join_multicast_v6(multiaddr, interface)
+    }
+
+    /// Receives no more what is sent to a group of IPv4 through this interface.
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("127.0.0.1:0").await?;
+    ///     socket.leave_multicast_v4([224, 0, 0, 123].into(), [0, 0, 0, 0].into())?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.leave_multicast_v4(&multiaddr, &interface)
+    }
+
+    /// Receives no more what is sent to a group of IPv6 through this interface.
+    ///
+    /// ```no_run
+    /// use pointsman::net::UdpSocket;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let socket = UdpSocket::bind("[::1]:0").await?;
+    ///     socket.leave_multicast_v6(&"ff02::123".parse().unwrap(), 0)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.leave_multicast_v6(multiaddr, interface)
+    }
+}

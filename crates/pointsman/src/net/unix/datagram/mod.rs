@@ -1,0 +1,3 @@
+//! Sockets of datagrams.
+
+pub(in crate::net) mod socket;

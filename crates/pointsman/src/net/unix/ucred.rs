@@ -1,0 +1,129 @@
+//! Who is at the other end of a Unix socket.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use super::{gid_t, pid_t, uid_t};
+
+/// The user, the group and the process that have connected to a Unix socket, or listen at it.
+///
+/// ```
+/// use pointsman::net::UnixStream;
+///
+/// #[pointsman::main]
+/// async fn main() -> std::io::Result<()> {
+///     let (one, _other) = UnixStream::pair()?;
+///     let peer = one.peer_cred()?;
+///     println!("user {} of group {}", peer.uid(), peer.gid());
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct UCred {
+    pid: Option<pid_t>,
+    uid: uid_t,
+    gid: gid_t,
+}
+
+impl UCred {
+    /// The user that the peer runs as.
+    ///
+    /// ```no_run
+    /// # async fn example(stream: pointsman::net::UnixStream) -> std::io::Result<()> {
+    /// assert_eq!(stream.peer_cred()?.uid(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn uid(&self) -> uid_t {
+        self.uid
+    }
+
+    /// The group that the peer runs as.
+    ///
+    /// ```no_run
+    /// # async fn example(stream: pointsman::net::UnixStream) -> std::io::Result<()> {
+    /// assert_eq!(stream.peer_cred()?.gid(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn gid(&self) -> gid_t {
+        self.gid
+    }
+
+    /// The peer's process, where the system tells it: Linux, macOS and OpenBSD do.
+    ///
+    /// ```
+    /// use pointsman::net::UnixStream;
+    ///
+    /// #[pointsman::main]
+    /// async fn main() -> std::io::Result<()> {
+    ///     let (one, _other) = UnixStream::pair()?;
+    ///     if let Some(pid) = one.peer_cred()?.pid() {
+    ///         assert_eq!(pid, std::process::id() as i32);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn pid(&self) -> Option<pid_t> {
+        self.pid
+    }
+}
+
+/// An option of the socket that is one plain structure of C.
+///
+/// # Safety
+/// The option has this type, for which all zeroes are valid.
+#[cfg(any(
+    target_os = "android",
+    target_os = "linux",
+    target_os = "openbsd",
+    target_vendor = "apple"
+))]
+unsafe fn option<T>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+) -> io::Result<T> {
+    let mut size = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the caller has promised that zeroes are valid.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    let place = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: the place has as many bytes as is said.
+    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, place, &mut size) };
+    match result == 0 && size as usize == size_of::<T>() {
+        true => Ok(value),
+        false => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(any(target_os = "android", target_os = "linux", target_os = "openbsd"))]
+pub(super) fn peer_of(socket: BorrowedFd<'_>) -> io::Result<UCred> {
+    #[cfg(target_os = "openbsd")]
+    use libc::sockpeercred as ucred;
+    #[cfg(not(target_os = "openbsd"))]
+    use libc::ucred;
+
+    // SAFETY: this option has this type, of numbers alone.
+    let peer: ucred = unsafe { option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED) }?;
+    Ok(UCred {
+        pid: Some(peer.pid),
+        uid: peer.uid,
+        gid: peer.gid,
+    })
+}
+
+/// Elsewhere there are the user and the group, and with Apple's systems the process.
+#[cfg(not(any(target_os = "android", target_os = "linux", target_os = "openbsd")))]
+pub(super) fn peer_of(socket: BorrowedFd<'_>) -> io::Result<UCred> {
+    #[cfg(target_vendor = "apple")]
+    // SAFETY: this option has this type, a number.
+    let pid = Some(unsafe { option(socket, libc::SOL_LOCAL, libc::LOCAL_PEEREPID) }?);
+    #[cfg(not(target_vendor = "apple"))]
+    let pid = None;
+    let (mut uid, mut gid) = (0, 0);
+    // SAFETY: both places are there to be written.
+    match unsafe { libc::getpeereid(socket.as_raw_fd(), &mut uid, &mut gid) } {
+        0 => Ok(UCred { pid, uid, gid }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,45 @@
+//! One who waits for a signal again and again.
+//!
+//! Invariant: what comes after a listener was made, or was last told, is told when it is next polled.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use crate::sync::watch::Receiver;
+
+pub(crate) struct Listener {
+    next: Pin<Box<dyn Future<Output = Receiver<()>> + Send + Sync>>,
+}
+
+impl Listener {
+    pub(super) fn new(signals: Receiver<()>) -> Self {
+        Self {
+            next: Box::pin(next(signals)),
+        }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The runtime that it was made at may have ended: this one hears of signals too.
+        #[cfg(unix)]
+        super::registry::watch_at_current();
+        let signals = ready!(self.next.as_mut().poll(cx));
+        self.next = Box::pin(next(signals));
+        Poll::Ready(())
+    }
+}
+
+async fn next(mut signals: Receiver<()>) -> Receiver<()> {
+    signals
+        .changed()
+        .await
+        .expect("the senders are never dropped");
+    signals
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").finish_non_exhaustive()
+    }
+}

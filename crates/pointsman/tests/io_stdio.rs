@@ -1,0 +1,129 @@
+//! The standard streams, in processes of their own: this program, told to be one of the `child_` functions.
+
+#![cfg(all(feature = "io-std", feature = "io-util"))]
+
+use std::io::{ErrorKind, Read, Write};
+use std::process::{Child, Command, Stdio, exit};
+use std::thread;
+
+use pointsman::io::{self, AsyncReadExt, AsyncWriteExt};
+use pointsman::runtime::Runtime;
+
+/// Starts the test of this name, which is a part that a parent plays with, and gives it three pipes.
+fn child(name: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What comes before is the test harness's.
+fn end_of(child: Child) -> Vec<u8> {
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    output.stdout
+}
+
+#[test]
+fn an_input_that_is_closed_at_once_is_at_its_end() {
+    let mut child = child("child_reads_to_the_end");
+    drop(child.stdin.take());
+    assert!(end_of(child).ends_with(b"read 0"));
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_reads_to_the_end() {
+    Runtime::new().unwrap().block_on(async {
+        let mut input = io::stdin();
+        let mut all = Vec::new();
+        input.read_to_end(&mut all).await.unwrap();
+        assert_eq!(input.read(&mut [0; 8]).await.unwrap(), 0);
+        let mut output = io::stdout();
+        let text = format!("read {}", all.len());
+        output.write_all(text.as_bytes()).await.unwrap();
+        // Without a line break it waits for this.
+        output.flush().await.unwrap();
+    });
+    exit(0);
+}
+
+#[test]
+fn what_goes_in_comes_out_in_its_order() {
+    let mut child = child("child_copies");
+    let bytes: Vec<u8> = (0..5_000_000_u32)
+        .map(|n| (n / 251) as u8 ^ n as u8)
+        .collect();
+    let mut input = child.stdin.take().unwrap();
+    let sent = bytes.clone();
+    let writer = thread::spawn(move || input.write_all(&sent).unwrap());
+    let output = end_of(child);
+    writer.join().unwrap();
+    assert!(output.ends_with(&bytes));
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_copies() {
+    Runtime::new().unwrap().block_on(async {
+        let mut output = io::stdout();
+        io::copy(&mut io::stdin(), &mut output).await.unwrap();
+        output.shutdown().await.unwrap();
+    });
+    exit(0);
+}
+
+#[test]
+fn an_output_that_nobody_reads_is_an_error() {
+    let mut child = child("child_writes_when_told");
+    // By the time it says this, the test harness has printed what it prints before.
+    let mut ready = [0];
+    let errors = child.stderr.as_mut().unwrap();
+    errors.read_exact(&mut ready).unwrap();
+    drop(child.stdout.take());
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    end_of(child);
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_writes_when_told() {
+    Runtime::new().unwrap().block_on(async {
+        let mut errors = io::stderr();
+        errors.write_all(b"x").await.unwrap();
+        errors.flush().await.unwrap();
+        io::stdin().read_exact(&mut [0]).await.unwrap();
+        let mut output = io::stdout();
+        let mut told = 0;
+        while told < 2 {
+            output.write_all(b"hello\n").await.unwrap();
+            // Another child that is being started may have the other end of the pipe for a moment.
+            if let Err(error) = output.flush().await {
+                assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+                told += 1;
+            }
+        }
+    });
+    exit(0);
+}
+
+#[test]
+fn a_line_that_nobody_waits_for_is_written_before_the_runtime_ends() {
+    let child = child("child_does_not_wait");
+    assert!(end_of(child).ends_with(b"not waited for\n"));
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_does_not_wait() {
+    let runtime = Runtime::new().unwrap();
+    runtime
+        .block_on(io::stdout().write_all(b"not waited for\n"))
+        .unwrap();
+    drop(runtime);
+    exit(0);
+}
