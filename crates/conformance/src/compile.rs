@@ -1,13 +1,14 @@
-//! Compiles each file as a program of its own, in one run of cargo.
+//! Compiles tests and benches as programs of their own, in one run of cargo.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::Result;
+use crate::{Result, Runtime};
 
 /// What a file is to cargo.
 #[derive(Clone, Copy)]
@@ -29,74 +30,121 @@ pub enum Compiled {
     },
 }
 
+/// One thing of a package that cargo can build: its kind (`lib`, `test`, `bin`) and its name.
+pub type Target = (String, String);
+
+/// One run of cargo.
+pub struct Build<'a> {
+    /// The package. What else is built are its dependencies: an error there is an error of the run.
+    pub package: &'a Path,
+    /// Where cargo builds.
+    pub target: &'a Path,
+    /// What is to stand behind the name `tokio`.
+    pub runtime: Runtime,
+    /// Flags for the compiler, instead of those of whoever runs this: they are not meant for others' files.
+    pub flags: Option<&'a str>,
+}
+
 /// Compiles files of the package in `folder`; those that fail keep the others from nothing.
 pub fn all(
     folder: &Path,
+    runtime: Runtime,
     kind: Kind,
+    flags: Option<&str>,
     files: impl Iterator<Item = impl AsRef<str>> + Clone,
 ) -> Result<Vec<Compiled>> {
-    let (kind, options): (_, &[&str]) = match kind {
-        Kind::Test => ("test", &[]),
-        Kind::Bench => ("bench", &["--release"]),
+    let (kind, mut arguments) = match kind {
+        Kind::Test => ("test", vec![]),
+        Kind::Bench => ("bench", vec!["--release".to_owned()]),
     };
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--keep-going", "--message-format", "json"]);
-    command.args(options);
     for file in files.clone() {
-        command.arg(format!("--{kind}")).arg(file.as_ref());
+        arguments.extend([format!("--{kind}"), file.as_ref().to_owned()]);
     }
-    let mut build = folder.as_os_str().to_owned();
-    build.push("-build");
-    let mut cargo = command
-        .current_dir(folder)
-        // A build of its own: the flags of whoever runs this are not meant for Tokio's files.
-        .env_remove("RUSTFLAGS")
-        .env("CARGO_TARGET_DIR", build)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let messages = cargo.stdout.take().ok_or("cargo has no output")?;
-    let mut binaries = BTreeMap::new();
-    let mut errors = BTreeMap::new();
-    let mut elsewhere = None;
-    for line in BufReader::new(messages).lines() {
-        let message: Value = serde_json::from_str(&line?)?;
-        let name = message["target"]["name"].as_str().unwrap_or_default();
-        let is_file = message["target"]["kind"][0] == kind;
-        match message["reason"].as_str() {
-            Some("compiler-artifact") if is_file => {
-                if let Some(binary) = message["executable"].as_str() {
-                    binaries.insert(name.to_owned(), PathBuf::from(binary));
-                }
-            }
-            Some("compiler-message") if message["message"]["level"] == "error" => {
-                let text = &message["message"];
-                if is_file {
-                    errors
-                        .entry(name.to_owned())
-                        .or_insert_with(|| summary(text));
-                } else if elsewhere.is_none() {
-                    elsewhere = text["rendered"].as_str().map(str::to_owned);
-                }
-            }
-            _ => {}
-        }
-    }
-    cargo.wait()?;
-    if let Some(error) = elsewhere {
-        return Err(format!("the library does not compile\n{error}").into());
-    }
+    let mut target = folder.as_os_str().to_owned();
+    target.push("-build");
+    let build = Build {
+        package: folder,
+        target: target.as_ref(),
+        runtime,
+        flags,
+    };
+    let mut compiled = build.targets(&arguments)?;
     files
         .map(|file| {
-            if let Some(binary) = binaries.remove(file.as_ref()) {
-                return Ok(Compiled::Binary(binary));
-            }
-            let error = errors
-                .remove(file.as_ref())
-                .ok_or("cargo has built nothing: what it says is above")?;
-            Ok(Compiled::Failed { error })
+            compiled
+                .remove(&(kind.to_owned(), file.as_ref().to_owned()))
+                .ok_or("cargo has built nothing: what it says is above".into())
         })
         .collect()
+}
+
+impl Build<'_> {
+    /// Builds what the arguments ask for. Of the package there are the programs, and what fails to compile.
+    pub fn targets(&self, arguments: &[impl AsRef<OsStr>]) -> Result<BTreeMap<Target, Compiled>> {
+        let mut command = Command::new(env!("CARGO"));
+        command
+            .args(["build", "--keep-going", "--message-format", "json"])
+            .args(arguments)
+            .current_dir(self.package)
+            .env_remove("RUSTFLAGS")
+            .env("CARGO_TARGET_DIR", self.target)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        if let Some(flags) = self.flags {
+            command.env("RUSTFLAGS", flags);
+        }
+        let mut cargo = command.spawn()?;
+        let messages = cargo.stdout.take().ok_or("cargo has no output")?;
+        let mut compiled = BTreeMap::new();
+        let mut elsewhere = None;
+        for line in BufReader::new(messages).lines() {
+            let message: Value = serde_json::from_str(&line?)?;
+            let inside = message["manifest_path"]
+                .as_str()
+                .is_some_and(|it| Path::new(it).starts_with(self.package));
+            let [kind, name] = [&message["target"]["kind"][0], &message["target"]["name"]]
+                .map(|it| it.as_str().unwrap_or_default().to_owned());
+            match message["reason"].as_str() {
+                Some("compiler-artifact") => {
+                    if name == "tokio" && !self.is_right(&message) {
+                        let path = &message["manifest_path"];
+                        elsewhere = Some(format!("{path} has been taken for tokio"));
+                    }
+                    if let (true, Some(binary)) = (inside, message["executable"].as_str()) {
+                        compiled.insert((kind, name), Compiled::Binary(binary.into()));
+                    }
+                }
+                Some("compiler-message") if message["message"]["level"] == "error" => {
+                    let text = &message["message"];
+                    if inside {
+                        compiled
+                            .entry((kind, name))
+                            .or_insert_with(|| Compiled::Failed {
+                                error: summary(text),
+                            });
+                    } else if elsewhere.is_none() {
+                        elsewhere = text["rendered"].as_str().map(|error| {
+                            format!("a library that is needed does not compile\n{error}")
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        cargo.wait()?;
+        match elsewhere {
+            Some(error) => Err(error.into()),
+            None => Ok(compiled),
+        }
+    }
+
+    /// Whether a crate that is called `tokio` is the right one. A patch that does not fit is only warned of.
+    fn is_right(&self, artifact: &Value) -> bool {
+        let registry = artifact["package_id"]
+            .as_str()
+            .is_some_and(|it| it.starts_with("registry+"));
+        registry == (self.runtime == Runtime::Tokio)
+    }
 }
 
 /// The first line of an error, and where it is.

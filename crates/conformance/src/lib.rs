@@ -10,23 +10,29 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 pub mod compile;
+pub mod run;
 
 /// What can go wrong is told, and ends the run.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The Tokio that cargo has downloaded.
-pub struct Tokio {
-    /// Its package.
+/// A package that cargo has downloaded.
+pub struct Package {
+    /// Its folder.
     pub sources: PathBuf,
     /// Which one.
     pub version: String,
+}
+
+/// What cargo knows of a workspace.
+pub struct Workspace {
+    metadata: Value,
     /// Where cargo builds.
     pub target: PathBuf,
 }
 
-impl Tokio {
-    /// Asks cargo.
-    pub fn locate(home: &Path) -> Result<Self> {
+impl Workspace {
+    /// Asks cargo, which downloads what the lock file says.
+    pub fn read(home: &Path) -> Result<Self> {
         let output = Command::new(env!("CARGO"))
             .args(["metadata", "--format-version", "1", "--locked"])
             .arg("--manifest-path")
@@ -39,36 +45,66 @@ impl Tokio {
         let metadata: Value = serde_json::from_slice(&output.stdout)?;
         let target = metadata["target_directory"]
             .as_str()
-            .ok_or("cargo metadata names no target directory")?;
-        let tokio = metadata["packages"]
+            .ok_or("cargo metadata names no target directory")?
+            .into();
+        Ok(Self { metadata, target })
+    }
+
+    /// The newest package of this name.
+    pub fn package(&self, name: &str) -> Result<Package> {
+        let package = self.metadata["packages"]
             .as_array()
             .into_iter()
             .flatten()
-            .find(|package| package["name"] == "tokio")
-            .ok_or("cargo metadata has no package tokio")?;
-        let (Some(manifest), Some(version)) =
-            (tokio["manifest_path"].as_str(), tokio["version"].as_str())
-        else {
-            return Err("cargo metadata tells too little of tokio".into());
+            .rfind(|package| package["name"] == name)
+            .ok_or_else(|| format!("cargo metadata has no package {name}"))?;
+        let (Some(manifest), Some(version)) = (
+            package["manifest_path"].as_str(),
+            package["version"].as_str(),
+        ) else {
+            return Err(format!("cargo metadata tells too little of {name}").into());
         };
         let sources = Path::new(manifest)
             .parent()
-            .ok_or("tokio's manifest is in no folder")?;
-        Ok(Self {
+            .ok_or_else(|| format!("the manifest of {name} is in no folder"))?;
+        Ok(Package {
             sources: sources.into(),
             version: version.into(),
-            target: target.into(),
         })
     }
 }
 
+/// What stands behind the name `tokio`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// The one from the registry.
+    Tokio,
+    /// Pointsman's crate of that name.
+    Pointsman,
+}
+
+impl Runtime {
+    /// What a manifest at the root of a workspace says for it, as those of users do. `crates` is the folder of
+    /// pointsman's crates.
+    pub fn patch(self, crates: &Path) -> String {
+        match self {
+            Self::Tokio => String::new(),
+            Self::Pointsman => format!(
+                "\n[patch.crates-io]\ntokio = {{ path = \"{}/tokio\" }}\n",
+                crates.display()
+            ),
+        }
+    }
+}
+
 /// Copies the package `template` of this workspace to `folder`, as a workspace of its own with the same lock
-/// file. `edit` has the last word on its manifest.
+/// file, and more in its manifest.
 pub fn package(
     home: &Path,
     template: &str,
     folder: &Path,
-    edit: impl FnOnce(String) -> String,
+    runtime: Runtime,
+    more: &str,
 ) -> Result<()> {
     let from = home.join(template);
     let library = "src/lib.rs";
@@ -77,7 +113,7 @@ pub fn package(
     let manifest = fs::read_to_string(from.join("Cargo.toml"))?
         .replace("\"../../", &format!("\"{}/", crates.display()))
         .replace("\"../", &format!("\"{}/", home.display()));
-    let manifest = edit(format!("{manifest}\n[workspace]\n"));
+    let manifest = format!("{manifest}\n[workspace]\n{more}{}", runtime.patch(crates));
     place(&folder.join("Cargo.toml"), manifest.as_bytes())?;
     place(
         &folder.join("Cargo.lock"),

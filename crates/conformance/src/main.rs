@@ -1,28 +1,31 @@
 //! Runs Tokio's own tests, unchanged, on pointsman, and compares the outcome with what is expected.
 //!
 //! ```text
-//! cargo run --release -- [--update] [--limit SECONDS] [FILE]...
+//! cargo run --release -- [--update] [--unstable] [--limit SECONDS] [FILE]...
 //! ```
 //!
 //! Without a `FILE` (`sync_mpsc`, say) all files are run. `--update` writes `expectations.toml` anew: reasons
-//! that stand there are kept. The exit code is 1 if a test has failed that is expected to pass.
+//! that stand there are kept. `--unstable` compiles with `--cfg tokio_unstable`, and only the files that ask
+//! for it; what is expected of them stands in `unstable.toml`. The exit code is 1 if a test has failed that is
+//! expected to pass.
 
 mod expectations;
+mod outcomes;
 mod report;
-mod run;
 mod sources;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use conformance::Result;
 use conformance::compile::{self, Compiled, Kind};
+use conformance::{Result, Runtime};
 use expectations::Expectations;
 use report::Report;
 
 struct Arguments {
     update: bool,
+    unstable: bool,
     limit: Duration,
     files: Vec<String>,
 }
@@ -31,6 +34,7 @@ impl Arguments {
     fn read() -> Result<Self> {
         let mut read = Self {
             update: false,
+            unstable: false,
             limit: Duration::from_secs(30),
             files: Vec::new(),
         };
@@ -38,6 +42,7 @@ impl Arguments {
         while let Some(argument) = given.next() {
             match argument.as_str() {
                 "--update" => read.update = true,
+                "--unstable" => read.unstable = true,
                 "--limit" => {
                     let seconds = given.next().unwrap_or_default();
                     let limit = seconds.parse().ok().filter(|&seconds| seconds > 0);
@@ -47,7 +52,7 @@ impl Arguments {
                 }
                 option if option.starts_with('-') => {
                     return Err(format!(
-                        "there is no option {option}: expected --update, --limit SECONDS or a file"
+                        "there is no option {option}: expected --update, --unstable, --limit SECONDS or a file"
                     )
                     .into());
                 }
@@ -61,13 +66,19 @@ impl Arguments {
 fn conform() -> Result<bool> {
     let arguments = Arguments::read()?;
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = home.join("expectations.toml");
+    let (path, flags) = match arguments.unstable {
+        false => ("expectations.toml", None),
+        true => ("unstable.toml", Some("--cfg tokio_unstable")),
+    };
+    let path = home.join(path);
     let mut expectations = Expectations::read(&path)?;
-    let suite = sources::collect(home, &arguments.files)?;
+    let suite = sources::collect(home, &arguments.files, arguments.unstable)?;
     println!("Tokio {}: {} test files", suite.version, suite.files.len());
     let compiled = compile::all(
         &suite.folder,
+        Runtime::Pointsman,
         Kind::Test,
+        flags,
         suite.files.iter().map(|file| &file.name),
     )?;
     let mut report = Report::new(&suite.version);
@@ -75,7 +86,8 @@ fn conform() -> Result<bool> {
         match compiled {
             Compiled::Failed { error } => report.not_compiled(file, &error, &expectations),
             Compiled::Binary(binary) => {
-                let outcomes = run::all(&suite, file, &binary, arguments.limit, &expectations)?;
+                let outcomes =
+                    outcomes::all(&suite, file, &binary, arguments.limit, &expectations)?;
                 report.ran(file, outcomes, &expectations);
             }
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use conformance::clear;
+use conformance::run::Outcome;
 
 use crate::expectations::Expectations;
-use crate::run::Outcome;
+use crate::outcomes::Verdict;
 use crate::sources::File;
 
 #[derive(Default)]
@@ -64,13 +65,16 @@ impl Report {
     pub(crate) fn ran(
         &mut self,
         file: &File,
-        outcomes: Vec<(String, Outcome)>,
+        verdicts: Vec<(String, Verdict)>,
         expectations: &Expectations,
     ) {
         let name = &file.name;
+        if verdicts.is_empty() && expectations.not_applicable(name, "*").is_some() {
+            return self.line(name, [0, 0, file.declared], "");
+        }
         let mut counts = [0; 3];
         let mut failures = BTreeMap::new();
-        let tests: Vec<&str> = outcomes.iter().map(|(test, _)| test.as_str()).collect();
+        let tests: Vec<&str> = verdicts.iter().map(|(test, _)| test.as_str()).collect();
         let note = if tests.is_empty() {
             "compiles; has no test that is run on this machine"
         } else {
@@ -79,24 +83,24 @@ impl Report {
         for entry in expectations.outdated(name, &tests) {
             self.outdated.push(format!("{name} {entry}"));
         }
-        for (test, outcome) in outcomes {
+        for (test, verdict) in verdicts {
             let expected = expectations.fails(name, &test);
-            let error = match outcome {
-                Outcome::Ignored | Outcome::NotApplicable => {
+            let error = match verdict {
+                Verdict::Ignored | Verdict::NotApplicable => {
                     counts[2] += 1;
                     continue;
                 }
-                Outcome::Passed | Outcome::PassedAgain(_) => {
+                Verdict::Ran(Outcome::Passed) | Verdict::PassedAgain(_) => {
                     counts[0] += 1;
-                    if let Outcome::PassedAgain(error) = outcome {
+                    if let Verdict::PassedAgain(error) = verdict {
                         self.unsteady.push(format!("{name} {test}: {error}"));
                     } else if expected.is_some() {
                         self.improved.push(format!("{name} {test}"));
                     }
                     continue;
                 }
-                Outcome::Hung => "hangs".to_owned(),
-                Outcome::Failed(error) => error,
+                Verdict::Ran(Outcome::Hung) => "hangs".to_owned(),
+                Verdict::Ran(Outcome::Failed(error)) => error,
             };
             counts[1] += 1;
             if expected.is_none() {

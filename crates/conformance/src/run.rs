@@ -1,71 +1,156 @@
-//! Runs each test in a process of its own, a few at once, each with a limit of time.
+//! Runs the tests of a program, each in a process of its own with a limit of time.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use conformance::{Result, progress};
-
-use crate::expectations::Expectations;
-use crate::sources::{self, Suite};
+use crate::Result;
 
 /// How many run at once: each has threads of its own, and some measure time.
 const AT_ONCE: usize = 2;
 
 /// What has become of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
+    /// It has passed.
     Passed,
-    /// It has failed, and has passed when it was run again, alone.
-    PassedAgain(String),
+    /// Why it has not.
     Failed(String),
+    /// It took longer than the limit.
     Hung,
-    /// Tokio itself leaves it out.
-    Ignored,
-    NotApplicable,
 }
 
-/// Runs the tests of a file. In the order of the binary, with what they have come to.
-pub(crate) fn all(
-    suite: &Suite,
-    file: &sources::File,
-    binary: &Path,
-    limit: Duration,
-    expectations: &Expectations,
-) -> Result<Vec<(String, Outcome)>> {
-    let names = list(binary, suite, false)?;
-    let ignored = list(binary, suite, true)?;
-    let logs = suite.folder.join("output").join(&file.name);
-    fs::create_dir_all(&logs)?;
-    let test = |name: &str| one(suite, binary, name, &logs, limit);
+/// A test of a program.
+pub struct Test {
+    /// Its name, with its modules.
+    pub name: String,
+    /// Whether its authors leave it out.
+    pub ignored: bool,
+}
 
-    let waiting = Mutex::new(names.iter().enumerate());
-    let outcomes = Mutex::new(vec![Outcome::NotApplicable; names.len()]);
+/// A program of tests.
+pub struct Program<'a> {
+    /// It.
+    pub binary: &'a Path,
+    /// The folder that it is run in.
+    pub folder: &'a Path,
+    /// What it finds in its environment besides.
+    pub environment: &'a [(String, String)],
+    /// Where the outputs of its tests go.
+    pub logs: PathBuf,
+    /// How long a test may take.
+    pub limit: Duration,
+}
+
+impl Program<'_> {
+    /// Its tests, in its own order.
+    pub fn tests(&self) -> Result<Vec<Test>> {
+        let ignored = self.list(&["--ignored"])?;
+        Ok(self
+            .list(&[])?
+            .into_iter()
+            .map(|name| Test {
+                ignored: ignored.contains(&name),
+                name,
+            })
+            .collect())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.binary);
+        command
+            .current_dir(self.folder)
+            .env("RUST_BACKTRACE", "0")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn list(&self, options: &[&str]) -> Result<Vec<String>> {
+        let output = self
+            .command()
+            .args(["--list", "--format", "terse"])
+            .args(options)
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("{} does not list its tests", self.binary.display()).into());
+        }
+        Ok(String::from_utf8(output.stdout)?
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Runs one of its tests.
+    pub fn run(&self, test: &str) -> Result<Outcome> {
+        let mut command = self.command();
+        command.args(["--exact", test, "--nocapture"]);
+        let log = self.logs.join(format!("{}.txt", test.replace("::", ".")));
+        let Some(status) = limited(command, &log, self.limit)? else {
+            return Ok(Outcome::Hung);
+        };
+        if status.success() {
+            return Ok(Outcome::Passed);
+        }
+        if status.code().is_none() {
+            return Ok(Outcome::Failed(format!("has crashed: {status}")));
+        }
+        let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+        Ok(Outcome::Failed(reason(&text, test)))
+    }
+}
+
+/// Runs a command with its output in a file. It is ended if it takes longer than the limit.
+pub fn limited(mut command: Command, log: &Path, limit: Duration) -> Result<Option<ExitStatus>> {
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let output = File::create(log)?;
+    let mut process = command
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .spawn()?;
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = process.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() > limit {
+            process.kill()?;
+            process.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Calls the function for each item, a few at once. What comes out is in the order of the items.
+pub fn each<T: Sync, R: Send>(
+    items: &[T],
+    function: impl Fn(usize, &T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let waiting = Mutex::new(items.iter().enumerate());
+    let results = Mutex::new(Vec::new());
     let failure = Mutex::new(None);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().unwrap().next();
-                    let Some((number, name)) = next else { return };
-                    let outcome = if ignored.contains(name) {
-                        Outcome::Ignored
-                    } else if expectations.not_applicable(&file.name, name).is_some() {
-                        Outcome::NotApplicable
-                    } else {
-                        match test(name) {
-                            Ok(outcome) => outcome,
-                            Err(error) => {
-                                *failure.lock().unwrap() = Some(error.to_string());
-                                return;
-                            }
+                    let Some((number, item)) = next else { return };
+                    match function(number, item) {
+                        Ok(result) => results.lock().unwrap().push((number, result)),
+                        Err(error) => {
+                            *failure.lock().unwrap() = Some(error.to_string());
+                            return;
                         }
-                    };
-                    outcomes.lock().unwrap()[number] = outcome;
-                    progress(&format!("{} {}/{}", file.name, number + 1, names.len()));
+                    }
                 }
             });
         }
@@ -73,75 +158,13 @@ pub(crate) fn all(
     if let Some(error) = failure.into_inner().unwrap() {
         return Err(error.into());
     }
-    let mut outcomes = outcomes.into_inner().unwrap();
-    for (name, outcome) in names.iter().zip(&mut outcomes) {
-        let Outcome::Failed(text) = outcome else {
-            continue;
-        };
-        if expectations.fails(&file.name, name).is_none() && test(name)? == Outcome::Passed {
-            *outcome = Outcome::PassedAgain(std::mem::take(text));
-        }
-    }
-    Ok(names.into_iter().zip(outcomes).collect())
+    let mut results = results.into_inner().unwrap();
+    results.sort_by_key(|(number, _)| *number);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// The names of the tests of a binary, or only of those that are left out.
-fn list(binary: &Path, suite: &Suite, ignored: bool) -> Result<Vec<String>> {
-    let mut command = Command::new(binary);
-    command
-        .args(["--list", "--format", "terse"])
-        .current_dir(&suite.folder);
-    if ignored {
-        command.arg("--ignored");
-    }
-    let output = command.output()?;
-    if !output.status.success() {
-        return Err(format!("{} does not list its tests", binary.display()).into());
-    }
-    Ok(String::from_utf8(output.stdout)?
-        .lines()
-        .filter_map(|line| line.strip_suffix(": test"))
-        .map(str::to_owned)
-        .collect())
-}
-
-fn one(suite: &Suite, binary: &Path, name: &str, logs: &Path, limit: Duration) -> Result<Outcome> {
-    let log: PathBuf = logs.join(format!("{}.txt", name.replace("::", ".")));
-    let output = File::create(&log)?;
-    let mut process = Command::new(binary)
-        .args(["--exact", name, "--nocapture"])
-        .current_dir(&suite.folder)
-        .env("RUST_BACKTRACE", "0")
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output)
-        .spawn()?;
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    let status = loop {
-        if let Some(status) = process.try_wait()? {
-            break status;
-        }
-        if started.elapsed() > limit {
-            process.kill()?;
-            process.wait()?;
-            return Ok(Outcome::Hung);
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
-    };
-    if status.success() {
-        return Ok(Outcome::Passed);
-    }
-    if status.code().is_none() {
-        return Ok(Outcome::Failed(format!("has crashed: {status}")));
-    }
-    let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
-    Ok(Outcome::Failed(reason(&text, name)))
-}
-
-/// What has gone wrong: the last panic of the thread of the test, or else of any thread.
-fn reason(output: &str, name: &str) -> String {
+/// What has gone wrong: the last panic of the thread of this name, or else of any thread.
+pub fn reason(output: &str, name: &str) -> String {
     let lines: Vec<&str> = output.lines().map(str::trim).collect();
     let last = |what: &str| {
         lines
@@ -190,5 +213,22 @@ mod tests {
             "note: test did not panic as expected"
         );
         assert_eq!(reason("", "test"), "failed without a word");
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_items_and_an_error_ends_it() {
+        let items: Vec<usize> = (0..100).collect();
+        let doubled = each(&items, |number, item| Ok((number, item * 2))).unwrap();
+        assert!(
+            doubled
+                .iter()
+                .enumerate()
+                .all(|(at, it)| *it == (at, at * 2))
+        );
+        let failed = each(&items, |_, item| match item {
+            50 => Err("fifty".into()),
+            _ => Ok(()),
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "fifty");
     }
 }

@@ -3,25 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use conformance::{Result, Tokio, files, package, place};
+use conformance::{Result, Runtime, Workspace, files, package, place};
 
-/// The files whose names begin with these are about what pointsman does not have: input and output, processes,
-/// signals, and Tokio's support for tracing. All others are run, also those that a later Tokio adds.
-const NOT_HERE: [&str; 13] = [
-    "buffered",
-    "dump",
-    "duplex_stream",
-    "fs",
-    "io_",
-    "net_",
-    "process_",
-    "signal_",
-    "tcp_",
-    "tracing_",
-    "udp",
-    "uds_",
-    "unix_",
-];
+/// Others include it.
+const SHARED: &str = "_require_full";
 
 /// One file of tests.
 pub(crate) struct File {
@@ -37,10 +22,15 @@ pub(crate) struct Suite {
     pub(crate) files: Vec<File>,
 }
 
-/// Copies the tests, all or those of some files, and writes the package around them.
-pub(crate) fn collect(home: &Path, wanted: &[String]) -> Result<Suite> {
-    let tokio = Tokio::locate(home)?;
-    let folder = tokio.target.join("suite");
+/// Copies the tests, all or those of some files, and writes the package around them. `unstable` leaves out the
+/// files that have nothing which needs `--cfg tokio_unstable`.
+pub(crate) fn collect(home: &Path, wanted: &[String], unstable: bool) -> Result<Suite> {
+    let workspace = Workspace::read(home)?;
+    let tokio = workspace.package("tokio")?;
+    let folder = workspace.target.join(match unstable {
+        false => "suite",
+        true => "suite-unstable",
+    });
     let (from, to) = (tokio.sources.join("tests"), folder.join("tests"));
     for (name, path) in files(&from.join("support"))? {
         let file = to.join("support").join(name).with_extension("rs");
@@ -48,15 +38,14 @@ pub(crate) fn collect(home: &Path, wanted: &[String]) -> Result<Suite> {
     }
     let mut found = Vec::new();
     for (name, path) in files(&from)? {
-        // Others include it.
-        let shared = name == "_require_full";
-        if !shared
-            && (NOT_HERE.iter().any(|group| name.starts_with(group))
-                || !wanted.is_empty() && !wanted.contains(&name))
-        {
+        let shared = name == SHARED;
+        if !shared && !wanted.is_empty() && !wanted.contains(&name) {
             continue;
         }
         let text = fs::read_to_string(path)?;
+        if !shared && unstable && !text.contains("tokio_unstable") {
+            continue;
+        }
         place(&to.join(format!("{name}.rs")), text.as_bytes())?;
         if !shared {
             found.push(File {
@@ -70,14 +59,16 @@ pub(crate) fn collect(home: &Path, wanted: &[String]) -> Result<Suite> {
         .iter()
         .find(|it| !found.iter().any(|file| file.name == **it))
     {
-        return Err(format!(
-            "Tokio {version} has no tests/{missing}.rs, or it is about what pointsman does not have"
-        )
+        return Err(match unstable {
+            false => format!("Tokio {version} has no tests/{missing}.rs"),
+            true => {
+                format!("Tokio {version} has no tests/{missing}.rs that asks for tokio_unstable")
+            }
+        }
         .into());
     }
-    package(home, "suite", &folder, |manifest| {
-        manifest + "\n[profile.dev]\ndebug = false\n"
-    })?;
+    let profile = "\n[profile.dev]\ndebug = false\n";
+    package(home, "suite", &folder, Runtime::Pointsman, profile)?;
     Ok(Suite {
         folder,
         version,

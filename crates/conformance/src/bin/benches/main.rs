@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use conformance::{Result, Tokio, clear, progress};
+use conformance::{Result, Workspace, clear, progress};
 
 use measure::Row;
 use table::Table;
@@ -68,13 +68,14 @@ impl Arguments {
 fn compare() -> Result<()> {
     let arguments = Arguments::read()?;
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tokio = Tokio::locate(home)?;
+    let workspace = Workspace::read(home)?;
+    let tokio = workspace.package("tokio")?;
     let benches = sources::find(&tokio, arguments.tokio.as_deref())?;
     println!(
         "Tokio {} and pointsman: building the benches.",
         tokio.version
     );
-    let files = sources::compile(home, &tokio, &benches)?;
+    let files = sources::compile(home, &workspace.target, &benches)?;
     let rows = measure::rows(&files, &arguments.filters)?;
     if rows.is_empty() {
         return Err(format!("no row has {} in its name", arguments.filters.join(" or ")).into());

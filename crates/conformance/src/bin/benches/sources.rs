@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use conformance::compile::{self, Compiled, Kind};
-use conformance::{Result, Tokio, files, package, place};
+use conformance::{Package, Result, Runtime, files, package, place};
 
 /// The files that are about what pointsman does not have.
 const NOT_HERE: [&str; 3] = ["copy", "fs", "signal"];
@@ -17,7 +17,7 @@ pub(crate) struct File {
 }
 
 /// The folder of the benches: in a given checkout, or beside the package if cargo has taken it from one.
-pub(crate) fn find(tokio: &Tokio, given: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn find(tokio: &Package, given: Option<&Path>) -> Result<PathBuf> {
     let checkout = given.or(tokio.sources.parent());
     let benches = checkout.unwrap_or(Path::new("")).join("benches");
     if benches.join("rt_multi_threaded.rs").is_file() {
@@ -37,37 +37,26 @@ pub(crate) fn find(tokio: &Tokio, given: Option<&Path>) -> Result<PathBuf> {
     .into())
 }
 
-/// Compiles all files that are about what pointsman has. On Tokio in a build of its own: one with the facade
-/// would give it the features that Tokio's tests need, and its clock would be slower for it.
-pub(crate) fn compile(home: &Path, tokio: &Tokio, benches: &Path) -> Result<Vec<File>> {
+/// Compiles all files that are about what pointsman has, twice.
+pub(crate) fn compile(home: &Path, target: &Path, benches: &Path) -> Result<Vec<File>> {
     let mut found = files(benches)?;
     found.retain(|(name, _)| !NOT_HERE.contains(&name.as_str()));
-    let facade = format!(
-        "tokio = {{ package = \"facade\", path = \"{}/facade\" }}",
-        home.display()
-    );
-    let real = format!(
-        "tokio = {{ version = \"={}\", features = [\"full\"] }}",
-        tokio.version
-    );
-    let build = |folder: &str, dependency: &str| -> Result<Vec<Compiled>> {
-        let folder = tokio.target.join(folder);
+    let targets: String = found
+        .iter()
+        .map(|(name, _)| format!("\n[[bench]]\nname = \"{name}\"\nharness = false\n"))
+        .collect();
+    let build = |folder: &str, runtime: Runtime| -> Result<Vec<Compiled>> {
+        let folder = target.join(folder);
         for (name, path) in &found {
             let file = folder.join("benches").join(name).with_extension("rs");
             place(&file, &fs::read(path)?)?;
         }
-        package(home, "benches", &folder, |manifest| {
-            assert!(manifest.contains(&facade), "the manifest has no facade");
-            let targets = found
-                .iter()
-                .map(|(name, _)| format!("\n[[bench]]\nname = \"{name}\"\nharness = false\n"));
-            manifest.replace(&facade, dependency) + &targets.collect::<String>()
-        })?;
+        package(home, "benches", &folder, runtime, &targets)?;
         let names = found.iter().map(|(name, _)| name);
-        compile::all(&folder, Kind::Bench, names)
+        compile::all(&folder, runtime, Kind::Bench, None, names)
     };
-    let theirs = build("benches-tokio", &real)?;
-    let ours = build("benches-pointsman", &facade)?;
+    let theirs = build("benches-tokio", Runtime::Tokio)?;
+    let ours = build("benches-pointsman", Runtime::Pointsman)?;
     let mut compiled = Vec::new();
     for ((name, _), programs) in found.into_iter().zip(theirs.into_iter().zip(ours)) {
         match programs {
