@@ -50,7 +50,7 @@ export function sayOutcomes(
     const { table, unmeasured, behaviours } = outcome;
     // The terminal shows the document's lines once they are there together.
     const isWhole = unmeasured.every(({ column }) => column === undefined);
-    if (table.document.layout !== undefined && isWhole) {
+    if (table.document?.layout !== undefined && isWhole) {
       console.log(`\n${describeDocument(outcome)}`);
     }
     for (const found of behaviours) console.log(`\n${describeBehaviours(found)}`);

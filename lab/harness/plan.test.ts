@@ -33,6 +33,12 @@ describe('what a run measures', () => {
     expect(cellsOf(planPart(table, 'all other rows'))).toEqual(['rocking', 'turning']);
   });
 
+  it('is more than the first cell for the headline where the table says so', () => {
+    const wider: Table = { ...table, headlineCells: 2 };
+    expect(cellsOf(planPart(wider, 'headline'))).toEqual(['sitting', 'rocking']);
+    expect(cellsOf(planPart(wider, 'all other rows'))).toEqual(['turning']);
+  });
+
   it('is the whole cell of a row that is named', () => {
     expect(cellsOf(asked({ row: 'rocking row' }))).toEqual(['rocking']);
     expect(asked({ row: 'rocking row' }).isTrial).toBe(false);

@@ -52,7 +52,8 @@ function budgetFor(rounds: number | undefined): Budget {
 
 /** A part of the table, with all its subjects. */
 export function planPart(table: Table, part: Part, rounds?: number): Plan {
-  const cells = part === 'headline' ? table.cells.slice(0, 1) : table.cells.slice(1);
+  const { cells: all, headlineCells = 1 } = table;
+  const cells = part === 'headline' ? all.slice(0, headlineCells) : all.slice(headlineCells);
   const isBounded = part === 'headline' && rounds === undefined;
   return {
     part,

@@ -1,7 +1,7 @@
 /**
  * What a table of the lab is made of.
  *
- * A table is one published document. It has cells (one subject doing one piece of work in its own
+ * A table is one published document, or one question that none has answered. It has cells (one subject doing one piece of work in its own
  * process) and rows (one measure of a cell: its unit, which direction is better, what the document
  * published). Invariant: everything that a reader of the report needs to judge a row stands in this
  * description or in a sample; nothing is added by hand later.
@@ -150,8 +150,8 @@ export interface Table {
     /** What is done, in a few words, where the picture has no room for the sentence; else the title. */
     readonly work?: string;
   };
-  /** Where the published figures come from. */
-  readonly document: {
+  /** Where the published figures come from; absent where nothing has been published. */
+  readonly document?: {
     readonly title: string;
     readonly source: string;
     /** The document published the best of this many runs; the report shows the same of ours. */
@@ -163,9 +163,11 @@ export interface Table {
     readonly layout?: 'line per figure' | 'line per test';
   };
   readonly subjects: readonly Subject[];
+  /** How many of the first cells `make lab` measures; absent for one. */
+  readonly headlineCells?: number;
   /**
-   * The first is the headline's, which `make lab` measures: its first row is the table's picture and first
-   * sentence. A round of it takes less than half a minute. The rows with a `column`, of this and other
+   * The first is the headline's: its first row is the table's picture and first sentence. A round of those
+   * that `make lab` measures takes less than half a minute. The rows with a `column`, of this and other
    * cells, are the document's columns, in their order.
    */
   readonly cells: readonly Cell[];

@@ -1,5 +1,6 @@
 /**
- * Versions of npm packages as they are installed, each read from its own package.json.
+ * Versions of npm packages as they are installed, each read from its own package.json, and of crates as
+ * they are locked.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,4 +26,16 @@ function versionIn(folder: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of a crate in the text of a `Cargo.lock`. */
+export function lockedVersion(lock: string, name: string): string {
+  const version = lock.match(new RegExp(`^name = "${name}"\nversion = "(.+)"$`, 'm'))?.[1];
+  if (version === undefined) throw new Error(`Cargo.lock: expected the crate ${name}`);
+  return version;
+}
+
+/** That a `rust-toolchain.toml` names. */
+export function rustVersion(path: string): string {
+  return readFileSync(path, 'utf8').match(/^channel = "(.+)"$/m)?.[1] ?? '';
 }

@@ -15,7 +15,7 @@ const againstPeer = 'ours against the best peer';
 
 export function documentLines(
   rows: readonly RowOutcome[],
-  layout: NonNullable<Table['document']['layout']>,
+  layout: NonNullable<NonNullable<Table['document']>['layout']>,
 ): Markup {
   const found = new Map(
     rows.flatMap(({ subjects }) => subjects).map((line) => [line.subject.name, line]),

@@ -38,8 +38,8 @@ export function documentTable(outcome: TableOutcome): Markup {
   const [first] = rows;
   if (!first) return html``;
   const { document } = outcome.table;
-  if (document.layout !== undefined) return documentLines(rows, document.layout);
-  const bestOf = document.bestOf;
+  if (document?.layout !== undefined) return documentLines(rows, document.layout);
+  const bestOf = document?.bestOf;
   if (bestOf === undefined) return documentTests(rows);
   const here = `best of ${Math.min(bestOf, first.rounds)} here`;
   const oursName = first.ours?.subject.name ?? 'ours';

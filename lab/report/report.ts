@@ -104,6 +104,7 @@ function documentSection(outcome: TableOutcome): Markup {
   const published = documentRows(outcome);
   const row = headlineRow(outcome);
   const { document } = outcome.table;
+  if (document === undefined) return html`${row && headlineFigure(row)}`;
   const isLong = document.layout === 'line per test' && published.length > mostOpenLines;
   const isPictured = row !== undefined && (isLong || !published.includes(row));
   const title = 'The published table, run again';

@@ -14,8 +14,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { defineCommand, runMain } from 'citty';
 import { sum } from 'simple-statistics';
+import { startServer } from '../../harness/redis-server.js';
 import { counted, describeDuration } from '../../report/format.js';
-import { startServer } from './server.js';
 import type { Orders, Report } from './stress/process.js';
 
 const argumentsOf = {

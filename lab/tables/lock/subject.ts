@@ -5,13 +5,8 @@
  * Invariant: `lock` resolves when this client holds all the keys, and resolves only then; it waits
  * as long as it takes, as the lock of the published document does.
  */
+import type { Address } from '../../harness/redis-server.js';
 import type { Measurement, Subject } from '../../harness/table.js';
-
-/** Where the server of a cell listens. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** One client process as the library sees it, with connections of its own. */
 export interface LockClient<Held = unknown> {

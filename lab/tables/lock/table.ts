@@ -3,12 +3,13 @@
  * what a time alone does not show: who starves, what it costs the server, and how it goes among
  * several processes.
  */
+
+import { announce, findServer, startServer } from '../../harness/redis-server.js';
 import type { Cell, Row, Subject, Table } from '../../harness/table.js';
 import { processesCell } from './cells/processes.js';
 import { test1Cell } from './cells/test-1.js';
 import { test2Cell } from './cells/test-2.js';
 import { nameOf, type Setting, settings } from './processes/shared.js';
-import { announce, findServer, startServer } from './server.js';
 import {
   contenders,
   fastestSubjects,

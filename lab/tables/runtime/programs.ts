@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Budget } from '../../harness/table.js';
+import { lockedVersion, rustVersion } from '../../harness/versions.js';
 import { nio, pointsman, runtimes, tokio } from './subjects.js';
 
 // From the compiled module in lab/dist/tables/runtime/.
@@ -31,17 +32,9 @@ export function commandOf(
 
 export function cellVersions(): Readonly<Record<string, string>> {
   const lock = readFileSync(lab('tables/runtime/cells/Cargo.lock'), 'utf8');
-  const toolchain = readFileSync(lab('../rust-toolchain.toml'), 'utf8');
   const crates = [pointsman.name, tokio.name, nio.name, 'futures'];
   return {
     ...Object.fromEntries(crates.map((name) => [name, lockedVersion(lock, name)])),
-    rust: toolchain.match(/^channel = "(.+)"$/m)?.[1] ?? '',
+    rust: rustVersion(lab('../rust-toolchain.toml')),
   };
-}
-
-/** Of a crate in the text of a `Cargo.lock`. */
-export function lockedVersion(lock: string, name: string): string {
-  const version = lock.match(new RegExp(`^name = "${name}"\nversion = "(.+)"$`, 'm'))?.[1];
-  if (version === undefined) throw new Error(`Cargo.lock: expected the crate ${name}`);
-  return version;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NativeCell } from '../../harness/table.js';
+import { lockedVersion } from '../../harness/versions.js';
 import { inForm } from './forms.js';
-import { lockedVersion } from './programs.js';
 import { tests } from './suites.js';
 import table from './table.js';
 

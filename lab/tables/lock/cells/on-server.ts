@@ -2,8 +2,8 @@
  * A subject and the run's server, which is empty when a cell begins.
  */
 import type { Redis } from 'ioredis';
-import { announcedAddress } from '../server.js';
-import type { Address, LockClient, LockSubject } from '../subject.js';
+import { type Address, announcedAddress } from '../../../harness/redis-server.js';
+import type { LockClient, LockSubject } from '../subject.js';
 import { connectIoredis } from '../subjects/clients.js';
 
 export interface OnServer {

@@ -1,5 +1,5 @@
 /** What the processes of a cell and the one that directs them have in common. */
-import type { Address } from '../subject.js';
+import type { Address } from '../../../harness/redis-server.js';
 
 export const mostProcesses = 4;
 export const tasksPerProcess = 10;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TimeoutError } from 'pointsman';
 import { RedisMutex } from 'pointsman/redis';
 import { shuffle } from 'simple-statistics';
-import type { Address } from '../subject.js';
+import type { Address } from '../../../harness/redis-server.js';
 import { connectIoredis } from '../subjects/clients.js';
 
 export interface Orders {

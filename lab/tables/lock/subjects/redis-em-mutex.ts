@@ -5,8 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { x } from 'tinyexec';
+import type { Address } from '../../../harness/redis-server.js';
 import type { Measurement } from '../../../harness/table.js';
-import type { Address, ForeignSubject } from '../subject.js';
+import type { ForeignSubject } from '../subject.js';
 
 // From the compiled module in lab/dist/tables/lock/subjects/.
 const program = fileURLToPath(new URL('../../../../tables/lock/ruby/document.rb', import.meta.url));

@@ -1,11 +1,6 @@
-/** oha, which the document used: from the lab's own tools, or from the path. */
-import { execFileSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/** oha, which the document used. */
+import { findOha } from '../../../harness/oha.js';
 import type { Driver, Load, LoadResult } from './driver.js';
-
-const tools = fileURLToPath(new URL('../../../../.tools/bin/', import.meta.url));
 
 interface Output {
   readonly summary: {
@@ -18,10 +13,9 @@ interface Output {
 }
 
 export function ohaDriver(): Driver | undefined {
-  const folders = [tools, ...(process.env.PATH ?? '').split(delimiter)];
-  const program = folders.map((folder) => join(folder, 'oha')).find(isExecutable);
-  if (program === undefined) return undefined;
-  const name = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
+  const found = findOha();
+  if (found === undefined) return undefined;
+  const { program, name } = found;
   return { name, send: (url, load, expected) => send(program, url, load, expected) };
 }
 
@@ -47,13 +41,4 @@ async function send(
     slowestSeconds: summary.slowest,
     answered: Math.min(ok, rightBodies),
   };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

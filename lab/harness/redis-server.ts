@@ -13,14 +13,18 @@ import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from './subject.js';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface Server {
   readonly address: Address;
   readonly process: number;
 }
 
-/** How long a lock of the table's subjects lives without its process; the longest that waits for it. */
+/** How long a lock of the table `lock` lives without its process; the longest that waits for it. */
 const defaultLeaseSeconds = 5;
 
 const programs = ['redis-server', 'valkey-server'];

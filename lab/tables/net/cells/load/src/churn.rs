@@ -1,0 +1,132 @@
+//! Connections that come and go: each is made, sends a message, gets it back and sees the other side close.
+//!
+//! Invariant: so many are under way at any time. The subject closes first, and this side then resets what is
+//! left of the connection, so that none lingers in the system and ports do not run out.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Registry, Token};
+use protocol::{Done, Latencies, MESSAGE, message};
+use socket2::SockRef;
+
+use crate::program::Program;
+use crate::{Driver, Pace};
+
+pub(crate) struct Churn {
+    address: SocketAddr,
+    poll: Poll,
+    connections: Vec<Connection>,
+    next: u32,
+}
+
+struct Connection {
+    stream: TcpStream,
+    number: u32,
+    begun_at: Instant,
+    is_sent: bool,
+    received: [u8; MESSAGE + 1],
+    count: usize,
+}
+
+impl Churn {
+    pub(crate) fn new(address: &str, count: usize) -> Self {
+        let mut churn = Self {
+            address: address.parse().expect("an address"),
+            poll: Poll::new().expect("a descriptor"),
+            connections: Vec::new(),
+            next: 0,
+        };
+        for index in 0..count {
+            let connection = churn.connect(index);
+            churn.connections.push(connection);
+        }
+        churn
+    }
+
+    fn connect(&mut self, index: usize) -> Connection {
+        self.next += 1;
+        Connection::new(self.address, self.next, self.poll.registry(), Token(index))
+    }
+}
+
+impl Driver for Churn {
+    fn run(&mut self, _: &mut Program, duration: Duration, _: Pace) -> Done {
+        let started_at = Instant::now();
+        let until = started_at + duration;
+        let mut events = Events::with_capacity(self.connections.len());
+        let mut latencies = Latencies::default();
+        loop {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            match self.poll.poll(&mut events, Some(until - now)) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                waited => waited.expect("events can be waited for"),
+            }
+            for event in &events {
+                let index = event.token().0;
+                let connection = &mut self.connections[index];
+                if connection.go_on() {
+                    latencies.record(connection.begun_at.elapsed());
+                    let next = self.connect(index);
+                    self.connections[index] = next;
+                }
+            }
+        }
+        Done {
+            requests: latencies.count(),
+            seconds: started_at.elapsed().as_secs_f64(),
+            latency: latencies.percentiles(),
+        }
+    }
+}
+
+impl Connection {
+    fn new(address: SocketAddr, number: u32, registry: &Registry, token: Token) -> Self {
+        let begun_at = Instant::now();
+        let mut stream = TcpStream::connect(address).expect("a port that is free");
+        SockRef::from(&stream)
+            .set_linger(Some(Duration::ZERO))
+            .expect("a socket that is open");
+        registry
+            .register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)
+            .expect("a socket that can be waited for");
+        Self {
+            stream,
+            number,
+            begun_at,
+            is_sent: false,
+            received: [0; MESSAGE + 1],
+            count: 0,
+        }
+    }
+
+    /// As far as it goes; true when the other side has answered and closed.
+    fn go_on(&mut self) -> bool {
+        if !self.is_sent {
+            match self.stream.write(&message(self.number, 0)) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::NotConnected => return false,
+                count => assert_eq!(count.expect("a connection"), MESSAGE),
+            }
+            self.is_sent = true;
+        }
+        loop {
+            match self.stream.read(&mut self.received[self.count..]) {
+                Ok(0) => {
+                    let sent = message(self.number, 0);
+                    let received = &self.received[..self.count];
+                    assert!(received == sent, "what came back is not what was sent");
+                    return true;
+                }
+                Ok(count) => self.count += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) => panic!("a connection broke: {error}"),
+            }
+        }
+    }
+}

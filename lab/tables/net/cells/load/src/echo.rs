@@ -1,0 +1,369 @@
+//! Messages that have to come back, over connections that stay: one on its way on each of them.
+//!
+//! As fast as answers come, a connection sends its next message when the last one came back, and a request
+//! takes from its write to the read that completes its answer. At a rate, requests are due at random times
+//! that do not depend on answers, the same for every subject; one whose connection is still waiting for an
+//! answer is sent after that. It takes from when it was due, so that a server that stands still is charged for
+//! all who would have asked it meanwhile. Either way it takes in the time that it waits for this thread.
+//!
+//! Invariant: a message is compared with what came back before the next one is sent, and at the end none is
+//! missing.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use mio::event::Source;
+use mio::net::{TcpStream, UdpSocket, UnixStream};
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use protocol::{Done, Latencies, MESSAGE, message};
+
+use crate::program::Program;
+use crate::{Driver, Pace};
+
+const MOST_EVENTS: usize = 1024;
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+const IS_DUE: Token = Token(usize::MAX - 1);
+const SEED: u64 = 1;
+
+pub(crate) struct Echo<S> {
+    poll: Poll,
+    events: Events,
+    connections: Vec<Connection<S>>,
+}
+
+struct Connection<S> {
+    stream: S,
+    number: u32,
+    turn: u32,
+    /// When the request was due for whose answer it waits.
+    waits_since: Option<Instant>,
+    /// When those were due that could not be sent yet.
+    overdue: VecDeque<Instant>,
+    received: [u8; MESSAGE],
+    count: usize,
+}
+
+pub(crate) fn tcp(address: &str, connections: usize) -> Echo<TcpStream> {
+    let connect = || {
+        let stream = std::net::TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(TcpStream::from_std(stream))
+    };
+    Echo::new(connections, connect)
+}
+
+pub(crate) fn unix(path: &str, connections: usize) -> Echo<UnixStream> {
+    let connect = || {
+        let stream = StdUnixStream::connect(path)?;
+        stream.set_nonblocking(true)?;
+        Ok(UnixStream::from_std(stream))
+    };
+    Echo::new(connections, connect)
+}
+
+pub(crate) fn udp(address: &str, sockets: usize) -> Echo<Datagrams> {
+    let server: SocketAddr = address.parse().expect("an address");
+    let connect = || {
+        let socket = UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        socket.connect(server)?;
+        Ok(Datagrams(socket))
+    };
+    Echo::new(sockets, connect)
+}
+
+/// A socket that sends and receives one message as a whole.
+pub(crate) struct Datagrams(UdpSocket);
+
+impl<S: Read + Write + Source> Echo<S> {
+    fn new(count: usize, connect: impl Fn() -> io::Result<S>) -> Self {
+        let poll = Poll::new().expect("a descriptor");
+        let connections = (0..count)
+            .map(|index| {
+                let mut stream =
+                    connect().unwrap_or_else(|error| panic!("connection {index}: {error}"));
+                poll.registry()
+                    .register(&mut stream, Token(index), Interest::READABLE)
+                    .expect("a socket that can be waited for");
+                Connection::new(stream, index)
+            })
+            .collect();
+        Self {
+            poll,
+            events: Events::with_capacity(MOST_EVENTS),
+            connections,
+        }
+    }
+
+    fn as_fast_as_answers_come(&mut self, duration: Duration) -> Done {
+        let started_at = Instant::now();
+        let until = started_at + duration;
+        for connection in &mut self.connections {
+            if connection.waits_since.is_none() {
+                connection.send(Instant::now());
+            }
+        }
+        let mut latencies = Latencies::default();
+        while Instant::now() < until {
+            self.turn(until, |connection, took, now| {
+                latencies.record(took);
+                connection.send(now);
+            });
+        }
+        done(&latencies, started_at.elapsed())
+    }
+
+    fn at_rate(&mut self, duration: Duration, rate: u32) -> Done {
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK);
+        let timer = timer.expect("a descriptor");
+        let descriptor = timer.as_fd().as_raw_fd();
+        let mut source = SourceFd(&descriptor);
+        let registry = self.poll.registry();
+        registry
+            .register(&mut source, IS_DUE, Interest::READABLE)
+            .expect("a timer can be waited for");
+
+        let mut random = Rng::with_seed(SEED);
+        let mut gap = || Duration::from_secs_f64(-(1.0 - random.f64()).ln() / f64::from(rate));
+        let started_at = Instant::now();
+        let until = started_at + duration;
+        let mut due = started_at + gap();
+        let mut latencies = Latencies::default();
+        for next in (0..self.connections.len()).cycle() {
+            while due > Instant::now() {
+                // Not earlier than in a nanosecond, for none at all would be never.
+                let left = due.saturating_duration_since(Instant::now());
+                let left = left.max(Duration::from_nanos(1));
+                timer
+                    .set(Expiration::OneShot(left.into()), TimerSetTimeFlags::empty())
+                    .expect("a timer can be set");
+                self.turn(due + LONGEST_WAIT, |connection, took, _| {
+                    latencies.record(took);
+                    connection.send_overdue();
+                });
+            }
+            let connection = &mut self.connections[next];
+            connection.overdue.push_back(due);
+            connection.send_overdue();
+            due += gap();
+            if due >= until {
+                break;
+            }
+        }
+        self.poll
+            .registry()
+            .deregister(&mut source)
+            .expect("it was registered");
+        let took = started_at.elapsed();
+        self.wait_for_all(|connection, took| {
+            latencies.record(took);
+            connection.send_overdue();
+        });
+        done(&latencies, took)
+    }
+
+    fn wait_for_all(&mut self, mut answered: impl FnMut(&mut Connection<S>, Duration)) {
+        let until = Instant::now() + LONGEST_WAIT;
+        while self
+            .connections
+            .iter()
+            .any(|connection| connection.waits_since.is_some())
+        {
+            assert!(Instant::now() < until, "a request was never answered");
+            self.turn(until, |connection, took, _| answered(connection, took));
+        }
+    }
+
+    /// Takes what has come, or comes until then, and tells of each answer.
+    fn turn(
+        &mut self,
+        until: Instant,
+        mut answered: impl FnMut(&mut Connection<S>, Duration, Instant),
+    ) {
+        let left = until.saturating_duration_since(Instant::now());
+        match self.poll.poll(&mut self.events, Some(left)) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => return,
+            waited => waited.expect("events can be waited for"),
+        }
+        for event in &self.events {
+            if event.token() == IS_DUE {
+                continue;
+            }
+            let connection = &mut self.connections[event.token().0];
+            if let Some(due) = connection.receive() {
+                let now = Instant::now();
+                answered(connection, now - due, now);
+            }
+        }
+    }
+}
+
+fn done(latencies: &Latencies, took: Duration) -> Done {
+    Done {
+        requests: latencies.count(),
+        seconds: took.as_secs_f64(),
+        latency: latencies.percentiles(),
+    }
+}
+
+impl<S: Read + Write + Source> Driver for Echo<S> {
+    fn run(&mut self, _: &mut Program, duration: Duration, pace: Pace) -> Done {
+        match pace {
+            Pace::AsFastAsAnswersCome => self.as_fast_as_answers_come(duration),
+            Pace::PerSecond(rate) => self.at_rate(duration, rate),
+        }
+    }
+
+    fn end(&mut self) {
+        self.wait_for_all(|_, _| {});
+    }
+}
+
+impl<S: Read + Write> Connection<S> {
+    fn new(stream: S, index: usize) -> Self {
+        Self {
+            stream,
+            number: index as u32,
+            turn: 0,
+            waits_since: None,
+            overdue: VecDeque::new(),
+            received: [0; MESSAGE],
+            count: 0,
+        }
+    }
+
+    fn send(&mut self, due: Instant) {
+        self.turn = self.turn.wrapping_add(1);
+        self.waits_since = Some(due);
+        self.count = 0;
+        let count = self.stream.write(&message(self.number, self.turn));
+        assert_eq!(count.expect("room for a message"), MESSAGE);
+    }
+
+    fn send_overdue(&mut self) {
+        if self.waits_since.is_none()
+            && let Some(due) = self.overdue.pop_front()
+        {
+            self.send(due);
+        }
+    }
+
+    /// When its request was due, when the answer is whole. Nothing can follow that, so there is no need to
+    /// read until nothing is left.
+    fn receive(&mut self) -> Option<Instant> {
+        let due = self.waits_since?;
+        loop {
+            match self.stream.read(&mut self.received[self.count..]) {
+                Ok(0) => panic!("a connection was closed"),
+                Ok(count) => self.count += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+                Err(error) => panic!("a connection broke: {error}"),
+            }
+            if self.count == MESSAGE {
+                let sent = message(self.number, self.turn);
+                assert!(self.received == sent, "what came back is not what was sent");
+                self.waits_since = None;
+                return Some(due);
+            }
+        }
+    }
+}
+
+impl Read for Datagrams {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.recv(buffer)
+    }
+}
+
+impl Write for Datagrams {
+    fn write(&mut self, datagram: &[u8]) -> io::Result<usize> {
+        self.0.send(datagram)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Source for Datagrams {
+    fn register(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
+        self.0.register(to, token, interest)
+    }
+
+    fn reregister(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
+        self.0.reregister(to, token, interest)
+    }
+
+    fn deregister(&mut self, from: &Registry) -> io::Result<()> {
+        self.0.deregister(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Serves one connection; each answer is what `answer` makes of the message.
+    fn server(mut answer: impl FnMut(&mut [u8; MESSAGE]) + Send + 'static) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut message = [0; MESSAGE];
+            while stream.read_exact(&mut message).is_ok() {
+                answer(&mut message);
+                if stream.write_all(&message).is_err() {
+                    break;
+                }
+            }
+        });
+        address
+    }
+
+    /// Stands still once, after so many messages.
+    fn server_that_stands_still() -> String {
+        let mut count = 0;
+        server(move |_| {
+            count += 1;
+            if count == 20 {
+                thread::sleep(Duration::from_millis(100));
+            }
+        })
+    }
+
+    #[test]
+    #[should_panic(expected = "what came back is not what was sent")]
+    fn a_wrong_answer_is_seen() {
+        let address = server(|message| message[MESSAGE / 2] ^= 1);
+        tcp(&address, 1).as_fast_as_answers_come(Duration::from_secs(10));
+    }
+
+    #[test]
+    fn all_that_would_have_been_asked_meanwhile_is_late() {
+        let mut echo = tcp(&server_that_stands_still(), 1);
+        let done = echo.at_rate(Duration::from_millis(500), 1_000);
+        // About a hundred of five hundred are due while it stands still.
+        assert!(done.requests > 300);
+        assert!(done.latency.p99 > 80_000.0);
+        echo.end();
+    }
+
+    #[test]
+    fn in_a_closed_loop_one_request_is_late() {
+        let mut echo = tcp(&server_that_stands_still(), 1);
+        let done = echo.as_fast_as_answers_come(Duration::from_millis(500));
+        assert!(done.requests > 1_000);
+        assert!(done.latency.p99_9 < 80_000.0);
+        echo.end();
+    }
+}

@@ -1,0 +1,5 @@
+//! The subject's work on Pointsman.
+
+fn main() {
+    subject::main();
+}

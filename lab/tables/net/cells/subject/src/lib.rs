@@ -1,0 +1,98 @@
+//! The work of a subject with Tokio's names: `<program> <work> <cores | one> <quiet | blocked> [address]`.
+//!
+//! Invariant: the thread that obeys the load is none of the runtime's, and everything else happens in
+//! tasks. What a subject gets wrong ends its process, and the load says so.
+
+mod closed_loop;
+mod echo;
+mod files;
+mod http;
+mod processes;
+mod redis;
+mod runtime;
+
+use std::time::Duration;
+
+use protocol::{Blocks, Done, Greeting};
+use tokio::net::TcpListener;
+
+use runtime::Runtime;
+
+pub fn main() {
+    // A task that panics has failed the work, which a runtime alone would not say.
+    protocol::end_by_panic();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let [work, workers, condition, address @ ..] = words.as_slice() else {
+        panic!("expected <work> <workers> <condition> [address], got {words:?}");
+    };
+    let runtime = Runtime::new(workers);
+    let blocks = Blocks::default();
+    if *condition == "blocked" {
+        runtime.spawn(runtime::block_now_and_then(blocks.clone()));
+    }
+    let (kind, number) = work.split_once('/').unwrap_or((work, ""));
+    let address = address.first().copied().unwrap_or_default();
+    match kind {
+        "tcp" => serve(&runtime, &blocks, echo::tcp),
+        "churn" => serve(&runtime, &blocks, echo::churn),
+        "plaintext" => serve(&runtime, &blocks, http::plaintext),
+        "json" => serve(&runtime, &blocks, http::json),
+        "udp" => {
+            let socket = runtime.wait_for(echo::bind_udp());
+            ready(Some(echo::address_of(&socket)));
+            runtime.spawn(echo::udp(socket));
+            protocol::obey(&blocks, only_asked);
+        }
+        "unix" => {
+            let folder = tempfile::tempdir().expect("a folder of its own");
+            let path = folder.path().join("socket");
+            let listener = runtime.wait_for(echo::bind_unix(path.clone()));
+            ready(path.to_str().map(str::to_owned));
+            runtime.spawn(echo::unix(listener));
+            protocol::obey(&blocks, only_asked);
+        }
+        "redis" => {
+            let client = runtime.wait_for(redis::Client::connect(address.to_owned()));
+            work_for_itself(&runtime, &blocks, client, number);
+        }
+        "file" => work_for_itself(&runtime, &blocks, files::Files::new(number), files::READERS),
+        "processes" => work_for_itself(&runtime, &blocks, processes::Processes, number),
+        _ => panic!("there is no work {work}"),
+    }
+}
+
+fn ready(address: Option<String>) {
+    protocol::say(Greeting::Ready {
+        address,
+        note: None,
+    });
+}
+
+fn only_asked(_: Duration) -> Done {
+    panic!("this program is asked by the load")
+}
+
+fn serve<S>(runtime: &Runtime, blocks: &Blocks, server: impl FnOnce(TcpListener) -> S)
+where
+    S: Future<Output = ()> + Send + 'static,
+{
+    let listener = runtime.wait_for(echo::bind_tcp());
+    let address = listener.local_addr().expect("it is bound");
+    runtime.spawn(server(listener));
+    ready(Some(address.to_string()));
+    protocol::obey(blocks, only_asked);
+}
+
+fn work_for_itself(
+    runtime: &Runtime,
+    blocks: &Blocks,
+    asked: impl closed_loop::Asked,
+    tasks: &str,
+) {
+    let tasks = tasks.parse().expect("a number of tasks");
+    ready(None);
+    protocol::obey(blocks, |duration| {
+        runtime.wait_for(closed_loop::ask(asked.clone(), tasks, duration))
+    });
+}

@@ -1,0 +1,5 @@
+//! The subject's work on Tokio.
+
+fn main() {
+    subject::main();
+}

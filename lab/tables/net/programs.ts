@@ -1,0 +1,57 @@
+/**
+ * The programs of the cells, and the versions that they are built with. `make lab` builds them; the files
+ * Cargo.lock below `cells` pin them.
+ *
+ * Invariant: every subject is asked by the same load, whose process is the cell's.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { findOha } from '../../harness/oha.js';
+import { findServer } from '../../harness/redis-server.js';
+import { lockedVersion, rustVersion } from '../../harness/versions.js';
+import { byHand, monoio, pointsman, tokio } from './subjects.js';
+
+// From the compiled module in lab/dist/tables/net/.
+const lab = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+export const load = lab('.tools/net/release/net-load');
+
+const programOf: Readonly<Record<string, string>> = {
+  // Two crates named `tokio` are not in one build.
+  [pointsman.name]: lab('.tools/net-pointsman/release/net-pointsman'),
+  [tokio.name]: lab('.tools/net/release/net-tokio'),
+  [monoio.name]: lab('.tools/net/release/net-monoio'),
+  [byHand.name]: lab('.tools/net/release/net-floor'),
+};
+
+export const programs: readonly string[] = [load, ...Object.values(programOf)];
+
+export function programNamed(subject: string): string {
+  const program = programOf[subject];
+  if (program === undefined) throw new Error(`no program is that of ${subject}`);
+  return program;
+}
+
+export function cellVersions(): Readonly<Record<string, string>> {
+  const versions = (lock: string, names: readonly string[]) => {
+    const text = readFileSync(lab(`tables/net/cells/${lock}`), 'utf8');
+    return Object.fromEntries(names.map((name) => [name, lockedVersion(text, name)]));
+  };
+  const crates = [tokio.name, monoio.name, 'axum', 'hyper', 'redis', 'hdrhistogram'];
+  return {
+    ...versions('Cargo.lock', crates),
+    ...versions('pointsman/Cargo.lock', [pointsman.name]),
+    rust: rustVersion(lab('../rust-toolchain.toml')),
+    oha: findOha()?.name ?? 'not here',
+    'Redis server': redisVersion() ?? 'not here',
+  };
+}
+
+export function redisVersion(): string | undefined {
+  try {
+    const { program, version } = findServer();
+    return `${program} ${version}`;
+  } catch {
+    return undefined;
+  }
+}
