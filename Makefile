@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update benches policy faults soak check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -40,10 +40,13 @@ endif
 # What the tables need besides: a server, a browser, a load driver, programs.
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
-lab: $(if $(filter lock,$(or $(TABLE),lock)),redis)
+lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
 lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
+lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
+# Web servers are asked by a load driver that takes minutes to build, when all rows of their table are measured.
+lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-or-not)
 # Queues are measured in other runtimes too, when all rows of their table are.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
@@ -68,6 +71,18 @@ cells: ## build the programs of the table runtime, one for each runtime
 	$(foreach runtime,pointsman tokio nio,cargo build --release \
 	  --manifest-path lab/tables/runtime/cells/Cargo.toml --target-dir lab/.tools/cells \
 	  --features $(runtime) --bin runtime-$(runtime) &&) true; }
+
+NET_CELLS := lab/tables/net/cells
+net-cells: ## build the programs of the table net, one for each runtime, and what asks them
+	@command -v cargo >/dev/null && [ ! -e lab/.tools/net-pointsman/release/net-pointsman ] && \
+	  echo "The table net measures programs in Rust: building them, which takes some minutes." || true
+	@command -v cargo >/dev/null || echo "The table net needs Rust (https://rustup.rs): its rows will be missing."
+	@! command -v cargo >/dev/null || { \
+	cargo build --release --locked --manifest-path $(NET_CELLS)/Cargo.toml --target-dir lab/.tools/net && \
+	cargo build --release --locked --manifest-path $(NET_CELLS)/pointsman/Cargo.toml --target-dir lab/.tools/net-pointsman; }
+
+oha-or-not:
+	@$(MAKE) --silent oha || echo "oha is not to be had here: the rows of web servers will be missing."
 
 oha: lab/.tools/bin/oha ## build the load driver of the published document (minutes; the lab then uses it)
 
@@ -101,18 +116,18 @@ ab:
 redis:
 	$(call install,redis-server valkey-server,Locks on Redis are tried out on,redis-server)
 
-test: setup browser redis check rust ## all tests: in Node, workerd, headless Chromium, and those in Rust
+test: setup browser redis check rust targets-here ## all tests: in Node, workerd, headless Chromium, and those in Rust
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 
 rust: ## the tests in Rust, and the models of all that threads share
-	cargo test --workspace --quiet
+	cargo test --workspace --all-features --quiet
 	LOOM_MAX_PREEMPTIONS=2 RUSTFLAGS="--cfg loom" \
-	  cargo test --package pointsman --lib --release --quiet --target-dir target/loom loom_tests::
+	  cargo test --package pointsman --lib --features net --release --quiet --target-dir target/loom loom_tests::
 
 # The machine that tests are run for with 32 bits: one that needs no library of the system.
 NARROW := i686-unknown-linux-musl
@@ -120,15 +135,30 @@ NARROW := i686-unknown-linux-musl
 rust-32: ## the tests in Rust once more, for 32 bits
 	rustup target add $(NARROW)
 ifeq ($(shell uname -sm),Linux x86_64)
-	cargo test --package pointsman --lib --tests --quiet --target $(NARROW)
+	cargo test --package pointsman --lib --tests --all-features --quiet --target $(NARROW)
 else
 	@echo "They run on Linux on x86-64 only: compiling them."
-	cargo check --package pointsman --lib --tests --target $(NARROW)
+	cargo check --package pointsman --lib --tests --all-features --target $(NARROW)
 endif
 
 rust-oldest: ## whether the crate compiles with the oldest Rust that it promises (rust-version in Cargo.toml)
 	$(call toolchain,$(OLDEST_RUST),rustc)
-	cargo +$(OLDEST_RUST) check --package pointsman --lib --target-dir target/oldest
+	cargo +$(OLDEST_RUST) check --package pointsman --lib --all-features --target-dir target/oldest
+
+# Systems that nothing here runs on: the crates are compiled for them, without a linker.
+TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
+
+targets: ## whether the crates compile for macOS and Windows, where they are not tested
+	@echo "This needs Rust's libraries for $(TARGETS): rustup adds those that are missing."
+	rustup target add $(TARGETS)
+	@$(MAKE) --no-print-directory targets-here
+
+# Those that are installed.
+targets-here:
+	@for target in $(filter $(TARGETS),$(shell rustup target list --installed 2>/dev/null)); do \
+	  echo "Compiling for $$target."; \
+	  cargo check --manifest-path crates/tokio/Cargo.toml --features full --quiet --target $$target || exit 1; \
+	done
 
 OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # Brings the toolchain $(1) with the component $(2), if it is missing: what is there stays as it is.
@@ -152,11 +182,20 @@ sanitizer-%:
 	RUST_BACKTRACE=0 RUSTFLAGS=-Zsanitizer=$* cargo +nightly test -Zbuild-std --package pointsman --lib --tests --no-fail-fast \
 	  --quiet --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/sanitizer-$*
 
-conformance: ## Tokio's own tests, unchanged, on the crate pointsman (FILE=sync_mpsc: one file)
-	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(FILE)
+conformance: ## Tokio's own tests, unchanged, on the crate (FILE=sync_mpsc: one file; UNSTABLE=1)
+	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- $(if $(UNSTABLE),--unstable) $(FILE)
 
 conformance-update: ## the same, and write the list of expected failures anew; reasons are kept
-	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(FILE)
+	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml -- --update $(if $(UNSTABLE),--unstable) $(FILE)
+
+ecosystem: redis ## what is built on Tokio, on Tokio and on the crate: tests of packages and a program each (PACKAGE=hyper)
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- $(PACKAGE)
+
+ecosystem-update: redis ## the same, and pin anew what the tests of the packages need
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml -- --update $(PACKAGE)
+
+soak-io: ## faults that I/O meets, on Tokio and on the crate: what they come to, and what that costs (FAULT=signals); minutes
+	@cargo run --quiet --release --manifest-path crates/ecosystem/Cargo.toml --bin soak -- $(FAULT)
 
 benches: ## Tokio's own benches, unchanged, on Tokio and pointsman (TOKIO=a checkout; BENCH=sync_mpsc ROUNDS=10)
 	@cargo run --quiet --release --manifest-path crates/conformance/Cargo.toml --bin benches -- \
@@ -169,13 +208,13 @@ policy: ## what the scheduler's policy costs on 2 to 128 simulated cores, beside
 check: setup ## formatting and lint
 	npx --no-install biome check --error-on-warnings .
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
 
 format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 	cargo fmt --all
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target crates/conformance/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
+	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete
