@@ -106,8 +106,8 @@ test('a timeout holds although the host keeps the thread busy', async () => {
 
 test('a short heartbeatTimeout is no reason to give up a host that is alive', async () => {
   const { run } = await bridged(
-    { slow: () => new Promise((resolve) => setTimeout(() => resolve('done'), 400)) },
-    { heartbeatTimeout: 100 },
+    { slow: () => new Promise((resolve) => setTimeout(() => resolve('done'), 1_500)) },
+    { heartbeatTimeout: 500 },
   );
   expect(await run(({ host }) => host.slow())).toBe('done');
 });
