@@ -8,7 +8,7 @@
 
 import { describe, ReentrancyError } from './errors.js';
 import type { Permit } from './permit.js';
-import type { QueueOptions, WaitRequest } from './queue.js';
+import type { QueueOptions, Waiter, WaitRequest } from './queue.js';
 import { Semaphore } from './semaphore.js';
 
 const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
@@ -53,7 +53,7 @@ export class Gate extends Semaphore {
   }
 
   /** @internal */
-  override _grant(request: WaitRequest): Permit {
+  override _grant(request: Waiter): Permit {
     this.#owner = request.owner;
     this.#holder = super._grant(request);
     this._watched = true;

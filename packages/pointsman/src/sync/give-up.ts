@@ -13,6 +13,24 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
+/**
+ * @internal What to call when something is granted under a signal, for waits of which only one may be granted
+ * anything: the cases of a `select`, each with a signal of its own. Null once another of them was.
+ */
+export const claims = new WeakMap<AbortSignal, (() => void) | null>();
+
+/**
+ * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
+ * what competes with it leaves, which may let others in anywhere.
+ */
+export function claim(signal: AbortSignal | undefined): void {
+  claims.get(signal as AbortSignal)?.();
+}
+
+/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
+export const isOver = (signal: AbortSignal | undefined): boolean =>
+  signal?.aborted || claims.get(signal as AbortSignal) === null;
+
 /** Those who wait on a signal, in the order in which they came. */
 interface Waiters {
   readonly set: Set<GiveUp>;
@@ -82,13 +100,11 @@ export function giveUpOn(
   };
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));
-  if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) {
-    const wait = (left: number): void => {
-      const rest = left - LONGEST_TIMER;
-      const next = () => (rest > 0 ? wait(rest) : end(timeoutError(timeout)));
-      timer = setTimeout(next, Math.min(left, LONGEST_TIMER));
-    };
-    wait(timeout);
-  }
+  const wait = (left: number): void => {
+    const step = Math.min(left, LONGEST_TIMER);
+    const next = () => (left > step ? wait(left - step) : end(timeoutError(timeout as number)));
+    timer = setTimeout(next, step);
+  };
+  if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) wait(timeout);
   return stop;
 }

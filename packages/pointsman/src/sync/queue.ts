@@ -11,7 +11,7 @@
  */
 
 import { checkCount, checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
-import { giveUpOn } from './give-up.js';
+import { claim, giveUpOn, isOver } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 import { Line, type Place } from './line.js';
 import { checkOptions, checkSignal, checkTimeout, type WaitOptions, waitNames } from './options.js';
@@ -53,6 +53,9 @@ export interface WaitRequest extends WaitOptions, Place, Ranked {
   index: number;
 }
 
+/** Somebody without options is only the function that resolves its promise: all that it did not ask for is undefined. */
+export type Waiter = WaitRequest | (Resolve & { readonly [Name in keyof WaitRequest]?: undefined });
+
 /** Reads options once and refuses those that cannot be used. */
 export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
@@ -83,12 +86,12 @@ export function readRequest(
 }
 
 /**
- * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as
- * well, but nobody would have handled it yet, and some runtimes report that at once.
+ * What a waiter's promise is resolved with so that it rejects. A rejected promise would do as well, but nobody
+ * would have handled it yet, and some runtimes report that at once.
  */
-export const rejection = (reason: unknown): PromiseLike<never> => ({
+const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
-  then: (_: unknown, reject?: ((reason: unknown) => unknown) | null) => reject?.(reason) as never,
+  then: (_: unknown, reject: (reason: unknown) => void) => reject(reason),
 });
 
 /** @internal Whether this is JavaScriptCore, which prefers other forms of the same than V8. */
@@ -103,7 +106,7 @@ const keepResolver = (resolve: Resolve): void => {
 export class WaitQueue<Grant> {
   readonly #label: string;
   readonly #most: number;
-  readonly #line = new Line<Resolve | WaitRequest>();
+  readonly #line = new Line<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
   /** How many of those who wait have a request. */
@@ -125,7 +128,7 @@ export class WaitQueue<Grant> {
   }
 
   /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
-  get front(): Resolve | WaitRequest | undefined {
+  get front(): Waiter | undefined {
     const first = this.#heap[0];
     if (first !== undefined && (first.priority > 0 || this.#line.length === 0)) return first;
     return this.#line.front;
@@ -134,8 +137,7 @@ export class WaitQueue<Grant> {
   /** The priority that a newcomer must exceed so that it goes before all others. */
   get priority(): number {
     const { front } = this;
-    if (front === undefined) return Number.NEGATIVE_INFINITY;
-    return typeof front === 'function' ? 0 : front.priority;
+    return front === undefined ? Number.NEGATIVE_INFINITY : (front.priority ?? 0);
   }
 
   /** A promise of a turn for somebody without options. */
@@ -162,7 +164,7 @@ export class WaitQueue<Grant> {
         request.stop = giveUpOn(
           request,
           (reason) => {
-            this.settle(rejection(reason), request);
+            this.reject(reason, request);
             left?.();
           },
           (timeout) => timedOut(timeout, this.#label),
@@ -178,30 +180,43 @@ export class WaitQueue<Grant> {
     });
   }
 
-  /** Takes a waiter out of the queue and settles its promise. */
-  settle(grant: Grant | PromiseLike<never>, waiter = this.front as Resolve | WaitRequest): void {
+  /**
+   * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
+   * waiter of a `select` leaves its other queues in here, which may let others in.
+   */
+  grant(grant: Grant, waiter?: Waiter): void {
+    claim(this.#settle(grant, waiter));
+  }
+
+  /** Takes a waiter out of the queue and sends it away. */
+  reject(reason: unknown, waiter?: Waiter): void {
+    this.#settle(rejection(reason), waiter);
+  }
+
+  #settle(grant: unknown, waiter = this.front as Waiter): AbortSignal | undefined {
     if (typeof waiter === 'function') {
       this.#line.shift();
       waiter(grant);
-      return;
+      return undefined;
     }
     this.#requests--;
     if (waiter.priority === 0) this.#line.remove(waiter);
     else remove(this.#heap, waiter);
     waiter.stop?.();
     waiter.resolve?.(grant);
+    return waiter.signal;
   }
 
   /** Sends all away, the first first. */
   rejectAll(reason: unknown): void {
-    while (this.length > 0) this.settle(rejection(reason));
+    while (this.length > 0) this.reject(reason);
   }
 
   /** Grants all that they waited for, but to those whose signal has aborted and is about to tell them. */
   resolveAll(grant: Grant): void {
     for (let { front } = this; front !== undefined; front = this.front) {
-      const signal = typeof front === 'function' ? undefined : front.signal;
-      this.settle(signal?.aborted ? rejection(signal.reason) : grant, front);
+      if (isOver(front.signal)) this.reject(front.signal?.reason, front);
+      else this.grant(grant, front);
     }
   }
 

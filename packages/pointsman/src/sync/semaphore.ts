@@ -19,13 +19,14 @@
 
 import { asyncDispose } from './dispose.js';
 import { ClosedError, checkCount, detached, invalid } from './errors.js';
+import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
 import {
   type QueueOptions,
   readQueueOptions,
   readRequest,
-  rejection,
+  type Waiter,
   WaitQueue,
   type WaitRequest,
 } from './queue.js';
@@ -356,8 +357,8 @@ export class Semaphore {
     if (this.#closed !== undefined) throw this.#closed.reason;
   }
 
-  /** @internal Makes the permit for a request with options. */
-  _grant({ permits }: WaitRequest): Permit {
+  /** @internal Makes the permit for somebody whose turn it is. */
+  _grant({ permits = 1 }: Waiter): Permit {
     return new HandedPermit(this, permits);
   }
 
@@ -369,7 +370,7 @@ export class Semaphore {
       if (this._watched && this.#out === 0) this._idled();
     } else if (permits === 1 && this.#out === this.#limit && queue.plain) {
       // The permit changes hands without becoming free in between.
-      queue.settle(new HandedPermit(this, 1));
+      queue.grant(new HandedPermit(this, 1));
     } else {
       this.#out -= permits;
       this.#serve();
@@ -383,10 +384,9 @@ export class Semaphore {
 
   /** Takes one permit, if there is one for a newcomer. */
   #enter(): boolean {
-    if (this.#out >= this.#limit || this.#closed !== undefined) return false;
-    if (this.#queue.length > 0 && this.#queue.priority >= 0) return false;
-    this.#out++;
-    return true;
+    const isFree = this.#out < this.#limit && !this.#closed && this.#queue.priority < 0;
+    if (isFree) this.#out++;
+    return isFree;
   }
 
   /** A permit if one can be had at once, otherwise the promise of one. */
@@ -404,7 +404,9 @@ export class Semaphore {
   #take(request: WaitRequest): Permit | undefined {
     if (this.#mustWait(request)) return undefined;
     this.#out += request.permits;
-    return this._grant(request);
+    const permit = this._grant(request);
+    claim(request.signal);
+    return permit;
   }
 
   /** Whether a newcomer cannot have what it asks for at once. Throws if it never can. */
@@ -417,23 +419,20 @@ export class Semaphore {
   #serve(): void {
     const queue = this.#queue;
     for (let { front } = queue; front !== undefined; front = queue.front) {
-      const request = typeof front === 'function' ? undefined : front;
-      const permits = request === undefined ? 1 : request.permits;
-      if (request?.signal?.aborted) {
+      const { permits = 1, signal } = front;
+      if (isOver(signal)) {
         // Its listener has not run yet; it must not be let in by one that has.
-        queue.settle(rejection(request.signal.reason), front);
+        queue.reject(signal?.reason, front);
       } else if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
-        const error = invalid(`${this._label}permits`, permits, expected, 'number');
-        queue.settle(rejection(error), front);
+        queue.reject(invalid(`${this._label}permits`, permits, expected, 'number'), front);
       } else if (permits > this.#limit - this.#out) {
         return;
-      } else if (request?.passing) {
-        queue.settle(undefined, front);
+      } else if (front.passing) {
+        queue.grant(undefined, front);
       } else {
         this.#out += permits;
-        const permit = request === undefined ? new HandedPermit(this, 1) : this._grant(request);
-        queue.settle(permit, front);
+        queue.grant(this._grant(front), front);
       }
     }
     if (this._watched && this.#out === 0) this._idled();
