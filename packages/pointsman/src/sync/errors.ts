@@ -31,6 +31,21 @@ export class QueueFullError extends Error {
 }
 
 /**
+ * A receiver of a `Broadcast` was slower than the senders, and what it had not received was given up for what came
+ * later. It has lost its place once: it goes on with the oldest value that is kept.
+ */
+export class LaggedError extends Error {
+  override readonly name = 'LaggedError';
+  /** How many values it has missed. */
+  readonly missed: number;
+
+  constructor(message: string, missed: number) {
+    super(message);
+    this.missed = missed;
+  }
+}
+
+/**
  * An owner asked for a lock that it holds already. Waiting would never end, so the request is refused
  * at once.
  */

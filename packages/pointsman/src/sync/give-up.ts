@@ -15,17 +15,26 @@ type GiveUp = (reason: unknown) => void;
 
 /**
  * @internal What to call when something is granted under a signal, for waits of which only one may be granted
- * anything: the cases of a `select`, each with a signal of its own. Null once another of them was.
+ * anything: the cases of a `select`, each with a signal of its own, all with the same function. It is told which
+ * signal has won, and answers with what makes the others leave. Null once another of them was granted something.
  */
-export const claims = new WeakMap<AbortSignal, (() => void) | null>();
+export const claims = new WeakMap<AbortSignal, ((winner: AbortSignal) => () => void) | null>();
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
- * what competes with it leaves, which may let others in anywhere.
+ * what competes with it leaves, which may let others in anywhere. Where one grant is good for two, a sender and its
+ * receiver, both have won before anybody leaves.
  */
-export function claim(signal: AbortSignal | undefined): void {
-  claims.get(signal as AbortSignal)?.();
+export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
+  const leave = claims.get(signal as AbortSignal)?.(signal as AbortSignal);
+  claims.get(other as AbortSignal)?.(other as AbortSignal)();
+  leave?.();
 }
+
+/** @internal Whether only one of the two may be granted anything. */
+export const compete = (signal: AbortSignal | undefined, other: AbortSignal | undefined): boolean =>
+  claims.has(signal as AbortSignal) &&
+  claims.get(signal as AbortSignal) === claims.get(other as AbortSignal);
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean =>

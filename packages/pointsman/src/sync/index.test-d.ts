@@ -21,9 +21,11 @@ import {
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'Channel'
     | 'ClosedError'
     | 'KeyedMutex'
     | 'KeyedSemaphore'
+    | 'LaggedError'
     | 'Mutex'
     | 'QueueFullError'
     | 'ReentrancyError'

@@ -5,7 +5,14 @@
  * and workerd.
  */
 
-export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
+export { Channel, type ChannelOptions } from './channel.js';
+export {
+  ClosedError,
+  LaggedError,
+  QueueFullError,
+  ReentrancyError,
+  TimeoutError,
+} from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
 export {

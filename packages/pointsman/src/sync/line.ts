@@ -41,6 +41,13 @@ export class Line<Item> {
     }
   }
 
+  some(fits: (item: Item) => boolean): boolean {
+    for (let chunk = this.#first; chunk !== undefined; chunk = chunk.next) {
+      if (chunk.places.some((item) => item !== undefined && fits(item))) return true;
+    }
+    return false;
+  }
+
   push(item: Item): void {
     if (this.#tail === SIZE) this.#grow();
     (this.#last as Chunk<Item>).places[this.#tail++] = item;

@@ -30,8 +30,8 @@ export interface QueueOptions {
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
 /** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
-export function readQueueOptions(options: QueueOptions = {}) {
-  checkOptions(options, queueNames);
+export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
+  checkOptions(options, names);
   const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
@@ -41,12 +41,18 @@ export function readQueueOptions(options: QueueOptions = {}) {
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
 type Resolve = (grant: any) => void;
 
+interface Holder {
+  delete(request: unknown): unknown;
+}
+
 /** What somebody wants who gave options, and what it needs to wait and to leave early. */
 export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
   readonly owner: unknown;
   /** It wants to know that its turn has come, and takes nothing. */
   readonly passing: boolean;
+  /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
+  held: Holder | undefined;
   resolve: Resolve | undefined;
   /** Stops watching the signal and the time. */
   stop: (() => void) | undefined;
@@ -77,6 +83,7 @@ export function readRequest(
     timeout,
     owner,
     passing,
+    held: undefined,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -140,6 +147,11 @@ export class WaitQueue<Grant> {
     return front === undefined ? Number.NEGATIVE_INFINITY : (front.priority ?? 0);
   }
 
+  /** Whether somebody of priority 0 is like this. */
+  some(fits: (waiter: Waiter) => boolean): boolean {
+    return this.#line.some(fits);
+  }
+
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
     if (this.length >= this.#most) return Promise.reject(this.#full());
@@ -182,10 +194,11 @@ export class WaitQueue<Grant> {
 
   /**
    * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
-   * waiter of a `select` leaves its other queues in here, which may let others in.
+   * waiter of a `select` leaves its other queues in here, which may let others in. `other` is the signal of whoever
+   * is granted something in the same step.
    */
-  grant(grant: Grant, waiter?: Waiter): void {
-    claim(this.#settle(grant, waiter));
+  grant(grant: Grant, waiter?: Waiter, other?: AbortSignal): void {
+    claim(this.#settle(grant, waiter), other);
   }
 
   /** Takes a waiter out of the queue and sends it away. */
