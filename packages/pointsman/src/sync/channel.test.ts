@@ -1,8 +1,11 @@
 /** What a channel promises, one promise at a time. */
 import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { claims } from './give-up.js';
+import * as internals from './give-up.js';
 import { Channel, ClosedError, QueueFullError, TimeoutError } from './index.js';
+
+type Win = (winner: AbortSignal) => () => void;
+const { claims } = internals as unknown as { claims: WeakMap<AbortSignal, Win | null> };
 
 afterEach(() => {
   vi.useRealTimers();

@@ -9,13 +9,19 @@
  * it is buffered now. With a capacity of 0 that is the sender of this very value.
  */
 
-import { checkCount, detached, invalid, QueueFullError, timedOut } from './errors.js';
+import {
+  cancelledError,
+  checkCount,
+  detached,
+  invalid,
+  QueueFullError,
+  timedOut,
+} from './errors.js';
 import { claim, giveUpOn } from './give-up.js';
 import { Line, type Place } from './line.js';
 import type { WaitOptions } from './options.js';
 import { readQueueOptions, readRequest, WaitQueue } from './queue.js';
 import { firstOf, Receiver } from './receiver.js';
-import { cancelledError } from './semaphore.js';
 
 /** What a {@link Channel} may be told when it is made. */
 export interface ChannelOptions {

@@ -25,6 +25,14 @@ export class ClosedError extends Error {
   override readonly name: string = 'ClosedError';
 }
 
+/** @internal */
+export const closedError = (label: string): Error =>
+  new ClosedError(`${label}the primitive is closed`);
+
+/** @internal */
+export const cancelledError = (label: string): Error =>
+  new DOMException(`${label}the wait was cancelled`, 'AbortError');
+
 /** As many wait as may, and this one was refused or had to make room. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';

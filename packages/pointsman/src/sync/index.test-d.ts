@@ -21,6 +21,7 @@ import {
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'Broadcast'
     | 'Channel'
     | 'ClosedError'
     | 'KeyedMutex'
@@ -31,6 +32,7 @@ test('the entry has these values, and no others', () => {
     | 'ReentrancyError'
     | 'Semaphore'
     | 'TimeoutError'
+    | 'Watch'
   >();
 });
 

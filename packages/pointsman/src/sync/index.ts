@@ -5,6 +5,7 @@
  * and workerd.
  */
 
+export { Broadcast, type BroadcastReceiver } from './broadcast.js';
 export { Channel, type ChannelOptions } from './channel.js';
 export {
   ClosedError,
@@ -22,5 +23,7 @@ export {
 } from './mutex.js';
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
+export type { PublisherOptions } from './publisher.js';
 export type { QueueOptions } from './queue.js';
 export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
+export { Watch, type WatchReceiver } from './watch.js';

@@ -7,10 +7,10 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { describe, detached } from './errors.js';
+import { cancelledError, closedError, describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
 import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from './queue.js';
-import { cancelledError, closedError, type Semaphore } from './semaphore.js';
+import type { Semaphore } from './semaphore.js';
 
 /** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
 export abstract class Keyed<Key, Entry extends Semaphore> {

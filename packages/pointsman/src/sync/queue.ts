@@ -113,7 +113,7 @@ const keepResolver = (resolve: Resolve): void => {
 export class WaitQueue<Grant> {
   readonly #label: string;
   readonly #most: number;
-  readonly #line = new Line<Waiter>();
+  readonly _line = new Line<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
   /** How many of those who wait have a request. */
@@ -126,7 +126,7 @@ export class WaitQueue<Grant> {
   }
 
   get length(): number {
-    return this.#line.length + this.#heap.length;
+    return this._line.length + this.#heap.length;
   }
 
   /** Whether nobody who waits has a request: then all are served alike. */
@@ -137,8 +137,8 @@ export class WaitQueue<Grant> {
   /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
-    if (first !== undefined && (first.priority > 0 || this.#line.length === 0)) return first;
-    return this.#line.front;
+    if (first !== undefined && (first.priority > 0 || this._line.length === 0)) return first;
+    return this._line.front;
   }
 
   /** The priority that a newcomer must exceed so that it goes before all others. */
@@ -147,22 +147,17 @@ export class WaitQueue<Grant> {
     return front === undefined ? Number.NEGATIVE_INFINITY : (front.priority ?? 0);
   }
 
-  /** Whether somebody of priority 0 is like this. */
-  some(fits: (waiter: Waiter) => boolean): boolean {
-    return this.#line.some(fits);
-  }
-
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
     if (this.length >= this.#most) return Promise.reject(this.#full());
     if (inJavaScriptCore) {
       // One function for all is cheaper than a new one each time. For V8 it is the other way round.
       const promise = new Promise<Grant>(keepResolver);
-      this.#line.push(resolver);
+      this._line.push(resolver);
       return promise;
     }
     return new Promise((resolve) => {
-      this.#line.push(resolve);
+      this._line.push(resolve);
     });
   }
 
@@ -184,7 +179,7 @@ export class WaitQueue<Grant> {
       }
       this.#requests++;
       if (request.priority === 0) {
-        this.#line.add(request);
+        this._line.add(request);
       } else {
         request.order = this.#order++;
         insert(this.#heap, request);
@@ -208,12 +203,12 @@ export class WaitQueue<Grant> {
 
   #settle(grant: unknown, waiter = this.front as Waiter): AbortSignal | undefined {
     if (typeof waiter === 'function') {
-      this.#line.shift();
+      this._line.shift();
       waiter(grant);
       return undefined;
     }
     this.#requests--;
-    if (waiter.priority === 0) this.#line.remove(waiter);
+    if (waiter.priority === 0) this._line.remove(waiter);
     else remove(this.#heap, waiter);
     waiter.stop?.();
     waiter.resolve?.(grant);

@@ -9,10 +9,10 @@
  */
 
 import { dispose } from './dispose.js';
+import { closedError } from './errors.js';
 import { claim, compete, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
-import { closedError } from './semaphore.js';
 
 /** How it ended: with an error, or only because no more comes. */
 interface Ending {
@@ -20,13 +20,14 @@ interface Ending {
   readonly failed: boolean;
 }
 
-/** @internal What can be closed once, with a reason or without. */
+/** What can be closed once, with a reason or without. */
 export abstract class Closable {
   /** @internal */
   _ending: Ending | undefined;
   /** @internal What the messages of its errors begin with. */
   readonly _label: string;
 
+  /** @internal */
   constructor(label: string) {
     this._label = label;
   }
@@ -76,10 +77,12 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
       queue.reject(front.signal?.reason, front);
     } else if (!compete(front.signal, signal)) {
       return front;
-    } else if (queue.some((waiter) => !compete(waiter.signal, signal))) {
-      claim(signal);
     } else {
-      return undefined;
+      let { first: chunk } = queue._line;
+      const stays = (waiter: Waiter | undefined) => waiter && !compete(waiter.signal, signal);
+      while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
+      if (chunk === undefined) return undefined;
+      claim(signal);
     }
   }
   return undefined;
@@ -87,11 +90,13 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
 
 const done = () => ({ value: undefined, done: true }) as const;
 
-/** @internal */
+/** What values can be received from. */
 export abstract class Receiver<T> extends Closable {
-  // biome-ignore lint/suspicious/noExplicitAny: a value for who receives, a result for who iterates
+  /** @internal Those who wait, for a value or, if they iterate, for a result. */
+  // biome-ignore lint/suspicious/noExplicitAny: as just said
   readonly _receivers: WaitQueue<any>;
 
+  /** @internal */
   constructor(label: string) {
     super(label);
     this._receivers = new WaitQueue(label);
@@ -128,7 +133,7 @@ export abstract class Receiver<T> extends Closable {
   }
 
   /** @internal Waits for a value, or for a result if the request is held by those who want one. */
-  // biome-ignore lint/suspicious/noExplicitAny: as above
+  // biome-ignore lint/suspicious/noExplicitAny: either
   _wait(request: WaitRequest): Promise<any> {
     this._refuse();
     const turn = this._receivers.insert(request, () => this._waits());

@@ -18,7 +18,7 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { ClosedError, checkCount, detached, invalid } from './errors.js';
+import { cancelledError, checkCount, closedError, detached, invalid } from './errors.js';
 import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -438,14 +438,6 @@ export class Semaphore {
     if (this._watched && this.#out === 0) this._idled();
   }
 }
-
-/** @internal */
-export const closedError = (label: string): Error =>
-  new ClosedError(`${label}the primitive is closed`);
-
-/** @internal */
-export const cancelledError = (label: string): Error =>
-  new DOMException(`${label}the wait was cancelled`, 'AbortError');
 
 // Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
 // twice the memory when many do.
