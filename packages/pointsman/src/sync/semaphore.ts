@@ -447,9 +447,14 @@ export const closedError = (label: string): Error =>
 export const cancelledError = (label: string): Error =>
   new DOMException(`${label}the wait was cancelled`, 'AbortError');
 
-// Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
-// twice the memory when many do.
-function runWith<T>(permit: Permit, fn: (permit: Permit) => T | PromiseLike<T>): Promise<T> {
+/**
+ * @internal Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
+ * twice the memory when many do.
+ */
+export function runWith<T, Held extends Permit>(
+  permit: Held,
+  fn: (permit: Held) => T | PromiseLike<T>,
+): Promise<T> {
   try {
     return Promise.resolve(fn(permit)).then(
       (value) => {
