@@ -23,10 +23,12 @@ test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'ClosedError'
     | 'KeyedMutex'
+    | 'KeyedRwLock'
     | 'KeyedSemaphore'
     | 'Mutex'
     | 'QueueFullError'
     | 'ReentrancyError'
+    | 'RwLock'
     | 'Semaphore'
     | 'TimeoutError'
   >();

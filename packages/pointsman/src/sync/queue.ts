@@ -223,12 +223,21 @@ export class WaitQueue<Grant> {
     while (this.length > 0) this.reject(reason);
   }
 
-  /** Grants all that they waited for, but to those whose signal has aborted and is about to tell them. */
-  resolveAll(grant: Grant): void {
-    for (let { front } = this; front !== undefined; front = this.front) {
-      if (isOver(front.signal)) this.reject(front.signal?.reason, front);
-      else this.grant(grant, front);
+  /**
+   * The front, after those before it are sent away whose signal has aborted and is about to tell them: they must not
+   * be let in by a listener that was told before. To serve a queue, read this anew for each.
+   */
+  get next(): Waiter | undefined {
+    for (;;) {
+      const { front } = this;
+      if (front?.signal === undefined || !isOver(front.signal)) return front;
+      this.reject(front.signal.reason, front);
     }
+  }
+
+  /** Grants all that they waited for. */
+  resolveAll(grant: Grant): void {
+    for (let { next } = this; next !== undefined; next = this.next) this.grant(grant, next);
   }
 
   /** What somebody is refused with for whom there is no room. */
