@@ -29,6 +29,7 @@ test('the entry has these values, and no others', () => {
     | 'ReentrancyError'
     | 'Semaphore'
     | 'TimeoutError'
+    | 'select'
   >();
 });
 

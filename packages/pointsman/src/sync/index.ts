@@ -16,4 +16,11 @@ export {
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
 export type { QueueOptions } from './queue.js';
+export {
+  type SelectCase,
+  type Selected,
+  type SelectOptions,
+  type SelectSignal,
+  select,
+} from './select.js';
 export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
