@@ -13,12 +13,53 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
-/**
- * @internal What to call when something is granted under a signal, for waits of which only one may be granted
- * anything: the cases of a `select`, each with a signal of its own, all with the same function. It is told which
- * signal has won, and answers with what makes the others leave. Null once another of them was granted something.
- */
-export const claims = new WeakMap<AbortSignal, ((winner: AbortSignal) => () => void) | null>();
+/** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
+export interface Contest {
+  /** Who has won: a signal, or whatever stands for a case that has none. Null if nobody can any more. */
+  winner: unknown;
+  /** What the select itself was told to give up on: it may be a case of another. */
+  readonly outer: AbortSignal | undefined;
+  /** Makes all but the winner leave. */
+  dismiss(): void;
+}
+
+/** Those who wait on a signal, in the order in which they came. */
+interface Waiters {
+  readonly set: Set<GiveUp>;
+  readonly contest?: Contest;
+  unlisten(): void;
+}
+
+const waitersOf = new WeakMap<AbortSignal, Waiters>();
+
+const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
+  waitersOf.get(signal as AbortSignal)?.contest;
+
+/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
+export function isOver(signal: AbortSignal | undefined): boolean | undefined {
+  const contest = contestOf(signal);
+  const lost =
+    contest?.winner === undefined ? contest && isOver(contest.outer) : contest.winner !== signal;
+  return signal?.aborted || lost;
+}
+
+/** @internal Whether only one of the two may be granted anything. */
+export const compete = (signal: AbortSignal | undefined, other: AbortSignal | undefined): boolean =>
+  contestOf(signal) !== undefined && contestOf(signal) === contestOf(other);
+
+/** @internal Decides a contest, and those that it is a case of. Nobody is told yet: the answer is who has to be. */
+export function decide(
+  contest: Contest | undefined,
+  winner: unknown,
+  won: Contest[] = [],
+): Contest[] {
+  if (contest !== undefined && contest.winner === undefined) {
+    contest.winner = winner;
+    won.push(contest);
+    decide(contestOf(contest.outer), contest.outer, won);
+  }
+  return won;
+}
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
@@ -26,43 +67,39 @@ export const claims = new WeakMap<AbortSignal, ((winner: AbortSignal) => () => v
  * receiver, both have won before anybody leaves.
  */
 export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
-  const leave = claims.get(signal as AbortSignal)?.(signal as AbortSignal);
-  claims.get(other as AbortSignal)?.(other as AbortSignal)();
-  leave?.();
+  if (signal === undefined && other === undefined) return;
+  const won = decide(contestOf(other), other, decide(contestOf(signal), signal));
+  for (const contest of won) contest.dismiss();
 }
 
-/** @internal Whether only one of the two may be granted anything. */
-export const compete = (signal: AbortSignal | undefined, other: AbortSignal | undefined): boolean =>
-  claims.has(signal as AbortSignal) &&
-  claims.get(signal as AbortSignal) === claims.get(other as AbortSignal);
-
-/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
-export const isOver = (signal: AbortSignal | undefined): boolean =>
-  signal?.aborted || claims.get(signal as AbortSignal) === null;
-
-/** Those who wait on a signal, in the order in which they came. */
-interface Waiters {
-  readonly set: Set<GiveUp>;
-  readonly unlisten: () => void;
+/**
+ * @internal Enters a new signal in a contest, and returns those who wait on it. There is no listener: whoever aborts
+ * the signal tells them.
+ */
+export function enter(signal: AbortSignal, contest: Contest): Set<GiveUp> {
+  const set = new Set<GiveUp>();
+  waitersOf.set(signal, { set, contest, unlisten() {} });
+  return set;
 }
 
-const waitersOf = new WeakMap<AbortSignal, Waiters>();
+/** @internal Tells all. */
+export function tell(waiters: Set<GiveUp>, reason: unknown): void {
+  // A copy, because everybody who is told leaves, and may make others leave or come.
+  for (const giveUp of [...waiters]) {
+    try {
+      giveUp(reason);
+    } catch (error) {
+      // Reported as the platform reports what a listener throws; the others are told all the same.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
 
 function listen(signal: AbortSignal): Waiters {
   const set = new Set<GiveUp>();
-  const abort = (): void => {
-    // A copy, because everybody who is told leaves, and may make others leave or come.
-    for (const giveUp of [...set]) {
-      try {
-        giveUp(signal.reason);
-      } catch (error) {
-        // Reported as the platform reports what a listener throws; the others are told all the same.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
-  };
+  const abort = (): void => tell(set, signal.reason);
   const unlisten = (): void => {
     try {
       signal.removeEventListener('abort', abort);
@@ -89,23 +126,22 @@ function listen(signal: AbortSignal): Waiters {
 export function giveUpOn(
   options: WaitOptions,
   giveUp: (reason: unknown) => void,
-  timeoutError: (timeout: number) => Error,
+  timeoutError: (timeout: number) => unknown,
 ): () => void {
   const { signal, timeout } = options;
   const waiters = signal && (waitersOf.get(signal) ?? listen(signal));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let watching = true;
-  const stop = (): void => {
-    if (!watching) return;
+  const stop = (): boolean => {
+    const watched = watching;
     watching = false;
     clearTimeout(timer);
     if (waiters?.set.delete(end) && waiters.set.size === 0) waiters.unlisten();
+    return watched;
   };
   // Asks first: a timer that was stopped may fire all the same, and a copy of waiters may be old.
   const end = (reason: unknown): void => {
-    if (!watching) return;
-    stop();
-    giveUp(reason);
+    if (stop()) giveUp(reason);
   };
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));
