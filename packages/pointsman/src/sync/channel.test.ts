@@ -5,16 +5,14 @@ import * as giveUp from './give-up.js';
 import { Channel, ClosedError, QueueFullError, TimeoutError } from './index.js';
 
 /** What `select` does, step by step, which is nobody else's business. */
-const { decide, enter, tell } = giveUp as unknown as {
-  decide(contest: Contest, winner: unknown): void;
+const { enter, tell } = giveUp as unknown as {
   enter(signal: AbortSignal, contest: Contest): Set<(reason: unknown) => void>;
   tell(waiters: Set<(reason: unknown) => void>, reason: unknown): void;
 };
 
 interface Contest {
-  winner: unknown;
-  outer: undefined;
-  dismiss(): void;
+  isLost(signal: AbortSignal): boolean;
+  decide(winner: unknown): (() => void) | undefined;
 }
 
 afterEach(() => {
@@ -458,26 +456,28 @@ describe('cases of a select', () => {
   function cases(count: number) {
     const controllers = Array.from({ length: count }, () => new AbortController());
     const signals = controllers.map(({ signal }) => signal) as AbortSignal[];
+    let winner: unknown;
+    const dismiss = () => {
+      for (const controller of controllers)
+        if (controller.signal !== winner) controller.abort(gone);
+      for (const [index, set] of waiters.entries()) if (signals[index] !== winner) tell(set, gone);
+    };
     const contest: Contest = {
-      winner: undefined,
-      outer: undefined,
-      dismiss() {
-        for (const controller of controllers) {
-          if (controller.signal !== contest.winner) controller.abort(gone);
-        }
-        for (const [index, set] of waiters.entries()) {
-          if (signals[index] !== contest.winner) tell(set, gone);
-        }
+      isLost: (signal) => winner !== undefined && winner !== signal,
+      decide(by) {
+        if (winner !== undefined) return undefined;
+        winner = by;
+        return dismiss;
       },
     };
     const waiters = signals.map((signal) => enter(signal, contest));
     return {
       get won() {
-        return signals.flatMap((signal, index) => (signal === contest.winner ? [index] : []));
+        return signals.flatMap((signal, index) => (signal === winner ? [index] : []));
       },
       signals,
       /** Somebody else has won, and nobody has been told yet. */
-      lose: () => decide(contest, null),
+      lose: () => contest.decide(null),
     };
   }
 

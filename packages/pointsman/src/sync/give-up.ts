@@ -15,12 +15,10 @@ type GiveUp = (reason: unknown) => void;
 
 /** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
 export interface Contest {
-  /** Who has won: a signal, or whatever stands for a case that has none. Null if nobody can any more. */
-  winner: unknown;
-  /** What the select itself was told to give up on: it may be a case of another. */
-  readonly outer: AbortSignal | undefined;
-  /** Makes all but the winner leave. */
-  dismiss(): void;
+  /** Whether somebody else has won. */
+  isLost(signal: AbortSignal): boolean | undefined;
+  /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
+  decide(winner: unknown): (() => void) | undefined;
 }
 
 /** Those who wait on a signal, in the order in which they came. */
@@ -32,34 +30,13 @@ interface Waiters {
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
-const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
+/** @internal The contest that a signal takes part in. */
+export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
   waitersOf.get(signal as AbortSignal)?.contest;
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
-export function isOver(signal: AbortSignal | undefined): boolean | undefined {
-  const contest = contestOf(signal);
-  const lost =
-    contest?.winner === undefined ? contest && isOver(contest.outer) : contest.winner !== signal;
-  return signal?.aborted || lost;
-}
-
-/** @internal Whether only one of the two may be granted anything. */
-export const compete = (signal: AbortSignal | undefined, other: AbortSignal | undefined): boolean =>
-  contestOf(signal) !== undefined && contestOf(signal) === contestOf(other);
-
-/** @internal Decides a contest, and those that it is a case of. Nobody is told yet: the answer is who has to be. */
-export function decide(
-  contest: Contest | undefined,
-  winner: unknown,
-  won: Contest[] = [],
-): Contest[] {
-  if (contest !== undefined && contest.winner === undefined) {
-    contest.winner = winner;
-    won.push(contest);
-    decide(contestOf(contest.outer), contest.outer, won);
-  }
-  return won;
-}
+export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
+  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
@@ -67,9 +44,9 @@ export function decide(
  * receiver, both have won before anybody leaves.
  */
 export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
-  if (signal === undefined && other === undefined) return;
-  const won = decide(contestOf(other), other, decide(contestOf(signal), signal));
-  for (const contest of won) contest.dismiss();
+  const leave = contestOf(signal)?.decide(signal);
+  contestOf(other)?.decide(other)?.();
+  leave?.();
 }
 
 /**

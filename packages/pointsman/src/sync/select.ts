@@ -11,7 +11,7 @@
 
 import { asyncDispose, dispose } from './dispose.js';
 import { cancelledError, invalid, timedOut } from './errors.js';
-import { type Contest, decide, enter, giveUpOn, tell } from './give-up.js';
+import { type Contest, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest } from './queue.js';
 
@@ -159,22 +159,30 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       for (const { waiters } of losers) tell(waiters, reason);
     };
 
-    const contest: Contest = {
-      winner: undefined,
-      outer: request.signal,
-      dismiss: () =>
-        dismiss(
-          contenders.filter((each) => !hasWon(each)),
-          lost,
-        ),
-    };
+    /** The signal of the case that has won, or the contender if it has none; null if nobody can any more. */
+    let winner: unknown;
+    const hasWon = (contender: Contender) => winner === (contender.controller?.signal ?? contender);
 
-    const hasWon = (contender: Contender) =>
-      contest.winner === (contender.controller?.signal ?? contender);
+    const contest: Contest = {
+      isLost: (signal) => (winner === undefined ? isOver(request.signal) : winner !== signal),
+      decide(by) {
+        if (winner !== undefined) return;
+        winner = by;
+        // This select may itself be a case: then that one has won.
+        const leave = contestOf(request.signal)?.decide(request.signal);
+        return () => {
+          dismiss(
+            contenders.filter((each) => !hasWon(each)),
+            lost,
+          );
+          leave?.();
+        };
+      },
+    };
 
     /** Whether this is the winner. Of an open contest, whoever asks is. */
     const wins = (contender: Contender): boolean => {
-      for (const won of decide(contest, contender.controller?.signal ?? contender)) won.dismiss();
+      contest.decide(contender.controller?.signal ?? contender)?.();
       return hasWon(contender);
     };
 
@@ -182,8 +190,8 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       request,
       (reason) => {
         // Who has won already is told as well, and answers as it sees fit.
-        if (contest.winner) return dismiss(contenders.filter(hasWon), reason);
-        contest.winner = null;
+        if (winner) return dismiss(contenders.filter(hasWon), reason);
+        winner = null;
         dismiss(contenders, reason);
         reject(reason);
       },
@@ -205,7 +213,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       );
 
     const startNext = (): void => {
-      while (contest.winner === undefined && left.length > 0) {
+      while (winner === undefined && left.length > 0) {
         const index = biased ? 0 : Math.floor(Math.random() * left.length);
         const [[key, next]] = left.splice(index, 1) as [[string, Exclude<SelectCase, Off>]];
         if (typeof next === 'function') {
