@@ -26,6 +26,8 @@ export const claims = new WeakMap<AbortSignal, ((winner: AbortSignal) => () => v
  * receiver, both have won before anybody leaves.
  */
 export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
+  // Nearly always.
+  if (signal === undefined && other === undefined) return;
   const leave = claims.get(signal as AbortSignal)?.(signal as AbortSignal);
   claims.get(other as AbortSignal)?.(other as AbortSignal)();
   leave?.();

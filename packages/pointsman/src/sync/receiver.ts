@@ -69,6 +69,7 @@ export abstract class Closable {
  */
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
 export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
+  if (queue.length === 0) return undefined;
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
@@ -194,7 +195,6 @@ class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
 
   return(): Promise<IteratorResult<T, undefined>> {
     for (const wait of this.#waits) this.#receiver?._receivers.grant(done(), wait);
-    this.#waits.clear();
     this.#receiver?._waits();
     this.#receiver = undefined;
     return Promise.resolve(done());
