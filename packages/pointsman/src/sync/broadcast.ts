@@ -12,7 +12,8 @@
 import { checkInteger, detached, LaggedError } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { Publisher, type PublisherOptions, Subscriber } from './publisher.js';
+import { Publisher, Subscriber } from './publisher.js';
+import type { NameOptions } from './queue.js';
 
 /** Where a value is, or the next will be. */
 interface Slot<T> {
@@ -58,7 +59,7 @@ export class Broadcast<T> extends Publisher {
    * @param capacity How many values are kept for slow receivers: an integer from 1 on, exactly.
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
-  constructor(capacity: number, options?: PublisherOptions) {
+  constructor(capacity: number, options?: NameOptions) {
     checkInteger('capacity', capacity, 1, Number.MAX_SAFE_INTEGER, 'an integer from 1 on');
     super(options);
     this.capacity = capacity;

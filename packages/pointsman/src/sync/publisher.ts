@@ -5,16 +5,8 @@
  * how many there are: a receiver that nobody refers to any more is garbage.
  */
 
-import { readQueueOptions } from './queue.js';
+import { type NameOptions, readLabel } from './queue.js';
 import { Closable, firstOf, Receiver } from './receiver.js';
-
-const publisherNames: ReadonlySet<string> = new Set(['name']);
-
-/** What a `Broadcast` or a `Watch` may be told when it is made. */
-export interface PublisherOptions {
-  /** What it is called: the messages of its errors begin with it. */
-  readonly name?: string | undefined;
-}
 
 /** Where values are sent that each receiver sees. */
 export abstract class Publisher extends Closable {
@@ -26,8 +18,8 @@ export abstract class Publisher extends Closable {
   readonly _waiting = new Set<Subscriber<unknown, Publisher>>();
 
   /** @internal */
-  constructor(options: PublisherOptions | undefined) {
-    super(readQueueOptions(options, publisherNames).label);
+  constructor(options: NameOptions | undefined) {
+    super(readLabel(options));
   }
 
   /** How many receivers there are: all that have been subscribed and not been closed. */

@@ -7,7 +7,8 @@
 import { detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { Publisher, type PublisherOptions, Subscriber } from './publisher.js';
+import { Publisher, Subscriber } from './publisher.js';
+import type { NameOptions } from './queue.js';
 
 /**
  * One value that changes, and receivers that are told. What comes in between may be skipped: who is slow sees only the
@@ -32,7 +33,7 @@ export class Watch<T> extends Publisher {
   _value: T;
 
   /** @throws {TypeError} for options that cannot be used. */
-  constructor(initial: T, options?: PublisherOptions) {
+  constructor(initial: T, options?: NameOptions) {
     super(options);
     this._value = initial;
   }
