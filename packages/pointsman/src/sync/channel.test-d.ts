@@ -6,7 +6,7 @@ import {
   Channel,
   type ChannelOptions,
   LaggedError,
-  type PublisherOptions,
+  type NameOptions,
   type WaitOptions,
   Watch,
   type WatchReceiver,
@@ -61,7 +61,7 @@ describe('Channel', () => {
 });
 
 test('Broadcast', () => {
-  const broadcast = new Broadcast<number>(1, { name: 'numbers' } satisfies PublisherOptions);
+  const broadcast = new Broadcast<number>(1, { name: 'numbers' } satisfies NameOptions);
   expectTypeOf(broadcast.send).toEqualTypeOf<(value: number) => number>();
   expectTypeOf(broadcast.subscribe()).toEqualTypeOf<BroadcastReceiver<number>>();
   const receiver = broadcast.subscribe();

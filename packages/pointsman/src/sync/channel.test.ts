@@ -4,8 +4,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as internals from './give-up.js';
 import { Channel, ClosedError, QueueFullError, TimeoutError } from './index.js';
 
-type Win = (winner: AbortSignal) => () => void;
-const { claims } = internals as unknown as { claims: WeakMap<AbortSignal, Win | null> };
+type Contest = (claims?: true) => boolean;
+const { compete, leave, tell } = internals as unknown as {
+  compete: (signal: AbortSignal, contest: Contest, arena: object) => Set<unknown>;
+  leave: (run: () => void) => void;
+  tell: (waiters: Set<unknown>, reason: unknown) => void;
+};
 
 afterEach(() => {
   vi.useRealTimers();
@@ -446,19 +450,26 @@ test('using closes it', async () => {
 describe('cases of a select', () => {
   /** What `select` does with the signals of its cases: the first grant wins, the others leave. */
   function cases(count: number) {
-    const controllers = Array.from({ length: count }, () => new AbortController());
     const won: number[] = [];
-    const win = (winner: AbortSignal) => {
-      won.push(controllers.findIndex(({ signal }) => signal === winner));
-      for (const { signal } of controllers) claims.set(signal, null);
-      return () => {
-        for (const [index, controller] of controllers.entries()) {
-          if (!won.includes(index)) controller.abort(gone);
+    const all = Array.from({ length: count }, (_, index) => {
+      const controller = new AbortController();
+      const contest = (claims?: true) => {
+        if (claims && won.length === 0) {
+          won.push(index);
+          leave(() => {
+            for (const [each, { controller, waiters }] of all.entries()) {
+              if (each === index) continue;
+              controller.abort(gone);
+              tell(waiters, gone);
+            }
+          });
         }
+        return won.length > 0 && won[0] !== index;
       };
-    };
-    for (const { signal } of controllers) claims.set(signal, win);
-    return { won, signals: controllers.map(({ signal }) => signal) as AbortSignal[] };
+      return { controller, waiters: compete(controller.signal, contest, won) };
+    });
+    const signals = all.map(({ controller }) => controller.signal) as AbortSignal[];
+    return { won, signals };
   }
 
   test.each(capacities)('do not meet each other, capacity %d', async (capacity) => {
@@ -539,20 +550,22 @@ describe('cases of a select', () => {
   test('one that has lost, and does not know yet, is granted nothing', async () => {
     for (const capacity of [0, 1]) {
       const channel = new Channel<string>(capacity);
-      const [signal] = cases(1).signals as [AbortSignal];
+      const { won, signals } = cases(1);
+      const [signal] = signals as [AbortSignal];
       if (capacity > 0) channel.trySend('buffered');
       const lost = channel.send('lost', { signal }).catch(() => 'gone');
       const next = channel.send('next');
-      claims.set(signal, null);
+      won.push(-1);
       expect(channel.tryReceive()).toEqual({ value: capacity > 0 ? 'buffered' : 'next' });
       if (capacity > 0) expect(channel.tryReceive()).toEqual({ value: 'next' });
       await next;
       expect([await lost, channel.length, channel.waitingSenders]).toEqual(['gone', 0, 0]);
 
-      const [other] = cases(1).signals as [AbortSignal];
+      const others = cases(1);
+      const [other] = others.signals as [AbortSignal];
       const receiver = channel.receive({ signal: other }).catch(() => 'gone');
       const second = channel.receive();
-      claims.set(other, null);
+      others.won.push(-1);
       expect(channel.trySend('value')).toBe(true);
       expect([await receiver, await second]).toEqual(['gone', 'value']);
     }

@@ -39,6 +39,7 @@ test('the entry has these values, and no others', () => {
     | 'Semaphore'
     | 'TimeoutError'
     | 'Watch'
+    | 'select'
   >();
 });
 

@@ -30,5 +30,12 @@ export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
 export type { NameOptions, QueueOptions } from './queue.js';
 export { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
+export {
+  type SelectCase,
+  type Selected,
+  type SelectOptions,
+  type SelectSignal,
+  select,
+} from './select.js';
 export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
 export { Watch, type WatchReceiver } from './watch.js';

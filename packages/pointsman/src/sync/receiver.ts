@@ -10,7 +10,7 @@
 
 import { dispose } from './dispose.js';
 import { closedError } from './errors.js';
-import { claim, compete, isOver } from './give-up.js';
+import { arenaOf, claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
@@ -70,17 +70,18 @@ export abstract class Closable {
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
 export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
   if (queue.length === 0) return undefined;
+  const arena = arenaOf(signal);
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
       front.held?.delete(front);
       queue.reject(front.signal?.reason, front);
-    } else if (!compete(front.signal, signal)) {
+    } else if (arena === undefined || arenaOf(front.signal) !== arena) {
       return front;
     } else {
       let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) => waiter && !compete(waiter.signal, signal);
+      const stays = (waiter: Waiter | undefined) => waiter && arenaOf(waiter.signal) !== arena;
       while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
       if (chunk === undefined) return undefined;
       claim(signal);
