@@ -11,6 +11,7 @@ const { enter, tell } = giveUp as unknown as {
 };
 
 interface Contest {
+  arena: unknown;
   isLost(signal: AbortSignal): boolean;
   decide(winner: unknown): (() => void) | undefined;
 }
@@ -463,6 +464,7 @@ describe('cases of a select', () => {
       for (const [index, set] of waiters.entries()) if (signals[index] !== winner) tell(set, gone);
     };
     const contest: Contest = {
+      arena: controllers,
       isLost: (signal) => winner !== undefined && winner !== signal,
       decide(by) {
         if (winner !== undefined) return undefined;

@@ -15,6 +15,8 @@ type GiveUp = (reason: unknown) => void;
 
 /** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
 export interface Contest {
+  /** The same for all of whom only one can win: those of the outermost select, where one is a case of another. */
+  readonly arena: unknown;
   /** Whether somebody else has won. */
   isLost(signal: AbortSignal): boolean | undefined;
   /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */

@@ -69,19 +69,20 @@ export abstract class Closable {
  */
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
 export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
-  const contest = contestOf(signal);
-  const isRival = (waiter: Waiter) => contest !== undefined && contestOf(waiter.signal) === contest;
+  if (queue.length === 0) return undefined;
+  const arena = contestOf(signal)?.arena;
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
       front.held?.delete(front);
       queue.reject(front.signal?.reason, front);
-    } else if (!isRival(front)) {
+    } else if (arena === undefined || contestOf(front.signal)?.arena !== arena) {
       return front;
     } else {
       let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) => waiter && !isRival(waiter);
+      const stays = (waiter: Waiter | undefined) =>
+        waiter && contestOf(waiter.signal)?.arena !== arena;
       while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
       if (chunk === undefined) return undefined;
       claim(signal);
@@ -196,7 +197,6 @@ class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
 
   return(): Promise<IteratorResult<T, undefined>> {
     for (const wait of this.#waits) this.#receiver?._receivers.grant(done(), wait);
-    this.#waits.clear();
     this.#receiver?._waits();
     this.#receiver = undefined;
     return Promise.resolve(done());
