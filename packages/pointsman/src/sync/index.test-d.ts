@@ -35,6 +35,7 @@ test('the entry has these values, and no others', () => {
     | 'RwLock'
     | 'Semaphore'
     | 'TimeoutError'
+    | 'select'
   >();
 });
 
