@@ -24,6 +24,7 @@ test('the entry has these values, and no others', () => {
     | 'ClosedError'
     | 'KeyedMutex'
     | 'KeyedSemaphore'
+    | 'Limiter'
     | 'Mutex'
     | 'QueueFullError'
     | 'ReentrancyError'

@@ -8,6 +8,19 @@
 export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
+export type { Clock } from './limiter/clock.js';
+export { Limiter } from './limiter/limiter.js';
+export type {
+  LimiterEvents,
+  LimiterLimits,
+  LimiterOptions,
+  LimiterStats,
+  Scheduled,
+  StartOptions,
+  TryStartOptions,
+} from './limiter/options.js';
+export type { Rate } from './limiter/rates.js';
+export type { Limits, Weight } from './limiter/rules.js';
 export {
   type LockOptions,
   Mutex,
