@@ -113,7 +113,8 @@ export function map<Input, Output>(
   const wishOf = (input: Input | undefined, index: number): object => {
     const wish: Record<string, unknown> = {};
     for (const [name, each] of Object.entries(asked)) {
-      if (each !== undefined) wish[name] = typeof each === 'function' ? each(input, index) : each;
+      if (each !== undefined)
+        wish[name] = typeof each === 'function' ? each(input as Input, index) : each;
     }
     return wish;
   };
