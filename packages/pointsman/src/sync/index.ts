@@ -14,6 +14,7 @@ export { KeyedSemaphore } from './keyed-semaphore.js';
 export { Latch } from './latch.js';
 export type { Clock } from './limiter/clock.js';
 export { Limiter } from './limiter/limiter.js';
+export type { MapContext, MapOptions, Mapped } from './limiter/map.js';
 export type {
   LimiterEvents,
   LimiterLimits,
