@@ -404,7 +404,7 @@ export class Semaphore {
   #take(request: WaitRequest): Permit | undefined {
     if (this.#mustWait(request)) return undefined;
     const permit = this._grant(request);
-    if (permit !== undefined) {
+    if (permit) {
       this.#out += request.permits;
       claim(request.signal);
     }
@@ -431,7 +431,7 @@ export class Semaphore {
         queue.grant(undefined, next);
       } else {
         const permit = this._grant(next);
-        if (permit === undefined) return;
+        if (!permit) return;
         this.#out += permits;
         queue.grant(permit, next);
       }
