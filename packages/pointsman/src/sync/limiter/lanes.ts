@@ -21,6 +21,8 @@ import { type ReadLimits, Rules, type Weight } from './rules.js';
 export interface StartRequest extends WaitRequest {
   key: unknown;
   weight: Weight;
+  /** Whether a function is called, which logs its start by itself. */
+  runs: boolean;
   /** Undefined while it stands outside. */
   lane: Lane | undefined;
   /** The priority that it has among those who are in line; whoever waits for room has none. */

@@ -81,8 +81,47 @@ type Starting = Permit & {
 };
 type Tell = (detail: never) => void;
 
+const nobody: Tell[] = [];
 const soon = Promise.resolve();
 
+/**
+ * Lets at most so much run at once, and at most so much start in time, for all together and for each key.
+ *
+ * - **Both hold at once.** A start needs room in every rule: `concurrency`, each rate, and the rules of its key.
+ * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no 60 seconds, wherever they begin, see more than 100 starts;
+ *   not 100 at the end of one minute and 100 at the beginning of the next. With `burst` it is a token bucket.
+ * - **Fair turns.** The highest priority first; keys of the same priority take turns; within a key first come, first
+ *   served. What is heavy waits for room and is not overtaken by what is light.
+ * - **Nobody waits who may start.** One timer at most is set, for the earliest useful moment, and none when nobody waits
+ *   for time.
+ * - **Giving up leaves no trace.** Who gives up uses up nothing of any rate. A key is forgotten when nothing of it runs
+ *   or waits and its rates have forgotten it.
+ * - **The caller's context is kept.** Promises are native: `AsyncLocalStorage` sees whoever waited.
+ *
+ * A start counts from the moment after which it has surely happened: when the synchronous part of a function that
+ * {@link run} called has returned, and one microtask after whoever awaited {@link acquire} goes on. So the law holds for
+ * clocks that are read in the function, however busy the event loop is.
+ *
+ * In Workers (workerd), where requests share a limiter, a timer belongs to the request that set it: give a `timeout`
+ * or a signal, as for a `Semaphore`.
+ *
+ * @example
+ * ```ts
+ * import { Limiter } from 'pointsman';
+ *
+ * // At most 100 requests and 50,000 tokens a minute, and at most 4 at once; 2 for each user.
+ * const api = new Limiter({
+ *   concurrency: 4,
+ *   rate: [{ limit: 100, per: 60_000 }, { limit: 50_000, per: 60_000, name: 'tokens' }],
+ *   perKey: { concurrency: 2 },
+ * });
+ *
+ * const ask = async (prompt: string) => `answer to ${prompt}`;
+ * const weight = { tokens: 1_200 };
+ * console.log(await api.run(() => ask('a'), { key: 'ann', weight, timeout: 30_000 })); // answer to a
+ * console.log(api.running, api.stats.finished); // 0 1
+ * ```
+ */
 export class Limiter {
   readonly #label: string;
   readonly #most: number;
@@ -102,11 +141,7 @@ export class Limiter {
   #arrivals = 0;
   /** How many wait, outside as well. */
   #waiting = 0;
-  #started = 0;
-  #finished = 0;
-  #failed = 0;
-  #dropped = 0;
-  #cancelled = 0;
+  readonly #stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   #paused = false;
   #closed: { readonly reason: unknown } | undefined;
   /** Whether nothing matters but the concurrency of all together. */
@@ -126,6 +161,9 @@ export class Limiter {
   #left = false;
   #back = false;
 
+  /**
+   * @throws {RangeError | TypeError} for options that cannot be used, and without any limit.
+   */
   constructor(options: LimiterOptions) {
     checkOptions(options, optionNames);
     const { whenFull = 'reject', clock = systemClock, concurrency, rate, perKey } = options;
@@ -187,20 +225,34 @@ export class Limiter {
 
   /** Whether nothing runs and nobody waits. */
   get idle(): boolean {
-    return this.#started === this.#finished && this.#waiting === 0;
+    return this.#stats.started === this.#stats.finished && this.#waiting === 0;
   }
 
   /** How many of what there were since it was made. */
   get stats(): LimiterStats {
-    return {
-      started: this.#started,
-      finished: this.#finished,
-      failed: this.#failed,
-      dropped: this.#dropped,
-      cancelled: this.#cancelled,
-    };
+    return { ...this.#stats };
   }
 
+  /**
+   * Starts something: waits until it is this request's turn, and takes what it weighs. Releasing the permit gives the
+   * concurrency back; what has been used up of rates comes back with time only.
+   *
+   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the reason of
+   * {@link close} or {@link cancel}, with a `QueueFullError` where `maxWaiting` wait, and with a `RangeError` or
+   * `TypeError` for options that cannot be used. After a rejection nothing is held, and nothing of any rate is used up.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 1 });
+   * {
+   *   using permit = await limiter.acquire({ priority: 1 });
+   *   await limiter.acquire({ timeout: 5 }).catch((error) => console.log(error.name)); // TimeoutError
+   * }
+   * console.log(limiter.running); // 0
+   * ```
+   */
   acquire(options?: StartOptions): Promise<Permit> {
     try {
       if (options === undefined && this.#plain) {
@@ -216,6 +268,21 @@ export class Limiter {
     }
   }
 
+  /**
+   * Starts something if that needs no waiting; otherwise it is `undefined` and nothing has changed. It never overtakes
+   * whoever's turn it is.
+   *
+   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for bad options.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ rate: { limit: 1, per: 60_000 } });
+   * console.log(limiter.tryAcquire()?.released); // false
+   * console.log(limiter.tryAcquire()); // undefined
+   * ```
+   */
   tryAcquire(options?: TryStartOptions): Permit | undefined {
     if (options === undefined && this.#plain) {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
@@ -225,6 +292,20 @@ export class Limiter {
     return permit;
   }
 
+  /**
+   * Calls `fn` when its turn comes, and gives its concurrency back when the result of `fn` has settled, before whoever
+   * awaits it goes on. The result, value or error, is that of `fn`. Nothing in the way, `fn` starts before `run` returns.
+   * Options are those of {@link acquire}; once `fn` has started they have no effect.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 2, rate: { limit: 1_000, per: 1_000 } });
+   * const squares = [1, 2, 3].map((n) => limiter.run(async () => n * n));
+   * console.log(await Promise.all(squares)); // [ 1, 4, 9 ]
+   * ```
+   */
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
@@ -240,6 +321,22 @@ export class Limiter {
     }
   }
 
+  /**
+   * As {@link run}, with a handle that tells how far it is, and with which it can be given another priority or be taken
+   * out of the queue. Never throws: whatever is wrong, the result rejects.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 1 });
+   * const first = limiter.schedule(async () => 'first');
+   * const second = limiter.schedule(async () => 'second');
+   * console.log(first.state, second.state); // running waiting
+   * second.priority = 1;
+   * console.log(await second.result); // second
+   * ```
+   */
   schedule<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Scheduled<T> {
     let state: Scheduled<T>['state'] = 'waiting';
     let request: StartRequest | undefined;
@@ -308,18 +405,40 @@ export class Limiter {
     return map(this, inputs, fn, options);
   }
 
+  /**
+   * Lets nothing start until {@link resume}. What runs goes on, and who comes waits.
+   */
   pause(): void {
     this.#paused = true;
     this.#judge();
     this.#serve();
   }
 
+  /**
+   * Lets things start again.
+   */
   resume(): void {
     this.#paused = false;
     this.#judge();
     this.#serve();
   }
 
+  /**
+   * Lets nothing start, or nothing of this key, before so many milliseconds from now: what a server asks for with
+   * `Retry-After`. Of several penalties the one that ends last counts.
+   *
+   * @throws {RangeError | TypeError} unless it is a finite number of milliseconds from 0 on.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 4 });
+   * limiter.penalize(60_000, 'busy.example');
+   * console.log(limiter.tryAcquire({ key: 'busy.example' })); // undefined
+   * console.log(limiter.tryAcquire({ key: 'other.example' })?.released); // false
+   * ```
+   */
   penalize(ms: number, key?: unknown): void {
     if (!(Number.isFinite(ms) && ms >= 0)) {
       throw invalid('ms', ms, 'a finite number of milliseconds from 0 on', 'number');
@@ -333,12 +452,39 @@ export class Limiter {
     this.#serve();
   }
 
+  /**
+   * Changes limits at once; those that are not given stay as they are. It revokes nothing: what runs goes on.
+   *
+   * No window ever exceeds the new limit, also with what started before. A rate goes on from what it knows if there was
+   * one of the same name and kind: where a longer `per` reaches further back than that, it takes the worst for granted.
+   * A bucket goes on with what is missing from it. A rate that is new begins as if it were used up, if anything has started
+   * yet. Keys that have been forgotten begin anew.
+   *
+   * Whoever waits for more than a new limit is rejected with a `RangeError` when it comes to the front.
+   *
+   * @throws {RangeError | TypeError} for limits that cannot be used; then nothing has changed.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 1 });
+   * const first = await limiter.acquire();
+   * const second = limiter.acquire();
+   * console.log(limiter.waiting); // 1
+   * limiter.setLimits({ concurrency: 2 });
+   * console.log(limiter.waiting); // 0
+   * ```
+   */
   setLimits(limits: LimiterLimits): void {
     checkOptions(limits, limitNames, 'limits');
     this.#change(limits);
     this.#serve();
   }
 
+  /**
+   * Waits until nothing runs and nobody waits. It keeps nobody from coming meanwhile: to shut down, {@link close} first.
+   */
   async drain(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Limiter)) throw detached('drain');
     const request = readRequest(options);
@@ -353,6 +499,22 @@ export class Limiter {
     return this.drain(options);
   }
 
+  /**
+   * Waits until fewer than `size` wait: for whoever produces work faster than it may start.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 2 });
+   * for (let n = 0; n < 100; n++) {
+   *   await limiter.onSizeLessThan(10);
+   *   limiter.run(async () => n);
+   * }
+   * await limiter.drain();
+   * console.log(limiter.stats.finished); // 100
+   * ```
+   */
   async onSizeLessThan(size: number, options?: WaitOptions): Promise<void> {
     if (!(this instanceof Limiter)) throw detached('onSizeLessThan');
     checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
@@ -363,6 +525,24 @@ export class Limiter {
     await room;
   }
 
+  /**
+   * Calls the listener at each such event, and answers with a function that stops that. What it throws is reported as
+   * uncaught. Nothing is spent on events that nobody listens to.
+   *
+   * @throws {TypeError} for an event that there is not.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 1 });
+   * let failures = 0;
+   * const off = limiter.on('failed', () => failures++);
+   * await limiter.run(() => { throw new Error('no'); }).catch(() => {});
+   * console.log(failures); // 1
+   * off();
+   * ```
+   */
   on<Event extends keyof LimiterEvents>(
     event: Event,
     listener: (detail: LimiterEvents[Event]) => void,
@@ -380,6 +560,10 @@ export class Limiter {
     };
   }
 
+  /**
+   * Sends all waiters away and refuses all requests from now on, with `reason`; by default a `ClosedError`. What runs goes
+   * on. A second call does nothing.
+   */
   close(reason: unknown = closedError(this.#label)): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
@@ -387,6 +571,10 @@ export class Limiter {
     this.cancel(reason);
   }
 
+  /**
+   * Sends all waiters away with `reason`, by default the platform's `AbortError`, and goes on: who comes later may wait
+   * again. What runs goes on.
+   */
   cancel(reason: unknown = cancelledError(this.#label)): void {
     for (const { queue } of [
       { queue: this.#outside },
@@ -394,7 +582,7 @@ export class Limiter {
       this.#unkeyed,
     ]) {
       while (queue.length > 0) {
-        this.#cancelled++;
+        this.#stats.cancelled++;
         this.#dismiss(queue.front as StartRequest, reason);
       }
     }
@@ -409,7 +597,7 @@ export class Limiter {
 
   /** @internal Takes back what a permit stands for. */
   _giveBack(lane: Lane, permits: number): void {
-    this.#finished++;
+    this.#stats.finished++;
     const shared = this.#shared;
     if (this.#plain && this.#lanes.byKey.size === 0) {
       if (this.#waiting === 0) {
@@ -420,7 +608,7 @@ export class Limiter {
       const { queue } = lane;
       if (permits === 1 && queue.plain && shared.out === shared.concurrency) {
         // The permit changes hands without becoming free in between.
-        this.#started++;
+        this.#stats.started++;
         this.#waiting--;
         queue.grant(new HandedPermit(lane, 1));
         if (this.#waiting === 0) this.#lanes.place(lane, 0);
@@ -430,9 +618,10 @@ export class Limiter {
     shared.out -= permits;
     lane.out -= permits;
     this.#back = true;
-    this.#lanes.place(lane, this.#time());
+    const now = this.#time();
+    this.#lanes.place(lane, now);
     this.#tell('finished', lane.key);
-    this.#serve();
+    this.#serve(now);
   }
 
   /** Lets one in that has no options, if nothing holds it back. */
@@ -441,7 +630,7 @@ export class Limiter {
     if (this.#waiting > 0 || out >= concurrency) return false;
     this.#shared.out++;
     this.#unkeyed.out++;
-    this.#started++;
+    this.#stats.started++;
     return true;
   }
 
@@ -522,11 +711,14 @@ export class Limiter {
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
     const front = lane?.front;
+    // A key that waits with lower priorities has had its turn set already.
+    const isEarlier = ({ priority, order }: Lane) =>
+      front !== undefined && priority === rank && (lane as Lane).order < order;
     if (
       this.#paused ||
       this.#outside.length > 0 ||
-      (first !== undefined && first.priority >= rank) ||
       (front !== undefined && (front.priority ?? 0) >= rank) ||
+      (first !== undefined && first.priority >= rank && !isEarlier(first)) ||
       Math.max(this.#shared.at(weight), lane?.at(weight) ?? now) > now
     ) {
       return undefined;
@@ -542,19 +734,20 @@ export class Limiter {
     const shared = this.#shared;
     shared.take(weight);
     lane.take(weight);
-    this.#started++;
+    this.#stats.started++;
     this.#lanes.turn(lane);
     this.#lanes.place(lane, this.#now);
     const permit: Starting = new Form(lane, weighs(weight, 'concurrency'));
     if (this.#timed) {
-      const [all, own] = [shared.meters, lane.meters];
+      const all = shared.meters;
+      const own = lane.meters;
       permit._log = () => {
         permit._log = undefined;
         const now = this.#time();
         log(all, weight, now);
         log(own, weight, now);
         this.#lanes.place(lane, now);
-        this.#serve();
+        this.#serve(now);
       };
     }
     return permit;
@@ -567,7 +760,7 @@ export class Limiter {
     const full = new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
     const oldest = this.#ages[0]?.request;
     const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
-    this.#dropped++;
+    this.#stats.dropped++;
     if (dropped === oldest) this.#dismiss(oldest, full);
     this.#tell('dropped', dropped.key);
     if (dropped === request) throw full;
@@ -612,16 +805,14 @@ export class Limiter {
 
   /** Sends somebody away who gives up, which may let others in. */
   #giveUp(waiter: StartRequest, reason: unknown): void {
-    this.#cancelled++;
+    this.#stats.cancelled++;
     this.#dismiss(waiter, reason);
     this.#serve();
   }
 
   /** Gives another priority to somebody who waits. */
   #move(request: StartRequest | undefined, priority: number): void {
-    if (!Number.isFinite(priority)) {
-      throw invalid('priority', priority, 'a finite number', 'number');
-    }
+    readRequest({ priority }, startNames);
     if (request?.queue === undefined) return;
     request.rank = priority;
     const { queue, lane, age } = request;
@@ -644,10 +835,9 @@ export class Limiter {
   }
 
   /** Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. */
-  #serve(): void {
+  #serve(now = this.#time()): void {
     const { ready } = this.#lanes;
     const outside = this.#outside;
-    const now = this.#time();
     let at = Number.POSITIVE_INFINITY;
     for (;;) {
       while (outside.length > 0 && this.#waiting - outside.length < this.#most) {
@@ -661,7 +851,7 @@ export class Limiter {
       const front = lane.front as StartRequest;
       if (isOver(front.signal)) {
         // Its listener has not run yet; it must not be let in by one that has.
-        this.#cancelled++;
+        this.#stats.cancelled++;
         this.#dismiss(front, front.signal?.reason);
         continue;
       }
@@ -672,14 +862,14 @@ export class Limiter {
         this.#leave(front);
         const permit = this.#start(lane, weight, HandedPermit);
         settle(front, permit);
-        logSoon(permit);
+        if (!front.runs) logSoon(permit);
         this.#tell('started', lane.key);
         claim(signal);
       } else {
         try {
           this.#check(weight);
         } catch (error) {
-          this.#cancelled++;
+          this.#stats.cancelled++;
           this.#dismiss(front, error);
         }
       }
@@ -723,14 +913,15 @@ export class Limiter {
     const { idle } = this;
     if (idle) this.#drains.resolveAll();
     if (isWatched) this.#judge();
-    const [left, back] = [this.#left, this.#back];
+    const left = this.#left;
+    const isNews = left || this.#back;
     this.#left = this.#back = false;
     if (left && this.#waiting === 0) this.#tell('empty');
-    if (idle && (left || back)) this.#tell('idle');
+    if (isNews && idle) this.#tell('idle');
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
-    for (const tell of this.#listeners.get(event) ?? []) {
+    for (const tell of this.#listeners.get(event) ?? nobody) {
       try {
         tell({ key, error } as never);
       } catch (thrown) {
@@ -754,16 +945,18 @@ export class Limiter {
     );
   }
 
-  #change({ concurrency, rate, perKey }: LimiterLimits): void {
-    const shared = readLimits({ concurrency, rate });
+  #change(limits: LimiterLimits): void {
+    const { perKey } = limits;
+    const shared = readLimits(limits);
     const each = readPerKey(perKey);
     this.#timed ||= (shared.rates?.length || each.rates?.length || 0) > 0;
     const now = this.#time();
-    const started = this.#started > 0;
+    const started = this.#stats.started > 0;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {
       this.#each.change(each, now, false);
-      this.#perKey = this.#each;
+      const { concurrency, rates } = this.#each;
+      this.#perKey = { concurrency, rates };
       for (const lane of [...this.#lanes.byKey.values(), this.#unkeyed]) {
         lane.change(each, now, started);
         this.#lanes.place(lane, now);
@@ -773,6 +966,7 @@ export class Limiter {
   }
 
   #run<T>(fn: (permit: Permit) => T | PromiseLike<T>, request: StartRequest): Promise<T> {
+    request.runs = true;
     const granted = this.#request(request);
     if (granted instanceof Permit) return this.#call(fn, granted);
     return granted.then((permit) => this.#call(fn, permit));
@@ -782,7 +976,7 @@ export class Limiter {
   #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
     const { key } = permit._issuer as Lane;
     const fail = (error: unknown): never => {
-      this.#failed++;
+      this.#stats.failed++;
       this.#tell('failed', key, error);
       permit._giveBack();
       throw error;

@@ -1,0 +1,664 @@
+/** The limiter, case by case. Its law as a whole: limiter.law.test.ts. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  type Clock,
+  ClosedError,
+  Limiter,
+  type LimiterOptions,
+  type Permit,
+  QueueFullError,
+  TimeoutError,
+} from '../index.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const flush = async () => {
+  for (let hop = 0; hop < 12; hop++) await null;
+};
+
+const pass = async (ms: number) => {
+  await flush();
+  await vi.advanceTimersByTimeAsync(ms);
+  await flush();
+};
+
+/** Runs as many, and tells when each started. */
+function startsOf(limiter: Limiter, count: number, options?: object): number[] {
+  const zero = performance.now();
+  const starts: number[] = [];
+  for (let n = 0; n < count; n++) {
+    limiter.run(() => void starts.push(performance.now() - zero), options).catch(() => {});
+  }
+  return starts;
+}
+
+const times = (count: number, value: number): number[] => new Array(count).fill(value);
+
+describe('rates', () => {
+  test('a window slides: there is no burst of twice the limit at its edge', async () => {
+    const limiter = new Limiter({ rate: { limit: 2, per: 100 } });
+    const zero = performance.now();
+    const starts: number[] = [];
+    const start = () => limiter.run(() => void starts.push(performance.now() - zero));
+    start();
+    await pass(90);
+    start();
+    start();
+    start();
+    await pass(200);
+    expect(starts).toEqual([0, 90, 100, 190]);
+  });
+
+  test('a bucket gives its burst, and then as much as flows in', async () => {
+    const limiter = new Limiter({ rate: { limit: 10, per: 100, burst: 3 } });
+    const starts = startsOf(limiter, 6);
+    await pass(100);
+    expect(starts).toEqual([0, 0, 0, 10, 20, 30]);
+  });
+
+  test('several rates hold together', async () => {
+    const limiter = new Limiter({
+      rate: [
+        { limit: 2, per: 10 },
+        { limit: 3, per: 100 },
+      ],
+    });
+    const starts = startsOf(limiter, 5);
+    await pass(200);
+    expect(starts).toEqual([0, 0, 10, 100, 100]);
+  });
+
+  test('concurrency and rate hold together: 4 in 100 ms, and 2 at a time', async () => {
+    const limiter = new Limiter({ concurrency: 2, rate: { limit: 4, per: 100 } });
+    const zero = performance.now();
+    const starts: number[] = [];
+    let running = 0;
+    for (let n = 0; n < 8; n++) {
+      limiter.run(async () => {
+        starts.push(performance.now() - zero);
+        expect(++running).toBeLessThanOrEqual(2);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        running--;
+      });
+    }
+    await pass(300);
+    expect(starts).toEqual([0, 0, 30, 30, 100, 100, 130, 130]);
+  });
+
+  test('what failed or took long has used up its part as well', async () => {
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 } });
+    await limiter.run(() => Promise.reject('no')).catch(() => {});
+    expect(limiter.tryAcquire()).toBeUndefined();
+    await pass(100);
+    expect(limiter.tryAcquire()).toBeDefined();
+  });
+
+  test('weights count by name: requests and tokens a minute', async () => {
+    const limiter = new Limiter({
+      concurrency: 10,
+      rate: [
+        { limit: 3, per: 100 },
+        { limit: 1_000, per: 100, name: 'tokens' },
+      ],
+    });
+    const starts = [700, 300, 0, 100].map((tokens) =>
+      startsOf(limiter, 1, { weight: { tokens, concurrency: 2 } }),
+    );
+    await flush();
+    expect(starts).toEqual([[0], [0], [0], []]);
+    await pass(100);
+    expect(starts[3]).toEqual([100]);
+  });
+
+  test('a start counts from when it has surely happened, however late the event loop is', async () => {
+    let now = 0;
+    const clock: Clock = {
+      now: () => now,
+      setTimeout: (callback, ms) => setTimeout(callback, ms),
+      clearTimeout: (timer) => clearTimeout(timer as number),
+    };
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 }, clock });
+    limiter.run(() => {
+      now += 7;
+    });
+    now = 100;
+    expect(limiter.tryAcquire()).toBeUndefined();
+    now = 107;
+    expect(limiter.tryAcquire()).toBeDefined();
+    // Granted now, and logged when whoever awaits it has gone on.
+    const late = new Limiter({ rate: { limit: 1, per: 100 }, clock });
+    const started = late.acquire().then(() => {
+      now += 50;
+    });
+    await started;
+    await flush();
+    now = 107 + 149;
+    expect(late.tryAcquire()).toBeUndefined();
+    now = 107 + 150;
+    expect(late.tryAcquire()).toBeDefined();
+  });
+
+  test('a timer that fires early is set again; a late one starts no more than is allowed', async () => {
+    let now = 0;
+    let timers: { callback: () => void; ms: number }[] = [];
+    const clock: Clock = {
+      now: () => now,
+      setTimeout: (callback, ms) => timers[timers.push({ callback, ms }) - 1],
+      clearTimeout: (timer) => {
+        timers = timers.filter((each) => each !== timer);
+      },
+    };
+    const fire = (at: number) => {
+      now = at;
+      const [timer] = timers.splice(0);
+      timer?.callback();
+    };
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 }, clock });
+    const starts: number[] = [];
+    for (let n = 0; n < 3; n++) limiter.run(() => void starts.push(now));
+    await flush();
+    expect(timers.map(({ ms }) => ms)).toEqual([100]);
+    fire(99.5);
+    expect(starts).toEqual([0]);
+    expect(timers.map(({ ms }) => ms)).toEqual([1]);
+    fire(450);
+    await flush();
+    expect(starts).toEqual([0, 450]);
+    expect(timers.map(({ ms }) => ms)).toEqual([100]);
+    // A clock that goes back stands still.
+    fire(10);
+    await flush();
+    expect(starts).toEqual([0, 450]);
+    fire(550);
+    await flush();
+    expect(starts).toEqual([0, 450, 550]);
+    expect(timers).toEqual([]);
+  });
+
+  test('a wait longer than any timer', async () => {
+    const month = 30 * 24 * 3_600_000;
+    const limiter = new Limiter({ rate: { limit: 1, per: month } });
+    const starts = startsOf(limiter, 2);
+    await pass(month - 1);
+    expect(starts).toEqual([0]);
+    await pass(1);
+    expect(starts).toEqual([0, month]);
+  });
+});
+
+describe('keys', () => {
+  test('take turns, whoever came first with how many', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const permit = await limiter.acquire();
+    const order: string[] = [];
+    for (const key of ['a', 'a', 'a', 'b', 'c', 'b']) {
+      limiter.run(() => void order.push(key), { key });
+    }
+    permit.release();
+    await limiter.drain();
+    expect(order.join('')).toBe('abcaba');
+  });
+
+  test('a key that its own rules hold back is passed over and keeps its turn', async () => {
+    const limiter = new Limiter({ concurrency: 1, perKey: { rate: { limit: 1, per: 100 } } });
+    const order: string[] = [];
+    const run = (key: string) => limiter.run(() => void order.push(key), { key });
+    run('a');
+    run('a');
+    run('b');
+    await pass(50);
+    expect(order).toEqual(['a', 'b']);
+    const permit = await limiter.acquire({ key: 'x' });
+    run('c');
+    await pass(50);
+    permit.release();
+    await flush();
+    expect(order).toEqual(['a', 'b', 'a', 'c']);
+  });
+
+  test('what is heavy is never starved by what is light', async () => {
+    const limiter = new Limiter({ concurrency: 3 });
+    const [first, second] = [await limiter.acquire(), await limiter.acquire()];
+    const order: string[] = [];
+    limiter.run(() => void order.push('heavy'), { key: 'a', weight: 3 });
+    for (let n = 0; n < 3; n++) limiter.run(() => void order.push('light'), { key: 'b' });
+    expect(limiter.tryAcquire()).toBeUndefined();
+    first.release();
+    await flush();
+    expect(order).toEqual([]);
+    second.release();
+    await flush();
+    expect(order).toEqual(['heavy', 'light', 'light', 'light']);
+  });
+
+  test('are forgotten when their windows are empty, and leave no timer', async () => {
+    const limiter = new Limiter({ perKey: { concurrency: 1, rate: { limit: 2, per: 100 } } });
+    for (let key = 0; key < 100; key++) await limiter.run(() => {}, { key });
+    expect(limiter.keys).toBe(100);
+    expect(vi.getTimerCount()).toBe(1);
+    await pass(99);
+    expect(limiter.keys).toBe(100);
+    await pass(1);
+    expect(limiter.keys).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('requests without a key have one in common', async () => {
+    const limiter = new Limiter({ perKey: { concurrency: 1 } });
+    const permit = limiter.tryAcquire();
+    expect(limiter.tryAcquire()).toBeUndefined();
+    expect(limiter.tryAcquire({ key: 'a' })).toBeDefined();
+    permit?.release();
+    expect(limiter.tryAcquire()).toBeDefined();
+  });
+});
+
+describe('giving up', () => {
+  test('uses up nothing of a rate, and lets in whom it blocked', async () => {
+    const limiter = new Limiter({ rate: { limit: 2, per: 100 } });
+    const controller = new AbortController();
+    const first = limiter.acquire();
+    const heavy = limiter.acquire({ weight: 2, signal: controller.signal });
+    const light = limiter.acquire();
+    await first;
+    expect(limiter.waiting).toBe(2);
+    controller.abort('changed my mind');
+    await expect(heavy).rejects.toBe('changed my mind');
+    await light;
+    expect(vi.getTimerCount()).toBe(0);
+    expect(limiter.stats).toMatchObject({ started: 2, cancelled: 1 });
+  });
+
+  test('by time, and not waiting at all', async () => {
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 }, name: 'api' });
+    await limiter.acquire({ timeout: 0 });
+    const none = limiter.acquire({ timeout: 0 });
+    await expect(none).rejects.toThrow(TimeoutError);
+    const late = expect(limiter.acquire({ timeout: 50 })).rejects.toThrow(
+      'api: timed out after 50 ms',
+    );
+    await pass(50);
+    await late;
+    expect(limiter.waiting).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test.each(['before', 'after'])('in the step of the grant, %s it', async (when) => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const permit = await limiter.acquire();
+    const controller = new AbortController();
+    const waiter = limiter.acquire({ signal: controller.signal });
+    if (when === 'before') controller.abort('gone');
+    permit.release();
+    controller.abort('gone');
+    if (when === 'before') await expect(waiter).rejects.toBe('gone');
+    else (await waiter).release();
+    expect(limiter.idle).toBe(true);
+  });
+
+  test('by one that hears of the same abort first, nobody who has aborted is let in', async () => {
+    const limiter = new Limiter({ concurrency: 2 });
+    await limiter.acquire();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const all = [2, 1, 1].map((weight) => limiter.acquire({ weight, signal }));
+    controller.abort('all');
+    for (const one of all) await expect(one).rejects.toBe('all');
+    expect(limiter.stats).toMatchObject({ started: 1, cancelled: 3 });
+  });
+
+  test('in a storm', async () => {
+    const limiter = new Limiter({ concurrency: 1, perKey: { rate: { limit: 5, per: 100 } } });
+    const permit = await limiter.acquire();
+    const controllers = Array.from({ length: 2_000 }, () => new AbortController());
+    const all = controllers.map(({ signal }, n) =>
+      limiter.run(() => {}, { signal, key: n % 7 }).catch((reason) => reason),
+    );
+    for (const controller of controllers) controller.abort('storm');
+    expect(limiter.waiting).toBe(0);
+    expect(new Set(await Promise.all(all))).toEqual(new Set(['storm']));
+    permit.release();
+    expect(limiter.stats).toMatchObject({ started: 1, cancelled: 2_000 });
+  });
+});
+
+describe('a full queue', () => {
+  const full = async (whenFull?: LimiterOptions['whenFull']) => {
+    const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull, name: 'api' });
+    const permit = await limiter.acquire();
+    const order: unknown[] = [];
+    const ask = (name: string, priority = 0) =>
+      limiter
+        .run(() => order.push(name), { priority })
+        .catch((error) => order.push(`${name}: ${error.name}`));
+    return { limiter, permit, order, ask };
+  };
+
+  test('refuses whoever comes', async () => {
+    const { limiter, permit, order, ask } = await full();
+    for (const name of ['a', 'b', 'c']) ask(name);
+    await expect(limiter.acquire()).rejects.toThrow(QueueFullError);
+    await expect(limiter.acquire()).rejects.toThrow('api: the queue is full: 2 may wait');
+    permit.release();
+    await flush();
+    expect(order).toEqual(['c: QueueFullError', 'a', 'b']);
+    expect(limiter.stats.dropped).toBe(3);
+  });
+
+  test('drops the oldest of the lowest priority, or the newcomer if its own is lower', async () => {
+    const { limiter, permit, order, ask } = await full('drop-oldest');
+    ask('a', 1);
+    ask('b');
+    ask('c');
+    await flush();
+    expect(order).toEqual(['b: QueueFullError']);
+    ask('d', -1);
+    await flush();
+    expect(order).toEqual(['b: QueueFullError', 'd: QueueFullError']);
+    expect(limiter.waiting).toBe(2);
+    permit.release();
+    await flush();
+    expect(order.slice(2)).toEqual(['a', 'c']);
+  });
+
+  test('lets them stand outside, first come, first served', async () => {
+    const { limiter, permit, order, ask } = await full('wait');
+    for (const name of ['a', 'b', 'c', 'd']) ask(name);
+    ask('e', 1);
+    expect(limiter.waiting).toBe(5);
+    permit.release();
+    await flush();
+    // When e has come in, d is there already, and e goes before it.
+    expect(order).toEqual(['a', 'b', 'c', 'e', 'd']);
+    expect(limiter.stats.dropped).toBe(0);
+  });
+});
+
+describe('run and schedule', () => {
+  test('give back what failed, and start at once if nothing is in the way', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    let started = false;
+    const failing = limiter.run(() => {
+      started = true;
+      throw new Error('lost');
+    });
+    expect(started).toBe(true);
+    await expect(failing).rejects.toThrow('lost');
+    expect(limiter.idle).toBe(true);
+    expect(limiter.stats).toEqual({ started: 1, finished: 1, failed: 1, dropped: 0, cancelled: 0 });
+  });
+
+  test('a handle tells how far it is; it can be moved and cancelled while it waits', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const order: number[] = [];
+    const [a, b, c, d] = [0, 1, 2, 3].map((n) => limiter.schedule(async () => order.push(n))) as [
+      ReturnType<typeof limiter.schedule>,
+      ReturnType<typeof limiter.schedule>,
+      ReturnType<typeof limiter.schedule>,
+      ReturnType<typeof limiter.schedule>,
+    ];
+    expect([a.state, b.state, c.priority]).toEqual(['running', 'waiting', 0]);
+    c.priority = 2;
+    expect(c.priority).toBe(2);
+    expect(() => {
+      d.priority = Number.NaN;
+    }).toThrow(RangeError);
+    expect([a.cancel(), b.cancel('not needed')]).toEqual([false, true]);
+    await expect(b.result).rejects.toBe('not needed');
+    await limiter.drain();
+    expect(order).toEqual([0, 2, 3]);
+    expect([a.state, b.state, c.state]).toEqual(['done', 'done', 'done']);
+    c.priority = 5;
+    expect([c.priority, c.cancel()]).toEqual([2, false]);
+    const bad = limiter.schedule(1 as never);
+    await expect(bad.result).rejects.toThrow('fn must be a function, got 1');
+    expect(bad.state).toBe('done');
+  });
+});
+
+describe('pause, penalties and limits', () => {
+  test('nothing starts in a pause, and no timer is set for it', async () => {
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 } });
+    const starts = startsOf(limiter, 2);
+    limiter.pause();
+    expect([limiter.paused, vi.getTimerCount()]).toEqual([true, 0]);
+    await pass(500);
+    expect(starts).toEqual([0]);
+    limiter.resume();
+    await flush();
+    expect(starts).toEqual([0, 500]);
+  });
+
+  test('of penalties the one that ends last counts, for all or for a key', async () => {
+    const limiter = new Limiter({ concurrency: 5 });
+    limiter.penalize(50);
+    limiter.penalize(20);
+    limiter.penalize(80, 'a');
+    const all = startsOf(limiter, 1);
+    const a = startsOf(limiter, 1, { key: 'a' });
+    const b = startsOf(limiter, 1, { key: 'b' });
+    await pass(100);
+    expect([all, a, b]).toEqual([[50], [80], [50]]);
+    expect([limiter.keys, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test('a lower limit counts what started before', async () => {
+    const limiter = new Limiter({ rate: { limit: 10, per: 100 } });
+    startsOf(limiter, 5);
+    limiter.setLimits({ rate: { limit: 3, per: 100 } });
+    const starts = startsOf(limiter, 4);
+    await pass(300);
+    expect(starts).toEqual([...times(3, 100), 200]);
+    expect(limiter.rate).toEqual([{ limit: 3, per: 100, burst: undefined, name: 'rate' }]);
+  });
+
+  test('a longer window counts what started before, and takes the worst for what it has forgotten', async () => {
+    const known = new Limiter({ rate: { limit: 3, per: 100 } });
+    startsOf(known, 2);
+    await pass(50);
+    known.setLimits({ rate: { limit: 3, per: 1_000 } });
+    const starts = startsOf(known, 2);
+    await pass(2_000);
+    expect(starts).toEqual([0, 950]);
+
+    const forgotten = new Limiter({ rate: { limit: 3, per: 100 } });
+    startsOf(forgotten, 1);
+    await pass(150);
+    startsOf(forgotten, 1);
+    forgotten.setLimits({ rate: { limit: 3, per: 1_000 } });
+    const [next] = [startsOf(forgotten, 2)];
+    await pass(2_000);
+    expect(next).toEqual([850, 850]);
+  });
+
+  test('a rate that is new begins as if it were used up, unless nothing has ever started', async () => {
+    const limiter = new Limiter({ concurrency: 5 });
+    limiter.setLimits({ rate: { limit: 2, per: 100 } });
+    const starts = startsOf(limiter, 1);
+    limiter.setLimits({
+      rate: [
+        { limit: 2, per: 100 },
+        { limit: 5, per: 50, burst: 5 },
+      ],
+    });
+    const others = startsOf(limiter, 2);
+    await pass(200);
+    expect([starts, others]).toEqual([[0], [10, 100]]);
+  });
+
+  test('what changes limits as it starts is not counted twice', async () => {
+    const limiter = new Limiter({ rate: { limit: 1, per: 100 } });
+    limiter.run(() => limiter.setLimits({ rate: { limit: 2, per: 100, name: 'other' } }));
+    const starts = startsOf(limiter, 3);
+    await pass(300);
+    expect(starts).toEqual([100, 100, 200]);
+  });
+
+  test('whoever waits for more than a new limit is told so when its turn comes', async () => {
+    const limiter = new Limiter({ concurrency: 3, rate: { limit: 3, per: 100 } });
+    const permit = await limiter.acquire();
+    const heavy = limiter.acquire({ weight: 3 });
+    const light = limiter.acquire();
+    limiter.setLimits({ concurrency: 2 });
+    await expect(heavy).rejects.toThrow('weight must be an integer from 1 to 2, got 3');
+    await light;
+    permit.release();
+    expect([limiter.concurrency, limiter.running]).toEqual([2, 1]);
+  });
+});
+
+describe('who wants to know', () => {
+  test('when fewer wait, and when nothing is left', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const permits = [await limiter.acquire()];
+    const waiters = [1, 2, 3].map(() => limiter.acquire().then((permit) => permits.push(permit)));
+    const told: string[] = [];
+    limiter.onSizeLessThan(2).then(() => told.push('2'));
+    limiter.onSizeLessThan(3).then(() => told.push('3'));
+    limiter.onSizeLessThan(4).then(() => told.push('4'));
+    limiter.onIdle().then(() => told.push('idle'));
+    const gone = new AbortController();
+    const leaving = limiter.onSizeLessThan(1, { signal: gone.signal });
+    gone.abort('bye');
+    await expect(leaving).rejects.toBe('bye');
+    expect(told).toEqual(['4']);
+    for (let n = 0; n < 4; n++) {
+      permits.shift()?.release();
+      await flush();
+    }
+    await Promise.all(waiters);
+    expect(told).toEqual(['4', '3', '2', 'idle']);
+    await limiter.drain();
+  });
+
+  test('events', async () => {
+    const limiter = new Limiter({ concurrency: 1, maxWaiting: 1 });
+    const told: unknown[] = [];
+    const offs = (['started', 'finished', 'failed', 'dropped', 'empty', 'idle'] as const).map(
+      (event) => limiter.on(event, (detail) => told.push([event, detail?.key])),
+    );
+    limiter.run(() => {}, { key: 'a' });
+    limiter.run(() => Promise.reject('no'), { key: 'b' }).catch(() => {});
+    limiter.run(() => {}, { key: 'c' }).catch(() => {});
+    await flush();
+    expect(told).toEqual([
+      ['started', 'a'],
+      ['dropped', 'c'],
+      ['finished', 'a'],
+      ['started', 'b'],
+      ['empty', undefined],
+      ['failed', 'b'],
+      ['finished', 'b'],
+      ['idle', undefined],
+    ]);
+    for (const off of [...offs, ...offs]) off();
+    await limiter.run(() => {});
+    expect(told).toHaveLength(8);
+    expect(() => limiter.on('done' as never, () => {})).toThrow(/event must be started or/);
+  });
+
+  test('nobody is left pending by close and cancel', async () => {
+    for (const whenFull of ['reject', 'wait'] as const) {
+      const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull });
+      const permit = await limiter.acquire();
+      const ask = () => [limiter.run(() => {}), limiter.acquire({ key: 'a', timeout: 1_000 })];
+      const all = [...ask(), ...(whenFull === 'wait' ? ask() : [])];
+      limiter.cancel();
+      for (const one of all) await expect(one).rejects.toMatchObject({ name: 'AbortError' });
+      const last = limiter.acquire();
+      limiter.close();
+      limiter.close('again');
+      await expect(last).rejects.toThrow(ClosedError);
+      await expect(limiter.run(() => {})).rejects.toThrow(ClosedError);
+      expect(() => limiter.tryAcquire()).toThrow(ClosedError);
+      let drained = false;
+      limiter[Symbol.asyncDispose]().then(() => {
+        drained = true;
+      });
+      await flush();
+      expect([drained, limiter.closed, vi.getTimerCount()]).toEqual([false, true, 0]);
+      permit.release();
+      await flush();
+      expect([drained, limiter.keys]).toEqual([true, 0]);
+    }
+  });
+});
+
+describe('bad input', () => {
+  test.each<[unknown, RegExp]>([
+    [undefined, /options must be an object, got undefined/],
+    [{}, /options must have at least one of concurrency, rate and perKey/],
+    [{ concurrency: 0 }, /concurrency must be an integer from 1 on or Infinity, got 0/],
+    [{ rate: { limit: 0, per: 1 } }, /rate.limit must be an integer from 1/],
+    [
+      { rate: { limit: 1, per: 0 } },
+      /rate.per must be a finite number of milliseconds above 0, got 0/,
+    ],
+    [{ rate: { limit: 1, per: 1, burst: 0.5 } }, /rate.burst must be an integer from 1/],
+    [{ rate: { limit: 1, per: 1, name: 1 } }, /rate.name must be a string, got 1/],
+    [{ rate: [{ limit: 1, interval: 1 }] }, /rate has "interval", expected only/],
+    [{ rate: 5 }, /rate must be an object, got 5/],
+    [{ perKey: { rates: [] } }, /perKey has "rates"/],
+    [
+      { concurrency: 1, whenFull: 'drop' },
+      /whenFull must be reject or drop-oldest or wait, got "drop"/,
+    ],
+    [{ concurrency: 1, whenFull: 'wait', maxWaiting: 0 }, /maxWaiting must be an integer from 1/],
+    [{ concurrency: 1, clock: { now: 1 } }, /clock.now must be a function, got 1/],
+    [{ concurrency: 1, clock: null }, /clock.now must be a function/],
+    [{ concurrency: 1, limit: 1 }, /options has "limit"/],
+  ])('of the constructor: %o', (options, message) => {
+    expect(() => new Limiter(options as never)).toThrow(message);
+  });
+
+  test.each<[object, RegExp]>([
+    [{ weight: 0 }, /api: weight must be an integer from 1 to 2, got 0/],
+    [{ weight: 3 }, /api: weight must be an integer from 1 to 2, got 3/],
+    [{ weight: '1' }, /weight must be an integer/],
+    [{ weight: null }, /weight must be an object, got null/],
+    [{ weight: { tokens: 6 } }, /weight.tokens must be an integer from 0 to 5, got 6/],
+    [{ weight: { tokens: -1 } }, /weight.tokens must be an integer from 0/],
+    [{ weight: { token: 1 } }, /weight has "token", expected only concurrency, tokens/],
+    [{ priority: '1' }, /priority must be a finite number/],
+    [{ permits: 1 }, /options has "permits"/],
+  ])('of a request: %o', async (options, message) => {
+    const limiter = new Limiter({
+      concurrency: 2,
+      perKey: { rate: { limit: 5, per: 10, name: 'tokens' } },
+      name: 'api',
+    });
+    await expect(limiter.acquire(options)).rejects.toThrow(message);
+    await expect(limiter.run(() => {}, options)).rejects.toThrow(message);
+    await expect(limiter.schedule(() => {}, options).result).rejects.toThrow(message);
+    expect(() => limiter.tryAcquire(options)).toThrow(message);
+    expect(limiter.stats.started).toBe(0);
+  });
+
+  test('of the other methods', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    expect(() => limiter.penalize(-1)).toThrow(RangeError);
+    expect(() => limiter.penalize(Number.POSITIVE_INFINITY)).toThrow(RangeError);
+    expect(() => limiter.setLimits({ concurrency: 2, rate: { limit: 1 } as never })).toThrow(
+      /rate.per/,
+    );
+    expect(limiter.concurrency).toBe(1);
+    expect(() => limiter.setLimits(null as never)).toThrow(/limits must be an object/);
+    await expect(limiter.run('fn' as never)).rejects.toThrow('fn must be a function, got "fn"');
+    await expect(limiter.onSizeLessThan(0)).rejects.toThrow(/size must be an integer from 1/);
+    const { acquire, run, drain, onSizeLessThan } = limiter;
+    await expect(acquire()).rejects.toThrow('acquire must be called on its object');
+    await expect(run(() => {})).rejects.toThrow('run must be called on its object');
+    await expect(drain()).rejects.toThrow('drain must be called on its object');
+    await expect(onSizeLessThan(1)).rejects.toThrow('onSizeLessThan must be called on its object');
+    const permit: Permit | undefined = limiter.tryAcquire();
+    permit?.release();
+    permit?.release();
+    expect(limiter.running).toBe(0);
+  });
+});
