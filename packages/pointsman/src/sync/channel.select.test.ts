@@ -113,7 +113,7 @@ test('selects that meet each other: each value that was sent is received, once',
         expect([semaphore.idle, semaphore.available]).toEqual([true, 2]);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
 });
 

@@ -11,8 +11,8 @@ const { enter, tell } = giveUp as unknown as {
 };
 
 interface Contest {
-  arena: unknown;
   isLost(signal: AbortSignal): boolean;
+  readonly root: unknown;
   decide(winner: unknown): (() => void) | undefined;
 }
 
@@ -419,7 +419,7 @@ describe('whenFull', () => {
     await channel.send(1);
     await expect(channel.send(2)).rejects.toThrow(QueueFullError);
     await expect(channel.send(2, { timeout: 60_000 })).rejects.toThrow(
-      'jobs: the channel is full: 1 are buffered',
+      'jobs: the queue is full: 0 may wait',
     );
     expect(channel.trySend(2)).toBe(false);
     await expect(channel.sendAll([2, 3])).rejects.toThrow(QueueFullError);
@@ -464,7 +464,7 @@ describe('cases of a select', () => {
       for (const [index, set] of waiters.entries()) if (signals[index] !== winner) tell(set, gone);
     };
     const contest: Contest = {
-      arena: controllers,
+      root: controllers,
       isLost: (signal) => winner !== undefined && winner !== signal,
       decide(by) {
         if (winner !== undefined) return undefined;
@@ -597,7 +597,7 @@ describe('bad input', () => {
       'options has "maxWaiting", expected only name, whenFull',
     );
     expect(() => new Channel(1, { whenFull: 'drop' as never })).toThrow(
-      'whenFull must be "wait", "drop-oldest" or "reject", got "drop"',
+      'whenFull must be one of wait, drop-oldest, reject, got "drop"',
     );
     expect(() => new Channel(0, { whenFull: 'drop-oldest' })).toThrow(RangeError);
     expect(() => new Channel(1, { name: 1 as never })).toThrow('name must be a string, got 1');

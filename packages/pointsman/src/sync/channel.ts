@@ -9,14 +9,7 @@
  * it is buffered now. With a capacity of 0 that is the sender of this very value.
  */
 
-import {
-  cancelledError,
-  checkCount,
-  detached,
-  invalid,
-  QueueFullError,
-  timedOut,
-} from './errors.js';
+import { cancelledError, checkCount, detached, invalid, timedOut } from './errors.js';
 import { claim, giveUpOn } from './give-up.js';
 import { Line, type Place } from './line.js';
 import type { WaitOptions } from './options.js';
@@ -29,11 +22,12 @@ export interface ChannelOptions {
   readonly name?: string | undefined;
   /**
    * What becomes of a value for which there is no room: its sender waits, which is the default; the oldest that is
-   * buffered makes room for it, which needs a capacity of 1 or more; or it is refused with a {@link QueueFullError}.
+   * buffered makes room for it, which needs a capacity of 1 or more; or it is refused with a `QueueFullError`.
    */
   readonly whenFull?: 'wait' | 'drop-oldest' | 'reject' | undefined;
 }
 
+const policies = ['wait', 'drop-oldest', 'reject'];
 const channelNames: ReadonlySet<string> = new Set(['name', 'whenFull']);
 
 /** A value that may leave the line with its sender, or that the line would take for nothing. */
@@ -51,16 +45,16 @@ class Held<T> implements Place {
   }
 }
 
-/** Who receives several at once waits for a result, as iterators do, and has nothing to be forgotten. */
-const many = { delete() {} };
+/** What holds those who receive several at once: they wait for a result, as iterators do. */
+const many = new Set();
 
 /**
  * A queue of values between tasks.
  *
  * - **FIFO.** Values arrive in the order in which they were sent; senders and receivers who wait are served in the
  *   order in which they came. Each value goes to exactly one receiver.
- * - **Back-pressure.** With a capacity of `n`, `n` values are buffered and further senders wait. With 0, the default
- *   of nobody, each sender waits until a receiver has taken its value. With `Infinity` nobody who sends ever waits.
+ * - **Back-pressure.** With a capacity of `n`, `n` values are buffered and further senders wait. With 0
+ *   each sender waits until a receiver has taken its value. With `Infinity` nobody who sends ever waits.
  * - **Giving up loses nothing.** A sender who gives up takes its value back; a receiver who gives up has taken none.
  *   What was taken before an abort stays taken.
  * - **Closing is clean.** After {@link close} what is buffered can still be received, then receivers are told.
@@ -92,7 +86,7 @@ const many = { delete() {} };
 export class Channel<T> extends Receiver<T> {
   /** How many values are buffered at most. */
   readonly capacity: number;
-  readonly #whenFull: string;
+  readonly #drops: boolean;
   #values = new Line<T | Held<T>>();
   readonly #senders: WaitQueue<void>;
 
@@ -101,16 +95,15 @@ export class Channel<T> extends Receiver<T> {
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
   constructor(capacity: number, options: ChannelOptions = {}) {
-    checkCount('capacity', capacity, 0);
     super(readQueueOptions(options, channelNames).label);
     const { whenFull = 'wait' } = options;
-    if (!['wait', 'drop-oldest', 'reject'].includes(whenFull)) {
-      throw invalid('whenFull', whenFull, '"wait", "drop-oldest" or "reject"');
+    if (!policies.includes(whenFull)) {
+      throw invalid('whenFull', whenFull, `one of ${policies.join(', ')}`);
     }
-    if (whenFull === 'drop-oldest') checkCount('capacity', capacity, 1);
+    this.#drops = whenFull === 'drop-oldest';
+    checkCount('capacity', capacity, this.#drops ? 1 : 0);
     this.capacity = capacity;
-    this.#whenFull = whenFull;
-    this.#senders = new WaitQueue(this._label);
+    this.#senders = new WaitQueue(this._label, whenFull === 'reject' ? 0 : undefined);
   }
 
   /** How many values are buffered. */
@@ -148,22 +141,21 @@ export class Channel<T> extends Receiver<T> {
    */
   send(value: T, options?: WaitOptions): Promise<void> {
     try {
-      if (options === undefined) {
-        if (this.#put(value)) return Promise.resolve();
-        this.#refuseFull();
-        this.#values.push(value === undefined ? new Held(this.#values, value) : value);
-        return this.#senders.append();
-      }
-      const request = readRequest(options);
-      if (this.#put(value, request.signal)) return Promise.resolve();
-      this.#refuseFull();
+      const request = options && readRequest(options);
+      if (this.#put(value, request?.signal)) return Promise.resolve();
+      const values = this.#values;
       const senders = this.#senders;
-      const held = new Held(this.#values, value);
       const { length } = senders;
-      request.held = held;
-      const turn = senders.insert(request, () => held.delete());
-      // Otherwise it was refused already.
-      if (senders.length > length) this.#values.add(held);
+      if (request === undefined && value !== undefined) {
+        const turn = senders.append();
+        if (senders.length > length) values.push(value);
+        return turn;
+      }
+      const held = new Held(values, value);
+      if (request !== undefined) request.held = held;
+      const turn = request ? senders.insert(request, () => held.delete()) : senders.append();
+      // Otherwise it was refused.
+      if (senders.length > length) values.add(held);
       return turn;
     } catch (error) {
       return Promise.reject(this instanceof Channel ? error : detached('send'));
@@ -193,10 +185,9 @@ export class Channel<T> extends Receiver<T> {
    *
    * const channel = new Channel<number>(0);
    * void channel.sendAll([1, 2, 3]).then(() => channel.close());
-   * for await (const value of channel) console.log(value);
-   * // 1
-   * // 2
-   * // 3
+   * let sum = 0;
+   * for await (const value of channel) sum += value;
+   * console.log(sum); // 6
    * ```
    */
   async sendAll(source: Iterable<T> | AsyncIterable<T>, options?: WaitOptions): Promise<void> {
@@ -377,18 +368,12 @@ export class Channel<T> extends Receiver<T> {
     }
     const values = this.#values;
     if (values.length >= this.capacity) {
-      if (this.#whenFull !== 'drop-oldest') return false;
+      if (!this.#drops) return false;
       values.shift();
     }
     values.push(value === undefined ? new Held(values, value) : value);
     claim(signal);
     return true;
-  }
-
-  #refuseFull(): void {
-    if (this.#whenFull === 'reject') {
-      throw new QueueFullError(`${this._label}the channel is full: ${this.capacity} are buffered`);
-    }
   }
 }
 

@@ -15,8 +15,8 @@ type GiveUp = (reason: unknown) => void;
 
 /** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
 export interface Contest {
-  /** The same for all of whom only one can win: those of the outermost select, where one is a case of another. */
-  readonly arena: unknown;
+  /** The same for a contest and for those within one of its cases: of all these, too, only one may be granted anything. */
+  readonly root: unknown;
   /** Whether somebody else has won. */
   isLost(signal: AbortSignal): boolean | undefined;
   /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
@@ -46,6 +46,8 @@ export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
  * receiver, both have won before anybody leaves.
  */
 export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
+  // Nearly always.
+  if (signal === undefined && other === undefined) return;
   const leave = contestOf(signal)?.decide(signal);
   contestOf(other)?.decide(other)?.();
   leave?.();

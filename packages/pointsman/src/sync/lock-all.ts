@@ -150,7 +150,7 @@ export const lockAll = <Key>(
     let taken = 0;
     let over = false;
     const waiters = enter(signal, {
-      arena: contestOf(request.signal)?.arena,
+      root: contestOf(request.signal)?.root,
       isLost: () => over || isOver(request.signal),
       decide() {
         if (++taken < keys.size) return undefined;

@@ -70,19 +70,19 @@ export abstract class Closable {
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
 export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
   if (queue.length === 0) return undefined;
-  const arena = contestOf(signal)?.arena;
+  const root = contestOf(signal)?.root;
+  const isRival = (waiter: Waiter) => root !== undefined && contestOf(waiter.signal)?.root === root;
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
       front.held?.delete(front);
       queue.reject(front.signal?.reason, front);
-    } else if (arena === undefined || contestOf(front.signal)?.arena !== arena) {
+    } else if (!isRival(front)) {
       return front;
     } else {
       let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) =>
-        waiter && contestOf(waiter.signal)?.arena !== arena;
+      const stays = (waiter: Waiter | undefined) => waiter && !isRival(waiter);
       while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
       if (chunk === undefined) return undefined;
       claim(signal);

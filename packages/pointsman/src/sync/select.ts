@@ -164,7 +164,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
     const hasWon = (contender: Contender) => winner === (contender.controller?.signal ?? contender);
 
     const contest: Contest = {
-      arena: contestOf(request.signal)?.arena ?? contenders,
+      root: contestOf(request.signal)?.root ?? contenders,
       isLost: (signal) => (winner === undefined ? isOver(request.signal) : winner !== signal),
       decide(by) {
         if (winner !== undefined) return;
