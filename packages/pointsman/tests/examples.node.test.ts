@@ -66,6 +66,7 @@ const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
   ...filesIn(join(root, 'docs'), '.md'),
+  ...filesIn(join(root, 'docs/sync'), '.md'),
 ]
   .filter(existsSync)
   .flatMap(examplesOf);
