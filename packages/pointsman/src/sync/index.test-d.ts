@@ -21,14 +21,21 @@ import {
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'Barrier'
     | 'ClosedError'
+    | 'Condition'
     | 'KeyedMutex'
+    | 'KeyedRwLock'
     | 'KeyedSemaphore'
+    | 'Latch'
     | 'Mutex'
+    | 'Notify'
     | 'QueueFullError'
     | 'ReentrancyError'
+    | 'RwLock'
     | 'Semaphore'
     | 'TimeoutError'
+    | 'select'
   >();
 });
 

@@ -7,6 +7,7 @@
 
 export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
+export { KeyedRwLock } from './keyed-rwlock.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
 export {
   type LockOptions,
@@ -16,4 +17,12 @@ export {
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
 export type { QueueOptions } from './queue.js';
+export { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
+export {
+  type SelectCase,
+  type Selected,
+  type SelectOptions,
+  type SelectSignal,
+  select,
+} from './select.js';
 export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';

@@ -27,6 +27,9 @@ export interface QueueOptions {
   readonly maxWaiting?: number | undefined;
 }
 
+/** What a primitive may be told when it is made where everybody who comes may wait. */
+export type NameOptions = Pick<QueueOptions, 'name'>;
+
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
 /** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
@@ -40,6 +43,14 @@ export function readQueueOptions(options: QueueOptions = {}) {
 
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
 type Resolve = (grant: any) => void;
+
+const nameOnly: ReadonlySet<string> = new Set(['name']);
+
+/** @internal The label, for a constructor that takes no other option than the name. */
+export function readLabel(options: NameOptions = {}): string {
+  checkOptions(options, nameOnly);
+  return readQueueOptions(options).label;
+}
 
 /** What somebody wants who gave options, and what it needs to wait and to leave early. */
 export interface WaitRequest extends WaitOptions, Place, Ranked {
@@ -142,7 +153,7 @@ export class WaitQueue<Grant> {
 
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#most) return Promise.reject(this.#full());
+    if (this.length >= this.#most) return Promise.reject(this.full());
     if (inJavaScriptCore) {
       // One function for all is cheaper than a new one each time. For V8 it is the other way round.
       const promise = new Promise<Grant>(keepResolver);
@@ -158,7 +169,7 @@ export class WaitQueue<Grant> {
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#most) throw this.#full();
+      if (this.length >= this.#most) throw this.full();
       request.resolve = resolve;
       if (request.signal !== undefined || request.timeout !== undefined) {
         request.stop = giveUpOn(
@@ -212,15 +223,25 @@ export class WaitQueue<Grant> {
     while (this.length > 0) this.reject(reason);
   }
 
-  /** Grants all that they waited for, but to those whose signal has aborted and is about to tell them. */
-  resolveAll(grant: Grant): void {
-    for (let { front } = this; front !== undefined; front = this.front) {
-      if (isOver(front.signal)) this.reject(front.signal?.reason, front);
-      else this.grant(grant, front);
+  /**
+   * The front, after those before it are sent away whose signal has aborted and is about to tell them: they must not
+   * be let in by a listener that was told before. To serve a queue, read this anew for each.
+   */
+  get next(): Waiter | undefined {
+    for (;;) {
+      const { front } = this;
+      if (front?.signal === undefined || !isOver(front.signal)) return front;
+      this.reject(front.signal.reason, front);
     }
   }
 
-  #full(): Error {
+  /** Grants all that they waited for. */
+  resolveAll(grant: Grant): void {
+    for (let { next } = this; next !== undefined; next = this.next) this.grant(grant, next);
+  }
+
+  /** What somebody is refused with for whom there is no room. */
+  full(): Error {
     return new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
   }
 }
