@@ -12,6 +12,7 @@ export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedRwLock } from './keyed-rwlock.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
 export { Latch } from './latch.js';
+export type { Locks } from './lock-all.js';
 export {
   type LockOptions,
   Mutex,
