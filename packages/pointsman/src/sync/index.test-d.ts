@@ -28,6 +28,7 @@ test('the entry has these values, and no others', () => {
     | 'KeyedRwLock'
     | 'KeyedSemaphore'
     | 'Latch'
+    | 'Limiter'
     | 'Mutex'
     | 'Notify'
     | 'QueueFullError'
