@@ -121,7 +121,6 @@ export class Condition {
       if (abandoned) {
         held?._giveBack();
       } else if (held !== undefined) {
-        held._issuer = undefined;
         gate._hold(lock, owner);
       }
     }

@@ -87,6 +87,44 @@ describe('RwLock', () => {
   });
 });
 
+const kept = new Notify();
+const lock = new RwLock();
+const keyed = new KeyedRwLock<string>();
+const mutex = new Mutex();
+
+test.each<[string, (only: WaitOptions) => Promise<unknown>]>([
+  ['RwLock.read', (only) => lock.read(only)],
+  ['RwLock.write', (only) => lock.write(only)],
+  ['RwLock.runWrite', (only) => lock.runWrite(() => {}, only)],
+  ['KeyedRwLock.write', (only) => keyed.write('key', only)],
+  ['Notify.notified', (only) => kept.notified(only)],
+  ['Barrier.wait', (only) => new Barrier(1).wait(only)],
+  ['Latch.wait', (only) => new Latch(0).wait(only)],
+])('%s that need not wait makes the others leave in this very step', async (_, start) => {
+  kept.notifyOne();
+  const other = new Notify();
+  const won = select({ waits: (only) => other.notified(only), now: start }, { biased: true });
+  expect(other.waiting).toBe(0);
+  const { key, value } = await won;
+  expect(key).toBe('now');
+  (value as Partial<Permit> | undefined)?.release?.();
+});
+
+test('Condition.waitFor that need not wait makes the others leave, and keeps the lock', async () => {
+  const held = await mutex.lock();
+  const other = new Notify();
+  const won = select(
+    {
+      waits: (only) => other.notified(only),
+      now: (only) => new Condition(mutex).waitFor(held, () => true, only),
+    },
+    { biased: true },
+  );
+  expect((await won).key).toBe('now');
+  expect(other.waiting).toBe(0);
+  mutex.assertHeldBy(held);
+});
+
 describe('Notify', () => {
   test('one that is kept is used by the case that wins, and by no other', async () => {
     const one = new Notify();
@@ -159,6 +197,29 @@ describe('Barrier and Latch', () => {
     expect(barrier.waiting).toBe(1);
     expect(await barrier.wait()).toEqual({ isLeader: true });
     expect(await late[0]).toEqual({ isLeader: false });
+  });
+
+  test('who comes while a generation leaves belongs to the next', async () => {
+    const barrier = new Barrier(2);
+    let late: Promise<unknown> | undefined;
+    const won = select(
+      {
+        listener: ({ signal }) => {
+          signal.addEventListener('abort', () => {
+            late = barrier.wait();
+          });
+          return new Promise(() => {});
+        },
+        meet: (only) => barrier.wait(only),
+      },
+      { biased: true },
+    );
+    await nextMacrotask();
+    expect(await barrier.wait()).toEqual({ isLeader: true });
+    expect((await won).key).toBe('meet');
+    expect(barrier.waiting).toBe(1);
+    await barrier.wait();
+    expect(await late).toEqual({ isLeader: false });
   });
 
   test('both ends of a meeting are selects', async () => {
