@@ -327,6 +327,9 @@ export function followHold(promise: object, hold: Hold): void {
   if (stop !== undefined) deliver(promise, hold);
 }
 
+/** Whoever held something holds this instead. */
+export const followHeld = (hold: Hold, line: Line | undefined): void => give(hold, line);
+
 /** The caller of `below` has this from now on, without having awaited anything. */
 export function followTaken(hold: Hold, below: unknown): void {
   if (stop === undefined) return;

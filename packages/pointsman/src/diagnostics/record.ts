@@ -30,13 +30,23 @@ export interface Wait extends Request {
   readonly isOver: boolean;
 }
 
+/** What is granted. A guard of a lock on Redis has no issuer. */
+export interface Granted {
+  readonly released: boolean;
+  readonly _issuer?: unknown;
+}
+
 export interface Hold extends Request {
-  readonly permit: { readonly released: boolean };
+  readonly permit: Granted;
+  /** Whose permit it is, as long as it is held: another while its holder waits at a condition. */
+  readonly issuer: unknown;
   /** Whose it is, where promises can be followed and as far as that is known. */
   line: Line | undefined;
   /** Promises that have brought it there if it is what they were resolved with. */
   readonly unproven: object[];
   isReported: boolean;
+  /** Makes the permit as it was. */
+  uncover: () => void;
 }
 
 /** What runs as one task, with a name by which reports call it. */
@@ -89,7 +99,9 @@ export class Watched {
 
   /** Those whose permit is out. One that was given up for a while, to wait at a condition, is not. */
   get holds(): Hold[] {
-    return [...this.#holds].filter(({ permit }) => !permit.released);
+    return [...this.#holds].filter(
+      ({ permit, issuer }) => !permit.released && permit._issuer === issuer,
+    );
   }
 
   addWait(wait: Wait): void {
@@ -100,12 +112,14 @@ export class Watched {
     count(this.#count, 1);
   }
 
-  endWait(wait: Wait): void {
-    if (!this.waits.delete(wait)) return;
+  /** Whether it was still known. */
+  endWait(wait: Wait): boolean {
+    if (!this.waits.delete(wait)) return false;
     for (let { context } = wait; context !== undefined; context = context.parent) {
       context.waits.delete(wait);
     }
     count(this.#count, -1);
+    return true;
   }
 
   addHold(hold: Hold): void {
@@ -114,12 +128,11 @@ export class Watched {
   }
 
   endHold(hold: Hold): boolean {
-    const isKnown = this.#holds.delete(hold);
-    if (isKnown) {
-      hold.line?.holds.delete(hold);
-      count(this.#count, -1);
-    }
-    return isKnown;
+    if (!this.#holds.delete(hold)) return false;
+    hold.uncover();
+    hold.line?.holds.delete(hold);
+    count(this.#count, -1);
+    return true;
   }
 
   /** Forgets it, when it is no longer watched. */
