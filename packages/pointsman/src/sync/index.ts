@@ -5,18 +5,22 @@
  * and workerd.
  */
 
+export { Barrier, type BarrierWaitResult } from './barrier.js';
+export { Condition } from './condition.js';
 export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedRwLock } from './keyed-rwlock.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
+export { Latch } from './latch.js';
 export {
   type LockOptions,
   Mutex,
   type TryLockOptions,
 } from './mutex.js';
+export { Notify } from './notify.js';
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
-export type { QueueOptions } from './queue.js';
+export type { NameOptions, QueueOptions } from './queue.js';
 export { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
 export {
   type SelectCase,
