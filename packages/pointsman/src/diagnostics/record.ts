@@ -88,6 +88,7 @@ export class Watched {
     all.add(reference);
     collected.register(this, { reference, count: this.#count }, this);
     this.#reference = reference;
+    count(this.#count, 0);
   }
 
   readonly #reference: WeakRef<Watched>;
@@ -141,6 +142,7 @@ export class Watched {
     for (const hold of this.#holds) this.endHold(hold);
     all.delete(this.#reference);
     collected.unregister(this);
+    count(this.#count, 0);
   }
 }
 
@@ -149,7 +151,7 @@ interface Count {
 }
 
 const all = new Set<WeakRef<Watched>>();
-const listeners = new Set<(total: number) => void>();
+const listeners = new Set<(total: number, watched: number) => void>();
 let total = 0;
 
 const collected = new FinalizationRegistry<{ reference: WeakRef<Watched>; count: Count }>(
@@ -162,11 +164,12 @@ const collected = new FinalizationRegistry<{ reference: WeakRef<Watched>; count:
 function count(of: Count, change: number): void {
   of.of += change;
   total += change;
-  for (const listener of listeners) listener(total);
+  for (const listener of listeners) listener(total, all.size);
 }
 
-/** Calls it whenever there are more or fewer holds and waits. */
-export const onCount = (listener: (total: number) => void): void => void listeners.add(listener);
+/** Calls it whenever there are more or fewer holds and waits in all, or primitives that are watched. */
+export const onCount = (listener: (total: number, watched: number) => void): void =>
+  void listeners.add(listener);
 
 /** All that is watched, in the order in which it came. */
 export function* everyWatched(): Generator<Watched> {
