@@ -7,7 +7,9 @@
  */
 
 /** How the arguments of a method are laid out. */
-type Layout = 'options' | `${'fn' | 'value' | 'key' | 'keys' | 'key fn' | 'keys fn'} options`;
+type Layout =
+  | 'options'
+  | `${'fn' | 'value' | 'value fn' | 'key' | 'keys' | 'key fn' | 'keys fn'} options`;
 
 export interface Operation {
   /** The names of its arguments, in order. */
@@ -29,8 +31,6 @@ export interface Kind {
   /** How many permits there are, for each key if there are keys. */
   readonly limit?: (primitive: never) => number | undefined;
 }
-
-type Methods = Readonly<Record<string, unknown>>;
 
 const takes = (
   wants: Operation['wants'],
@@ -75,7 +75,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'KeyedRwLock',
-    has: ['read', 'write', 'keys'],
+    has: ['tryRead', 'tryWrite', 'keys'],
     operations: {
       read: takes('some', 'key options'),
       write: takes('all', 'key options'),
@@ -88,7 +88,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'RwLock',
-    has: ['read', 'write', 'tryRead'],
+    has: ['tryRead', 'tryWrite'],
     operations: {
       read: takes('some'),
       write: takes('all'),
@@ -139,7 +139,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'Mutex',
-    has: ['lock', 'tryLock'],
+    has: ['tryLock', 'waitForUnlock'],
     operations: {
       lock: takes('all'),
       tryLock: tries('all'),
@@ -150,7 +150,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'Channel',
-    has: ['send', 'receive'],
+    has: ['trySend', 'tryReceive'],
     operations: {
       send: waits('nothing', 'value options'),
       receive: waits('nothing'),
@@ -159,14 +159,27 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
     },
   },
   {
+    name: 'BroadcastReceiver',
+    has: ['receive', 'tryReceive'],
+    operations: { receive: waits('nothing') },
+  },
+  {
+    name: 'WatchReceiver',
+    has: ['changed', 'hasChanged'],
+    operations: { changed: waits('nothing') },
+  },
+  {
     name: 'Notify',
     has: ['notified', 'notifyOne'],
     operations: { notified: waits('nothing') },
   },
   {
     name: 'Condition',
-    has: ['wait', 'waitFor', 'notify'],
-    operations: { wait: waits('nothing', 'value options') },
+    has: ['waitFor', 'notifyAll'],
+    operations: {
+      wait: waits('nothing', 'value options'),
+      waitFor: waits('nothing', 'value fn options'),
+    },
   },
   {
     name: 'Latch',
@@ -175,14 +188,11 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'Barrier',
-    has: ['wait'],
+    has: ['wait', 'waiting'],
     operations: { wait: waits('nothing') },
   },
 ];
 
 /** What kind of primitive it is, or undefined if it is none. */
-export function kindOf(primitive: object): Kind | undefined {
-  return kinds.find(({ has }) =>
-    has.every((name) => typeof (primitive as Methods)[name] === 'function'),
-  );
-}
+export const kindOf = (primitive: object): Kind | undefined =>
+  kinds.find(({ has }) => has.every((name) => name in primitive));

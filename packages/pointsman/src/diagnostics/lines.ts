@@ -15,6 +15,7 @@
  * The hooks are there while something watched is held or waited for. Stacks are taken only of what follows from that.
  */
 
+import { childOf, link, setChild, unlink } from './links.js';
 import { platform } from './platform.js';
 import { type Hold, Line, onCount, type Wait } from './record.js';
 import { captureFrames, type Frame } from './stack.js';
@@ -24,10 +25,8 @@ const lines = new WeakMap<object, Line>();
 /** Who goes on in this promise's job. */
 const jobs = new WeakMap<object, Line>();
 const waits = new WeakMap<object, Wait>();
-/** The one promise that waits for another; null if there are several. */
-const children = new WeakMap<object, object | null>();
-/** What a promise brings to whoever awaits it. */
-const cargo = new WeakMap<object, Hold[]>();
+/** What a promise brings to whoever awaits it, if that came before anybody did. */
+const cargo = new WeakMap<object, { readonly holds: Hold[]; isTaken: boolean }>();
 /** What has gone to whoever awaits it, as far as one knew. */
 const passed = new WeakMap<object, Hold[]>();
 /** Where it goes on: from a part to `Promise.all`, from what follows a promise to what was resolved with that. */
@@ -45,7 +44,7 @@ let entered: Entered[] = [];
 let gathering: object | undefined;
 /** What was just asked for or taken, and is about to be awaited or to be known by the next `await`. */
 let fresh = 0;
-let taken: { readonly hold: Hold; readonly key: string }[] = [];
+let taken: { readonly hold: Hold; readonly keys: readonly string[] }[] = [];
 /** The promise that was made last, if it waits for another, and what was known of that one's child before. */
 let last:
   | { readonly promise: object; readonly parent: object; readonly child: object | null | undefined }
@@ -103,13 +102,18 @@ function init(promise: object, parent: object | undefined): void {
     else if (frames[0]?.getLineNumber() != null) entered.push({ promise, key: keyOf(frames) });
     return;
   }
-  last = { promise, parent, child: children.get(parent) };
-  children.set(parent, last.child === undefined ? promise : null);
+  last = { promise, parent, child: childOf(parent) };
+  link(promise, parent);
   if (matters() || waits.has(parent) || cargo.has(parent) || lines.has(parent)) {
     suspend(promise, parent, framesOf(init));
   }
-  const holds = cargo.get(parent);
-  if (holds !== undefined) for (const hold of holds) deliver(parent, hold);
+  const brought = cargo.get(parent);
+  if (brought === undefined) return;
+  for (const hold of brought.holds) {
+    if (brought.isTaken) give(hold, undefined);
+    else deliverTo(promise, hold);
+  }
+  brought.isTaken = true;
 }
 
 /** A promise has been made that waits for another. */
@@ -155,8 +159,8 @@ function awaiting(frames: readonly Frame[]): Line {
   const line = start === undefined ? (current ?? new Line()) : lineOf(lines, start.promise);
   // An async function that is called as a callback has what was granted to the callback.
   if (current !== undefined) for (const hold of [...current.holds]) give(hold, line);
-  for (const each of taken) if (each.key === key) give(each.hold, line);
-  taken = taken.filter((each) => each.key !== key);
+  for (const { hold, keys } of taken) if (keys.includes(key)) give(hold, line);
+  taken = taken.filter(({ keys }) => !keys.includes(key));
   return line;
 }
 
@@ -166,35 +170,46 @@ function give(hold: Hold, line: Line | undefined): void {
   line?.holds.add(hold);
 }
 
-/** A promise that brings a hold has been resolved: whoever awaits it has the hold. */
+/** A promise that brings a hold is being resolved: whoever awaits it has the hold. */
 function deliver(promise: object, hold: Hold): void {
   if (hold.permit.released) return;
-  const child = children.get(promise);
-  if (child === undefined) {
-    const holds = cargo.get(promise);
-    if (holds === undefined) cargo.set(promise, [hold]);
-    else if (!holds.includes(hold)) holds.push(hold);
-    give(hold, undefined);
-  } else if (child === null) {
-    give(hold, undefined);
-  } else {
-    const onward = onwards.get(child);
-    if (onward === undefined) give(hold, lineOf(jobs, child));
-    else deliver(onward, hold);
+  const child = childOf(promise);
+  if (child !== undefined && child !== null) {
+    deliverTo(child, hold);
+    return;
   }
+  give(hold, undefined);
+  if (child === null) return;
+  const brought = cargo.get(promise);
+  if (brought === undefined) cargo.set(promise, { holds: [hold], isTaken: false });
+  else brought.holds.push(hold);
+}
+
+function deliverTo(child: object, hold: Hold): void {
+  const onward = onwards.get(child);
+  if (onward === undefined) give(hold, lineOf(jobs, child));
+  else deliver(onward, hold);
 }
 
 function before(promise: object): void {
+  unlink(promise);
   start(promise);
   const line = jobs.get(promise);
   if (line !== undefined) line.awaits = [];
 }
 
+/**
+ * Whether `await` has just made this of a value that is no promise: it is settled at once, and its parent is the function's
+ * own promise, for which it does not wait.
+ */
+function isWrapper(promise: object): boolean {
+  if (last?.promise !== promise) return false;
+  setChild(last.parent, last.child);
+  return true;
+}
+
 function settled(promise: object): void {
-  if (last?.promise === promise) {
-    // `await` of what is no promise makes one, as if it waited for the function's own.
-    if (last.child === undefined) children.delete(last.parent);
-    else children.set(last.parent, last.child);
+  if (isWrapper(promise)) {
     wrapper = promise;
     return;
   }
@@ -245,7 +260,7 @@ export function prove(hold: Hold): Promise<void> | undefined {
 function start(promise: object | undefined): void {
   job = promise;
   fresh = 0;
-  gathering = undefined;
+  last = gathering = wrapper = undefined;
   if (entered.length > 0) entered = [];
   if (taken.length > 0) taken = [];
 }
@@ -253,8 +268,23 @@ function start(promise: object | undefined): void {
 const after = (): void => start(undefined);
 
 let stop: (() => void) | undefined;
+let mode: 'off' | 'idle' | 'on' = 'off';
 /** Undefined before anybody has asked. */
 let works: boolean | undefined;
+
+/** What is there while nothing is held or waited for. */
+const idle = {
+  init(promise: object, parent: object | undefined): void {
+    if (parent === undefined || muted) return;
+    last = { promise, parent, child: childOf(parent) };
+    link(promise, parent);
+  },
+  before(promise: object): void {
+    last = undefined;
+    unlink(promise);
+  },
+  settled: (promise: object): void => void isWrapper(promise),
+};
 
 /** Whether the hooks say what this relies on: they may be there and do nothing. */
 function check(): boolean {
@@ -269,9 +299,6 @@ function check(): boolean {
       init: (_, parent) => {
         isSeen ||= parent === awaited;
       },
-      before() {},
-      after() {},
-      settled() {},
     });
     void (async () => {
       await awaited;
@@ -289,14 +316,16 @@ export function canFollow(): boolean {
   return works;
 }
 
-onCount((total) => {
-  if (total === 0) {
-    stop?.();
-    stop = undefined;
-    start(undefined);
-  } else if (stop === undefined && canFollow()) {
-    stop = platform().hookPromises?.({ init, before, after, settled });
-  }
+// Who awaits what is kept while anything is watched: a function may be awaited before it locks.
+onCount((total, watched) => {
+  const next = !canFollow() || watched === 0 ? 'off' : total === 0 ? 'idle' : 'on';
+  if (next === mode) return;
+  mode = next;
+  stop?.();
+  start(undefined);
+  const { hookPromises } = platform();
+  if (mode === 'off') stop = undefined;
+  else stop = hookPromises?.(mode === 'on' ? { init, before, after, settled } : idle);
 });
 
 /** Calls it whenever a line begins to wait for something. */
@@ -317,33 +346,37 @@ export function unseen<Result>(fn: () => Result): Result {
 
 /** A call has returned this promise, which is pending for as long as the wait lasts. */
 export function followWait(promise: object, wait: Wait): void {
-  if (stop === undefined) return;
+  if (mode !== 'on') return;
   waits.set(promise, wait);
   fresh++;
 }
 
 /** The promise is about to be resolved with what is held. */
 export function followHold(promise: object, hold: Hold): void {
-  if (stop !== undefined) deliver(promise, hold);
+  if (mode === 'on') deliver(promise, hold);
 }
+
+/** Whoever held something holds this instead. */
+export const followHeld = (hold: Hold, line: Line | undefined): void => give(hold, line);
 
 /** The caller of `below` has this from now on, without having awaited anything. */
 export function followTaken(hold: Hold, below: unknown): void {
-  if (stop === undefined) return;
+  if (mode !== 'on') return;
   const frames = framesOf(below);
   if (frames.length === 1 && job !== undefined) give(hold, lineOf(jobs, job));
-  else taken.push({ hold, key: keyOf(frames) });
+  // Of the functions that it was called by, the first that awaits something is the one that goes on with it.
+  else taken.push({ hold, keys: frames.map((_, index) => keyOf(frames.slice(index))) });
   fresh++;
 }
 
 /** The promise that `run` has returned is settled when this line has ended. */
 export function followRun(promise: object, line: Line): void {
-  if (stop !== undefined) lines.set(promise, line);
+  if (mode === 'on') lines.set(promise, line);
 }
 
 /** Calls `fn` as this line, which holds this until the result has settled. */
 export function runAs<Result>(line: Line, hold: Hold, fn: () => Result): Result {
-  if (stop === undefined) return fn();
+  if (mode !== 'on') return fn();
   give(hold, line);
   fresh++;
   const result = fn();

@@ -9,5 +9,5 @@ usePlatform({
   createStore: () => new AsyncLocalStorage(),
   channel,
   // Elsewhere the module may be there without it.
-  hookPromises: promiseHooks && ((hooks) => promiseHooks.createHook(hooks) as () => void),
+  hookPromises: promiseHooks && ((hooks) => promiseHooks.createHook({ ...hooks }) as () => void),
 });

@@ -13,9 +13,9 @@ export interface ContextStore<T> {
 export interface PromiseHooks {
   /** The parent is the promise that the new one waits for. */
   init(promise: object, parent: object | undefined): void;
-  before(promise: object): void;
-  after(promise: object): void;
-  settled(promise: object): void;
+  before?(promise: object): void;
+  after?(promise: object): void;
+  settled?(promise: object): void;
 }
 
 /** A channel of Node's `diagnostics_channel`. */

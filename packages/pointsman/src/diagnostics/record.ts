@@ -30,13 +30,23 @@ export interface Wait extends Request {
   readonly isOver: boolean;
 }
 
+/** What is granted. A guard of a lock on Redis has no issuer. */
+export interface Granted {
+  readonly released: boolean;
+  readonly _issuer?: unknown;
+}
+
 export interface Hold extends Request {
-  readonly permit: { readonly released: boolean };
+  readonly permit: Granted;
+  /** Whose permit it is, as long as it is held: another while its holder waits at a condition. */
+  readonly issuer: unknown;
   /** Whose it is, where promises can be followed and as far as that is known. */
   line: Line | undefined;
   /** Promises that have brought it there if it is what they were resolved with. */
   readonly unproven: object[];
   isReported: boolean;
+  /** Makes the permit as it was. */
+  uncover: () => void;
 }
 
 /** What runs as one task, with a name by which reports call it. */
@@ -78,6 +88,7 @@ export class Watched {
     all.add(reference);
     collected.register(this, { reference, count: this.#count }, this);
     this.#reference = reference;
+    count(this.#count, 0);
   }
 
   readonly #reference: WeakRef<Watched>;
@@ -89,7 +100,9 @@ export class Watched {
 
   /** Those whose permit is out. One that was given up for a while, to wait at a condition, is not. */
   get holds(): Hold[] {
-    return [...this.#holds].filter(({ permit }) => !permit.released);
+    return [...this.#holds].filter(
+      ({ permit, issuer }) => !permit.released && permit._issuer === issuer,
+    );
   }
 
   addWait(wait: Wait): void {
@@ -100,12 +113,14 @@ export class Watched {
     count(this.#count, 1);
   }
 
-  endWait(wait: Wait): void {
-    if (!this.waits.delete(wait)) return;
+  /** Whether it was still known. */
+  endWait(wait: Wait): boolean {
+    if (!this.waits.delete(wait)) return false;
     for (let { context } = wait; context !== undefined; context = context.parent) {
       context.waits.delete(wait);
     }
     count(this.#count, -1);
+    return true;
   }
 
   addHold(hold: Hold): void {
@@ -114,12 +129,11 @@ export class Watched {
   }
 
   endHold(hold: Hold): boolean {
-    const isKnown = this.#holds.delete(hold);
-    if (isKnown) {
-      hold.line?.holds.delete(hold);
-      count(this.#count, -1);
-    }
-    return isKnown;
+    if (!this.#holds.delete(hold)) return false;
+    hold.uncover();
+    hold.line?.holds.delete(hold);
+    count(this.#count, -1);
+    return true;
   }
 
   /** Forgets it, when it is no longer watched. */
@@ -128,6 +142,7 @@ export class Watched {
     for (const hold of this.#holds) this.endHold(hold);
     all.delete(this.#reference);
     collected.unregister(this);
+    count(this.#count, 0);
   }
 }
 
@@ -136,7 +151,7 @@ interface Count {
 }
 
 const all = new Set<WeakRef<Watched>>();
-const listeners = new Set<(total: number) => void>();
+const listeners = new Set<(total: number, watched: number) => void>();
 let total = 0;
 
 const collected = new FinalizationRegistry<{ reference: WeakRef<Watched>; count: Count }>(
@@ -149,11 +164,12 @@ const collected = new FinalizationRegistry<{ reference: WeakRef<Watched>; count:
 function count(of: Count, change: number): void {
   of.of += change;
   total += change;
-  for (const listener of listeners) listener(total);
+  for (const listener of listeners) listener(total, all.size);
 }
 
-/** Calls it whenever there are more or fewer holds and waits. */
-export const onCount = (listener: (total: number) => void): void => void listeners.add(listener);
+/** Calls it whenever there are more or fewer holds and waits in all, or primitives that are watched. */
+export const onCount = (listener: (total: number, watched: number) => void): void =>
+  void listeners.add(listener);
 
 /** All that is watched, in the order in which it came. */
 export function* everyWatched(): Generator<Watched> {

@@ -14,6 +14,7 @@ import { lookIn } from './held-too-long.js';
 import { kindOf, type Operation } from './kinds.js';
 import {
   canFollow,
+  followHeld,
   followHold,
   followRun,
   followTaken,
@@ -21,7 +22,7 @@ import {
   runAs,
   unseen,
 } from './lines.js';
-import { type Hold, Line, type Request, type Wait, Watched } from './record.js';
+import { type Granted, type Hold, Line, type Request, type Wait, Watched } from './record.js';
 import { activityOf } from './snapshot.js';
 import { captureStack } from './stack.js';
 
@@ -222,15 +223,17 @@ function beginWait(request: Request, forHolders: boolean): Wait {
   return wait;
 }
 
-function beginHold(request: Request, permit: Hold['permit']): Hold {
+function beginHold(request: Request, permit: Granted): Hold {
   const { watched } = request;
   const hold: Hold = {
     ...request,
     since: performance.now(),
     permit,
+    issuer: permit._issuer,
     line: undefined,
     unproven: [],
     isReported: false,
+    uncover: () => {},
   };
   watched.addHold(hold);
   coverPermit(permit, hold);
@@ -240,27 +243,36 @@ function beginHold(request: Request, permit: Hold['permit']): Hold {
   return hold;
 }
 
-/** What gives a permit back, whoever calls it and however; of a guard also what takes it away. */
-const ends = ['_giveBack', 'release', '_lose'];
-
-function coverPermit(permit: object, hold: Hold): void {
-  const methods = permit as Record<string, Method>;
-  // A permit's `release` is made of its `_giveBack`.
-  const names = typeof methods._giveBack === 'function' ? ['_giveBack'] : ends;
+/** Puts methods on a permit that see it go back, whoever calls them and however; and a guard be lost. */
+function coverPermit(permit: Granted, hold: Hold): void {
+  const methods = permit as unknown as Record<string, Method>;
   const undo: (() => void)[] = [];
-  for (const name of names) {
+  hold.uncover = () => {
+    for (const each of undo) each();
+  };
+  const put = (name: string, own: (original: Method) => Method): void => {
     const original = methods[name];
-    if (typeof original !== 'function') continue;
-    const end: Method = (...args) => {
-      for (const each of undo) each();
+    if (typeof original === 'function') undo.push(define(permit, name, own(original)));
+  };
+  const ending =
+    (original: Method): Method =>
+    (...args) => {
       if (hold.watched.endHold(hold)) tell('release', hold);
       return original.apply(permit, args);
     };
-    undo.push(define(permit, name, end));
-  }
+  // A permit's `release` is made of its `_giveBack`.
+  if (typeof methods._giveBack === 'function') put('_giveBack', ending);
+  else for (const name of ['release', '_lose']) put(name, ending);
+  put('downgrade', (downgrade) => () => {
+    const reader = downgrade.call(permit) as Granted;
+    const { line } = hold;
+    hold.watched.endHold(hold);
+    followHeld(beginHold({ ...hold, operation: 'downgrade', all: false }, reader), line);
+    return reader;
+  });
 }
 
-const isPermit = (value: unknown): value is Hold['permit'] =>
+const isPermit = (value: unknown): value is Granted =>
   Object(value) === value && 'released' in (value as object);
 
 /** A method that tries: it has answered already, or will without waiting. */
@@ -304,10 +316,10 @@ function ran(
   const wait = beginWait(request, true);
   const line = new Line();
   const inner: Method = (...given) => {
-    request.watched.endWait(wait);
+    const isWatched = request.watched.endWait(wait);
     const [permit] = given;
     const call = () => fn(...given);
-    if (!isPermit(permit)) return call();
+    if (!isWatched || !isPermit(permit)) return call();
     if (canFollow()) return runAs(line, beginHold(request, permit), call);
     const context = contextWithin();
     beginHold({ ...request, context }, permit);
@@ -331,8 +343,7 @@ function settling(
   return unseen(() => {
     const promise: Promise<unknown> = result.then(
       (value) => {
-        watched.endWait(wait);
-        granted(value, promise);
+        if (watched.endWait(wait)) granted(value, promise);
         return value;
       },
       (error) => {
