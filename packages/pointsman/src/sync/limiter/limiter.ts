@@ -37,6 +37,7 @@ import { readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../
 import { cancelledError, closedError } from '../semaphore.js';
 import { type Clock, systemClock } from './clock.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
+import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
 import type {
   LimiterEvents,
   LimiterLimits,
@@ -271,6 +272,39 @@ export class Limiter {
         return waits;
       },
     };
+  }
+
+  /**
+   * Runs `fn` for each input, and reads as the results. An input is pulled when it is its turn and no sooner, so that
+   * concurrency and rates pull; results that nobody reads hold it back. An error, an abort or leaving the loop aborts
+   * what runs by the `signal` that `fn` is given, and closes the source.
+   *
+   * With nothing of it under way one input is pulled ahead, to see whether there is any; and one with a `weight`, `key`
+   * or `priority` that is a function of the input. While as many results are ready and unread as may run at once (16
+   * where concurrency has no bound), nothing new starts. Each read is a run of its own.
+   *
+   * @throws {TypeError} for arguments that cannot be used.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from 'pointsman';
+   *
+   * const limiter = new Limiter({ concurrency: 2 });
+   * const squares = limiter.map([1, 2, 3], async (n, { index }) => n * n + index);
+   * console.log(await squares.toArray()); // [ 1, 5, 11 ]
+   *
+   * for await (const square of squares) {
+   *   console.log(square); // 1
+   *   break;
+   * }
+   * ```
+   */
+  map<Input, Output>(
+    inputs: Iterable<Input | PromiseLike<Input>> | AsyncIterable<Input>,
+    fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
+    options?: MapOptions<Input>,
+  ): Mapped<Output> {
+    return map(this, inputs, fn, options);
   }
 
   pause(): void {
