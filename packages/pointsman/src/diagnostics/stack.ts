@@ -26,7 +26,7 @@ export interface Frame {
   getEnclosingColumnNumber?(): number | null;
 }
 
-const V8Error = Error as ErrorConstructorOfV8;
+const V8Error = Error as unknown as ErrorConstructorOfV8;
 
 function withLimit<Result>(limit: number, fn: () => Result): Result {
   const { stackTraceLimit } = V8Error;
