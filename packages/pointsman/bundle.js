@@ -17,6 +17,7 @@ await build({
     bridge: `${source}/bridge/index.node.ts`,
     pool: `${source}/pool/index.node.ts`,
     inline: `${source}/pool/inline.ts`,
+    diagnostics: `${source}/diagnostics/index.node.ts`,
     'entry.node': `${source}/pool/entry.node.ts`,
     // For bundlers of whoever uses it: they look for each script that is named.
     entry: `${source}/pool/entry.ts`,

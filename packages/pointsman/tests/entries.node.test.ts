@@ -1,13 +1,14 @@
 /** The entries of the package as it is built for Node: what one makes is known to the others. */
 import * as task from 'pointsman';
 import * as bridge from 'pointsman/bridge';
+import * as diagnostics from 'pointsman/diagnostics';
 import * as pool from 'pointsman/pool';
 import { inline } from 'pointsman/pool/inline';
 import * as redis from 'pointsman/redis';
 import { expect, test } from 'vitest';
 
 test('what several entries export is the same', () => {
-  const entries: readonly Record<string, unknown>[] = [task, bridge, pool, redis];
+  const entries: readonly Record<string, unknown>[] = [task, bridge, pool, redis, diagnostics];
   const met = new Map<string, unknown>();
   const several: string[] = [];
   for (const [name, value] of entries.flatMap((entry) => Object.entries(entry))) {

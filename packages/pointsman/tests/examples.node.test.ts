@@ -30,6 +30,7 @@ const entries = {
   'pointsman/bridge': join(source, 'bridge/index.ts'),
   'pointsman/pool': join(source, 'pool/index.ts'),
   'pointsman/pool/inline': join(source, 'pool/inline.ts'),
+  'pointsman/diagnostics': join(source, 'diagnostics/index.ts'),
   'pointsman/redis': join(source, 'redis/index.ts'),
 };
 
@@ -66,6 +67,7 @@ const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
   ...filesIn(join(root, 'docs'), '.md'),
+  ...filesIn(join(root, 'docs/sync'), '.md'),
 ]
   .filter(existsSync)
   .flatMap(examplesOf);

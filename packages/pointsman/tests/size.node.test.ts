@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import * as pointsman from 'pointsman';
 import * as bridge from 'pointsman/bridge';
+import * as diagnostics from 'pointsman/diagnostics';
 import * as pool from 'pointsman/pool';
 import * as inline from 'pointsman/pool/inline';
 import * as redis from 'pointsman/redis';
@@ -19,6 +20,7 @@ const entryBudget = 8_000;
 const bridgeBudget = 24_700;
 const poolBudget = 20_000;
 const inlineBudget = 2_750;
+const diagnosticsBudget = 8_000;
 const redisBudget = 27_500;
 
 interface Size {
@@ -98,4 +100,11 @@ test(`the entry pointsman/redis takes at most ${redisBudget} bytes`, async () =>
   const sizes = `${minified} B minified, ${compressed} B gzip of ${redisBudget} B`;
   console.log(`pointsman/redis: ${sizes}`);
   expect(compressed).toBeLessThanOrEqual(redisBudget);
+});
+
+test(`the entry pointsman/diagnostics takes at most ${diagnosticsBudget} bytes`, async () => {
+  const { minified, compressed } = await sizeOf(Object.keys(diagnostics), 'pointsman/diagnostics');
+  const sizes = `${minified} B minified, ${compressed} B gzip of ${diagnosticsBudget} B`;
+  console.log(`pointsman/diagnostics: ${sizes}`);
+  expect(compressed).toBeLessThanOrEqual(diagnosticsBudget);
 });

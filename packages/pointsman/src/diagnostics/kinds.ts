@@ -1,0 +1,198 @@
+/**
+ * What there is to see on each kind of primitive: which methods wait, which try, what they ask for and what they grant.
+ * A new primitive needs an entry here and nothing else.
+ *
+ * Kinds are told apart by what they can do, not by their classes: so this imports none of them, and a program that uses
+ * one does not bundle all.
+ */
+
+/** How the arguments of a method are laid out. */
+type Layout =
+  | 'options'
+  | `${'fn' | 'value' | 'value fn' | 'key' | 'keys' | 'key fn' | 'keys fn'} options`;
+
+export interface Operation {
+  /** The names of its arguments, in order. */
+  readonly arguments: readonly string[];
+  /**
+   * `some`: as many as `permits` in the options say. `all`: nobody else may hold any. `nothing`: it does not wait for those
+   * who hold something.
+   */
+  readonly wants: 'some' | 'all' | 'nothing';
+  /** Whether what it results in is held until it is given back. */
+  readonly grants: boolean;
+  /** Whether it answers at once. */
+  readonly tries: boolean;
+}
+
+export interface Kind {
+  readonly name: string;
+  readonly operations: Readonly<Record<string, Operation>>;
+  /** How many permits there are, for each key if there are keys. */
+  readonly limit?: (primitive: never) => number | undefined;
+}
+
+const takes = (
+  wants: Operation['wants'],
+  layout: Layout = 'options',
+  tries = false,
+): Operation => ({
+  arguments: layout.split(' '),
+  wants,
+  grants: true,
+  tries,
+});
+const tries = (wants: Operation['wants'], layout?: Layout): Operation => takes(wants, layout, true);
+const waits = (wants: Operation['wants'], layout: Layout = 'options'): Operation => ({
+  arguments: layout.split(' '),
+  wants,
+  grants: false,
+  tries: false,
+});
+
+const limitOf = ({ limit }: { readonly limit: number }): number => limit;
+const drain = { drain: waits('all') };
+
+const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
+  {
+    name: 'RedisMutex',
+    has: ['lock', 'forceUnlock'],
+    operations: {
+      lock: takes('all', 'keys options'),
+      tryLock: tries('all', 'keys options'),
+    },
+  },
+  {
+    name: 'Limiter',
+    has: ['acquire', 'penalize'],
+    limit: ({ concurrency }: { readonly concurrency?: number }) => concurrency,
+    operations: {
+      acquire: takes('some'),
+      tryAcquire: tries('some'),
+      run: takes('some', 'fn options'),
+      onIdle: waits('nothing'),
+    },
+  },
+  {
+    name: 'KeyedRwLock',
+    has: ['tryRead', 'tryWrite', 'keys'],
+    operations: {
+      read: takes('some', 'key options'),
+      write: takes('all', 'key options'),
+      tryRead: tries('some', 'key options'),
+      tryWrite: tries('all', 'key options'),
+      runRead: takes('some', 'key fn options'),
+      runWrite: takes('all', 'key fn options'),
+      ...drain,
+    },
+  },
+  {
+    name: 'RwLock',
+    has: ['tryRead', 'tryWrite'],
+    operations: {
+      read: takes('some'),
+      write: takes('all'),
+      tryRead: tries('some'),
+      tryWrite: tries('all'),
+      runRead: takes('some', 'fn options'),
+      runWrite: takes('all', 'fn options'),
+      ...drain,
+    },
+  },
+  {
+    name: 'KeyedSemaphore',
+    has: ['acquire', 'keys'],
+    limit: limitOf,
+    operations: {
+      acquire: takes('some', 'key options'),
+      tryAcquire: tries('some', 'key options'),
+      run: takes('some', 'key fn options'),
+      waitForPermit: waits('some', 'key options'),
+      ...drain,
+    },
+  },
+  {
+    name: 'Semaphore',
+    has: ['acquire', 'tryAcquire', 'waitForPermit'],
+    limit: limitOf,
+    operations: {
+      acquire: takes('some'),
+      tryAcquire: tries('some'),
+      run: takes('some', 'fn options'),
+      waitForPermit: waits('some'),
+      ...drain,
+    },
+  },
+  {
+    name: 'KeyedMutex',
+    has: ['lock', 'keys'],
+    operations: {
+      lock: takes('all', 'key options'),
+      tryLock: tries('all', 'key options'),
+      run: takes('all', 'key fn options'),
+      lockAll: takes('all', 'keys options'),
+      tryLockAll: tries('all', 'keys options'),
+      runAll: takes('all', 'keys fn options'),
+      waitForUnlock: waits('all', 'key options'),
+      ...drain,
+    },
+  },
+  {
+    name: 'Mutex',
+    has: ['tryLock', 'waitForUnlock'],
+    operations: {
+      lock: takes('all'),
+      tryLock: tries('all'),
+      run: takes('all', 'fn options'),
+      waitForUnlock: waits('all'),
+      ...drain,
+    },
+  },
+  {
+    name: 'Channel',
+    has: ['trySend', 'tryReceive'],
+    operations: {
+      send: waits('nothing', 'value options'),
+      receive: waits('nothing'),
+      sendAll: waits('nothing', 'value options'),
+      receiveMany: waits('nothing', 'value options'),
+    },
+  },
+  {
+    name: 'BroadcastReceiver',
+    has: ['receive', 'tryReceive'],
+    operations: { receive: waits('nothing') },
+  },
+  {
+    name: 'WatchReceiver',
+    has: ['changed', 'hasChanged'],
+    operations: { changed: waits('nothing') },
+  },
+  {
+    name: 'Notify',
+    has: ['notified', 'notifyOne'],
+    operations: { notified: waits('nothing') },
+  },
+  {
+    name: 'Condition',
+    has: ['waitFor', 'notifyAll'],
+    operations: {
+      wait: waits('nothing', 'value options'),
+      waitFor: waits('nothing', 'value fn options'),
+    },
+  },
+  {
+    name: 'Latch',
+    has: ['wait', 'countDown'],
+    operations: { wait: waits('nothing') },
+  },
+  {
+    name: 'Barrier',
+    has: ['wait', 'waiting'],
+    operations: { wait: waits('nothing') },
+  },
+];
+
+/** What kind of primitive it is, or undefined if it is none. */
+export const kindOf = (primitive: object): Kind | undefined =>
+  kinds.find(({ has }) => has.every((name) => name in primitive));

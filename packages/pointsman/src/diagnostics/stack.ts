@@ -1,0 +1,77 @@
+/** Where a call came from. A stack is taken at once, which is cheap, and put into words when somebody reads it. */
+
+/** Enough to get from a lock through a framework to the code that asked for it. */
+const FRAMES = 30;
+
+export interface Stack {
+  /** The frames, the innermost first, each as the runtime writes it without its leading `at`. */
+  readonly lines: readonly string[];
+}
+
+/** What V8 adds to `Error`, and others have in part. */
+interface ErrorConstructorOfV8 {
+  captureStackTrace?(target: object, below?: unknown): void;
+  stackTraceLimit?: number;
+  prepareStackTrace?: ((error: unknown, frames: readonly Frame[]) => unknown) | undefined;
+}
+
+/** A frame as V8 describes it. */
+export interface Frame {
+  isAsync(): boolean;
+  getFunctionName(): string | null;
+  getFileName(): string | null;
+  getLineNumber(): number | null;
+  getColumnNumber(): number | null;
+  getEnclosingLineNumber?(): number | null;
+  getEnclosingColumnNumber?(): number | null;
+}
+
+const V8Error = Error as unknown as ErrorConstructorOfV8;
+
+function withLimit<Result>(limit: number, fn: () => Result): Result {
+  const { stackTraceLimit } = V8Error;
+  // Elsewhere, or where `Error` is frozen, it stays what it is.
+  const isRaised = typeof stackTraceLimit === 'number' && stackTraceLimit < limit;
+  if (isRaised) Reflect.set(Error, 'stackTraceLimit', limit);
+  try {
+    return fn();
+  } finally {
+    if (isRaised) Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+  }
+}
+
+/** The stack of whoever called `below`. */
+export function captureStack(below: unknown): Stack {
+  const holder: { stack?: string } = withLimit(FRAMES, () => {
+    if (V8Error.captureStackTrace === undefined) return new Error();
+    const target = {};
+    V8Error.captureStackTrace(target, below);
+    return target;
+  });
+  let lines: readonly string[] | undefined;
+  return {
+    get lines() {
+      lines ??= String(holder.stack ?? '')
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '' && !/^Error\b/.test(line))
+        .map((line) => line.replace(/^at /, ''));
+      return lines;
+    },
+  };
+}
+
+/** The frames below a function, for whoever compares them. None if there are more than can be looked at. */
+export function captureFrames(below: unknown): readonly Frame[] {
+  const limit = 200;
+  const { prepareStackTrace } = V8Error;
+  const target: { stack?: unknown } = {};
+  V8Error.prepareStackTrace = (_, frames) => frames;
+  try {
+    withLimit(limit, () => V8Error.captureStackTrace?.(target, below));
+    const frames = target.stack as readonly Frame[];
+    return frames.length < limit ? frames : [];
+  } finally {
+    V8Error.prepareStackTrace = prepareStackTrace;
+  }
+}
