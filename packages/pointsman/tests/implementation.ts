@@ -41,6 +41,8 @@ export const inOneLoop: Implementation = {
         return keyedSemaphore(new KeyedSemaphore<string>(limit));
       case 'keyed-mutex':
         return keyedMutex(new KeyedMutex<string>());
+      default:
+        throw new Error(`no ${primitive} yet`);
     }
   },
   settle: nextMacrotask,
