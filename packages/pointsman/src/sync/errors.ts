@@ -25,9 +25,32 @@ export class ClosedError extends Error {
   override readonly name: string = 'ClosedError';
 }
 
+/** @internal */
+export const closedError = (label: string): Error =>
+  new ClosedError(`${label}the primitive is closed`);
+
+/** @internal */
+export const cancelledError = (label: string): Error =>
+  new DOMException(`${label}the wait was cancelled`, 'AbortError');
+
 /** As many wait as may, and this one was refused or had to make room. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
+}
+
+/**
+ * A receiver of a `Broadcast` was slower than the senders, and what it had not received was given up for what came
+ * later. It has lost its place once: it goes on with the oldest value that is kept.
+ */
+export class LaggedError extends Error {
+  override readonly name = 'LaggedError';
+  /** How many values it has missed. */
+  readonly missed: number;
+
+  constructor(message: string, missed: number) {
+    super(message);
+    this.missed = missed;
+  }
 }
 
 /**

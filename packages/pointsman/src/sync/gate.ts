@@ -21,13 +21,15 @@ const tryLockNames: ReadonlySet<string> = new Set(['owner']);
 export class Gate extends Semaphore {
   #holder: Permit | undefined;
   #owner: unknown;
+  /** @internal Ends the waits at conditions: when it is closed, nobody can notify them under the lock any more. */
+  _leaves: Set<() => void> | undefined;
 
   constructor(options?: QueueOptions) {
     super(1, options);
   }
 
   get owner(): unknown {
-    return this.#holder?.released === false ? this.#owner : undefined;
+    return this.#holder?._issuer === this ? this.#owner : undefined;
   }
 
   /** @internal */
@@ -54,10 +56,23 @@ export class Gate extends Semaphore {
 
   /** @internal */
   override _grant(request: Waiter): Permit {
-    this.#owner = request.owner;
-    this.#holder = super._grant(request);
+    return this._hold(super._grant(request), request.owner);
+  }
+
+  /** @internal From now on the lock is this permit's. */
+  _hold(holder: Permit, owner: unknown): Permit {
+    holder._issuer = this;
+    this.#holder = holder;
+    this.#owner = owner;
     this._watched = true;
-    return this.#holder;
+    return holder;
+  }
+
+  override close(reason?: unknown): void {
+    super.close(reason);
+    this._leaves?.forEach((leave) => {
+      leave();
+    });
   }
 
   /** @internal */
@@ -72,6 +87,6 @@ export function assertHeld(gate: Gate | undefined, lock: Permit): void {
   if (gate !== undefined && lock?._issuer === gate) return;
   let state = describe(lock);
   if (lock?.released === true) state = 'a lock that was released';
-  if (lock?.released === false) state = 'a lock of another mutex';
+  if (lock?.released === false) state = 'a lock of another mutex or one that waits';
   throw new TypeError(`lock must be the held lock of this mutex, got ${state}`);
 }

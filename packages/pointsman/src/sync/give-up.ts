@@ -13,47 +13,88 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
-/**
- * @internal What to call when something is granted under a signal, for waits of which only one may be granted
- * anything: the cases of a `select`, each with a signal of its own. Null once another of them was.
- */
-export const claims = new WeakMap<AbortSignal, (() => void) | null>();
-
-/**
- * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
- * what competes with it leaves, which may let others in anywhere.
- */
-export function claim(signal: AbortSignal | undefined): void {
-  claims.get(signal as AbortSignal)?.();
-}
-
-/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
-export const isOver = (signal: AbortSignal | undefined): boolean =>
-  signal?.aborted || claims.get(signal as AbortSignal) === null;
-
 /** Those who wait on a signal, in the order in which they came. */
 interface Waiters {
   readonly set: Set<GiveUp>;
-  readonly unlisten: () => void;
+  unlisten(): void;
+  /**
+   * Of a signal of which only one of several may be granted anything, as those of the cases of a `select`: asked with
+   * `true`, it ends the contest if nobody has won before; the answer is whether this signal has lost, which it may
+   * have before it aborts.
+   */
+  contest?(claims: true | undefined): boolean | undefined;
+  readonly arena?: unknown;
 }
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
+/**
+ * @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. With
+ * `claims` it is granted something now, unless it is over.
+ */
+export const isOver = (signal: AbortSignal | undefined, claims?: true): boolean | undefined =>
+  signal !== undefined && (signal.aborted || waitersOf.get(signal)?.contest?.(claims));
+
+let leaving: (() => void)[] | undefined;
+
+/** @internal Makes those leave who have lost: now, or when all have won who win in the same step. */
+export const leave = (run: () => void): unknown =>
+  leaving === undefined ? run() : leaving.push(run);
+
+/**
+ * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
+ * what competes with it leaves, which may let others in anywhere. Where one grant is good for two, a sender and its
+ * receiver, both win before anybody leaves: otherwise who leaves for the one might make the other lose.
+ */
+export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
+  if (signal === undefined || other === undefined) {
+    isOver(signal ?? other, true);
+    return;
+  }
+  const all: (() => void)[] = [];
+  leaving = all;
+  isOver(signal, true);
+  isOver(other, true);
+  leaving = undefined;
+  for (const run of all) run();
+}
+
+/** @internal What the signal competes in, if it does. Of two in the same, only one is granted anything. */
+export const arenaOf = (signal: AbortSignal | undefined): unknown =>
+  waitersOf.get(signal as AbortSignal)?.arena;
+
+/**
+ * @internal Lets a new signal compete, and returns those who wait on it. There is no listener: whoever aborts the
+ * signal tells them.
+ */
+export function compete(
+  signal: AbortSignal,
+  contest: (claims?: true) => boolean | undefined,
+  arena: unknown,
+): Set<GiveUp> {
+  const set = new Set<GiveUp>();
+  waitersOf.set(signal, { set, contest, arena, unlisten() {} });
+  return set;
+}
+
+/** @internal Tells all. */
+export function tell(waiters: Set<GiveUp>, reason: unknown): void {
+  // A copy, because everybody who is told leaves, and may make others leave or come.
+  for (const giveUp of [...waiters]) {
+    try {
+      giveUp(reason);
+    } catch (error) {
+      // Reported as the platform reports what a listener throws; the others are told all the same.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
+
 function listen(signal: AbortSignal): Waiters {
   const set = new Set<GiveUp>();
-  const abort = (): void => {
-    // A copy, because everybody who is told leaves, and may make others leave or come.
-    for (const giveUp of [...set]) {
-      try {
-        giveUp(signal.reason);
-      } catch (error) {
-        // Reported as the platform reports what a listener throws; the others are told all the same.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
-  };
+  const abort = (): void => tell(set, signal.reason);
   const unlisten = (): void => {
     try {
       signal.removeEventListener('abort', abort);
@@ -80,23 +121,22 @@ function listen(signal: AbortSignal): Waiters {
 export function giveUpOn(
   options: WaitOptions,
   giveUp: (reason: unknown) => void,
-  timeoutError: (timeout: number) => Error,
+  timeoutError: (timeout: number) => unknown,
 ): () => void {
   const { signal, timeout } = options;
   const waiters = signal && (waitersOf.get(signal) ?? listen(signal));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let watching = true;
-  const stop = (): void => {
-    if (!watching) return;
+  const stop = (): boolean => {
+    const watched = watching;
     watching = false;
     clearTimeout(timer);
     if (waiters?.set.delete(end) && waiters.set.size === 0) waiters.unlisten();
+    return watched;
   };
   // Asks first: a timer that was stopped may fire all the same, and a copy of waiters may be old.
   const end = (reason: unknown): void => {
-    if (!watching) return;
-    stop();
-    giveUp(reason);
+    if (stop()) giveUp(reason);
   };
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));

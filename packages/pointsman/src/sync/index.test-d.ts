@@ -21,14 +21,25 @@ import {
 
 test('the entry has these values, and no others', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
+    | 'Broadcast'
+    | 'Channel'
+    | 'Barrier'
     | 'ClosedError'
+    | 'Condition'
     | 'KeyedMutex'
+    | 'KeyedRwLock'
     | 'KeyedSemaphore'
+    | 'LaggedError'
+    | 'Latch'
     | 'Mutex'
+    | 'Notify'
     | 'QueueFullError'
     | 'ReentrancyError'
+    | 'RwLock'
     | 'Semaphore'
     | 'TimeoutError'
+    | 'Watch'
+    | 'select'
   >();
 });
 

@@ -5,15 +5,37 @@
  * and workerd.
  */
 
-export { ClosedError, QueueFullError, ReentrancyError, TimeoutError } from './errors.js';
+export { Barrier, type BarrierWaitResult } from './barrier.js';
+export { Broadcast, type BroadcastReceiver } from './broadcast.js';
+export { Channel, type ChannelOptions } from './channel.js';
+export { Condition } from './condition.js';
+export {
+  ClosedError,
+  LaggedError,
+  QueueFullError,
+  ReentrancyError,
+  TimeoutError,
+} from './errors.js';
 export { KeyedMutex } from './keyed-mutex.js';
+export { KeyedRwLock } from './keyed-rwlock.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
+export { Latch } from './latch.js';
 export {
   type LockOptions,
   Mutex,
   type TryLockOptions,
 } from './mutex.js';
+export { Notify } from './notify.js';
 export type { WaitOptions } from './options.js';
 export type { Permit } from './permit.js';
-export type { QueueOptions } from './queue.js';
+export type { NameOptions, QueueOptions } from './queue.js';
+export { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
+export {
+  type SelectCase,
+  type Selected,
+  type SelectOptions,
+  type SelectSignal,
+  select,
+} from './select.js';
 export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
+export { Watch, type WatchReceiver } from './watch.js';

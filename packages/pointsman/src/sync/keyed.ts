@@ -7,13 +7,22 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { describe, detached } from './errors.js';
+import { cancelledError, closedError, describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
 import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from './queue.js';
-import { cancelledError, closedError, type Semaphore } from './semaphore.js';
 
-/** What {@link KeyedSemaphore} and {@link KeyedMutex} have in common. */
-export abstract class Keyed<Key, Entry extends Semaphore> {
+/** @internal What the primitive of a key must offer, so that it is there for exactly as long as it is in use. */
+export interface KeyedEntry {
+  readonly waiting: number;
+  readonly idle: boolean;
+  _watched: boolean;
+  _onIdle: (() => void) | undefined;
+  close(reason: unknown): void;
+  cancel(reason: unknown): void;
+}
+
+/** What {@link KeyedSemaphore}, {@link KeyedMutex} and {@link KeyedRwLock} have in common. */
+export abstract class Keyed<Key, Entry extends KeyedEntry> {
   readonly #entries = new Map<Key, Entry>();
   readonly #drains: WaitQueue<void>;
   readonly #options: ReturnType<typeof readQueueOptions>;
@@ -100,7 +109,7 @@ export abstract class Keyed<Key, Entry extends Semaphore> {
 }
 
 /** @internal Makes a request that waits, and says so where a method has lost its object. */
-export function requestOf<Key, Entry extends Semaphore, Result>(
+export function requestOf<Key, Entry extends KeyedEntry, Result>(
   keyed: Keyed<Key, Entry>,
   method: string,
   key: Key,

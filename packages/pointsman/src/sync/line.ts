@@ -25,7 +25,7 @@ export interface Place {
 /** @internal */
 export class Line<Item> {
   length = 0;
-  #first: Chunk<Item> | undefined;
+  first: Chunk<Item> | undefined;
   #last: Chunk<Item> | undefined;
   /** The place in the first chunk at which the front is searched. */
   #head = 0;
@@ -35,7 +35,7 @@ export class Line<Item> {
   get front(): Item | undefined {
     if (this.length === 0) return undefined;
     for (;;) {
-      const item = (this.#first as Chunk<Item>).places[this.#head];
+      const item = (this.first as Chunk<Item>).places[this.#head];
       if (item !== undefined) return item;
       this.#advance();
     }
@@ -56,7 +56,7 @@ export class Line<Item> {
 
   /** Takes the front out. */
   shift(): void {
-    (this.#first as Chunk<Item>).places[this.#head] = undefined;
+    (this.first as Chunk<Item>).places[this.#head] = undefined;
     if (--this.length === 0) this.#reset();
     else this.#advance();
   }
@@ -75,9 +75,9 @@ export class Line<Item> {
 
   #advance(): void {
     if (++this.#head < SIZE) return;
-    const first = this.#first?.next as Chunk<Item>;
+    const first = this.first?.next as Chunk<Item>;
     first.previous = undefined;
-    this.#first = first;
+    this.first = first;
     this.#head = 0;
   }
 
@@ -95,7 +95,7 @@ export class Line<Item> {
       previous: last,
       left: 0,
     };
-    if (last === undefined) this.#first = chunk;
+    if (last === undefined) this.first = chunk;
     else last.next = chunk;
     this.#last = chunk;
   }
@@ -105,7 +105,7 @@ export class Line<Item> {
     const last = this.#last as Chunk<Item>;
     last.previous = undefined;
     last.left = 0;
-    this.#first = last;
+    this.first = last;
     this.#head = 0;
     this.#tail = 0;
   }

@@ -27,11 +27,14 @@ export interface QueueOptions {
   readonly maxWaiting?: number | undefined;
 }
 
+/** What a primitive may be told when it is made where everybody who comes may wait. */
+export type NameOptions = Pick<QueueOptions, 'name'>;
+
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
 /** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
-export function readQueueOptions(options: QueueOptions = {}) {
-  checkOptions(options, queueNames);
+export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
+  checkOptions(options, names);
   const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
@@ -41,12 +44,24 @@ export function readQueueOptions(options: QueueOptions = {}) {
 // biome-ignore lint/suspicious/noExplicitAny: one queue class serves all kinds of grants
 type Resolve = (grant: any) => void;
 
+interface Holder {
+  delete(request: unknown): unknown;
+}
+
+const nameOnly: ReadonlySet<string> = new Set(['name']);
+
+/** @internal The label, for a constructor that takes no other option than the name. */
+export const readLabel = (options?: NameOptions): string =>
+  readQueueOptions(options, nameOnly).label;
+
 /** What somebody wants who gave options, and what it needs to wait and to leave early. */
 export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
   readonly owner: unknown;
   /** It wants to know that its turn has come, and takes nothing. */
   readonly passing: boolean;
+  /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
+  held: Holder | undefined;
   resolve: Resolve | undefined;
   /** Stops watching the signal and the time. */
   stop: (() => void) | undefined;
@@ -77,6 +92,7 @@ export function readRequest(
     timeout,
     owner,
     passing,
+    held: undefined,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -106,7 +122,7 @@ const keepResolver = (resolve: Resolve): void => {
 export class WaitQueue<Grant> {
   readonly #label: string;
   readonly #most: number;
-  readonly #line = new Line<Waiter>();
+  readonly _line = new Line<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
   /** How many of those who wait have a request. */
@@ -119,7 +135,7 @@ export class WaitQueue<Grant> {
   }
 
   get length(): number {
-    return this.#line.length + this.#heap.length;
+    return this._line.length + this.#heap.length;
   }
 
   /** Whether nobody who waits has a request: then all are served alike. */
@@ -130,8 +146,8 @@ export class WaitQueue<Grant> {
   /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
-    if (first !== undefined && (first.priority > 0 || this.#line.length === 0)) return first;
-    return this.#line.front;
+    if (first !== undefined && (first.priority > 0 || this._line.length === 0)) return first;
+    return this._line.front;
   }
 
   /** The priority that a newcomer must exceed so that it goes before all others. */
@@ -142,15 +158,15 @@ export class WaitQueue<Grant> {
 
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#most) return Promise.reject(this.#full());
+    if (this.length >= this.#most) return Promise.reject(this.full());
     if (inJavaScriptCore) {
       // One function for all is cheaper than a new one each time. For V8 it is the other way round.
       const promise = new Promise<Grant>(keepResolver);
-      this.#line.push(resolver);
+      this._line.push(resolver);
       return promise;
     }
     return new Promise((resolve) => {
-      this.#line.push(resolve);
+      this._line.push(resolve);
     });
   }
 
@@ -158,7 +174,7 @@ export class WaitQueue<Grant> {
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#most) throw this.#full();
+      if (this.length >= this.#most) throw this.full();
       request.resolve = resolve;
       if (request.signal !== undefined || request.timeout !== undefined) {
         request.stop = giveUpOn(
@@ -172,7 +188,7 @@ export class WaitQueue<Grant> {
       }
       this.#requests++;
       if (request.priority === 0) {
-        this.#line.add(request);
+        this._line.add(request);
       } else {
         request.order = this.#order++;
         insert(this.#heap, request);
@@ -182,10 +198,11 @@ export class WaitQueue<Grant> {
 
   /**
    * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
-   * waiter of a `select` leaves its other queues in here, which may let others in.
+   * waiter of a `select` leaves its other queues in here, which may let others in. `other` is the signal of whoever
+   * is granted something in the same step.
    */
-  grant(grant: Grant, waiter?: Waiter): void {
-    claim(this.#settle(grant, waiter));
+  grant(grant: Grant, waiter?: Waiter, other?: AbortSignal): void {
+    claim(this.#settle(grant, waiter), other);
   }
 
   /** Takes a waiter out of the queue and sends it away. */
@@ -195,12 +212,12 @@ export class WaitQueue<Grant> {
 
   #settle(grant: unknown, waiter = this.front as Waiter): AbortSignal | undefined {
     if (typeof waiter === 'function') {
-      this.#line.shift();
+      this._line.shift();
       waiter(grant);
       return undefined;
     }
     this.#requests--;
-    if (waiter.priority === 0) this.#line.remove(waiter);
+    if (waiter.priority === 0) this._line.remove(waiter);
     else remove(this.#heap, waiter);
     waiter.stop?.();
     waiter.resolve?.(grant);
@@ -212,15 +229,25 @@ export class WaitQueue<Grant> {
     while (this.length > 0) this.reject(reason);
   }
 
-  /** Grants all that they waited for, but to those whose signal has aborted and is about to tell them. */
-  resolveAll(grant: Grant): void {
-    for (let { front } = this; front !== undefined; front = this.front) {
-      if (isOver(front.signal)) this.reject(front.signal?.reason, front);
-      else this.grant(grant, front);
+  /**
+   * The front, after those before it are sent away whose signal has aborted and is about to tell them: they must not
+   * be let in by a listener that was told before. To serve a queue, read this anew for each.
+   */
+  get next(): Waiter | undefined {
+    for (;;) {
+      const { front } = this;
+      if (front?.signal === undefined || !isOver(front.signal)) return front;
+      this.reject(front.signal.reason, front);
     }
   }
 
-  #full(): Error {
+  /** Grants all that they waited for. */
+  resolveAll(grant: Grant): void {
+    for (let { next } = this; next !== undefined; next = this.next) this.grant(grant, next);
+  }
+
+  /** What somebody is refused with for whom there is no room. */
+  full(): Error {
     return new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
   }
 }

@@ -18,8 +18,8 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { ClosedError, checkCount, detached, invalid } from './errors.js';
-import { claim, isOver } from './give-up.js';
+import { cancelledError, checkCount, closedError, detached, invalid } from './errors.js';
+import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
 import {
@@ -418,38 +418,32 @@ export class Semaphore {
   /** Serves the queue from its front for as long as that is possible. */
   #serve(): void {
     const queue = this.#queue;
-    for (let { front } = queue; front !== undefined; front = queue.front) {
-      const { permits = 1, signal } = front;
-      if (isOver(signal)) {
-        // Its listener has not run yet; it must not be let in by one that has.
-        queue.reject(signal?.reason, front);
-      } else if (permits > this.#most) {
+    for (let { next } = queue; next !== undefined; next = queue.next) {
+      const { permits = 1 } = next;
+      if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
-        queue.reject(invalid(`${this._label}permits`, permits, expected, 'number'), front);
+        queue.reject(invalid(`${this._label}permits`, permits, expected, 'number'), next);
       } else if (permits > this.#limit - this.#out) {
         return;
-      } else if (front.passing) {
-        queue.grant(undefined, front);
+      } else if (next.passing) {
+        queue.grant(undefined, next);
       } else {
         this.#out += permits;
-        queue.grant(this._grant(front), front);
+        queue.grant(this._grant(next), next);
       }
     }
     if (this._watched && this.#out === 0) this._idled();
   }
 }
 
-/** @internal */
-export const closedError = (label: string): Error =>
-  new ClosedError(`${label}the primitive is closed`);
-
-/** @internal */
-export const cancelledError = (label: string): Error =>
-  new DOMException(`${label}the wait was cancelled`, 'AbortError');
-
-// Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
-// twice the memory when many do.
-function runWith<T>(permit: Permit, fn: (permit: Permit) => T | PromiseLike<T>): Promise<T> {
+/**
+ * @internal Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
+ * twice the memory when many do.
+ */
+export function runWith<T, Held extends Permit>(
+  permit: Held,
+  fn: (permit: Held) => T | PromiseLike<T>,
+): Promise<T> {
   try {
     return Promise.resolve(fn(permit)).then(
       (value) => {

@@ -1,0 +1,82 @@
+/** A lock for each key that many readers or one writer hold. */
+
+import { Keyed, requestOf } from './keyed.js';
+import type { WaitOptions } from './options.js';
+import type { Permit } from './permit.js';
+import type { QueueOptions } from './queue.js';
+import { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
+
+/**
+ * Lets many readers of the same key in together, or one writer alone. Keys are independent of each other and
+ * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
+ *
+ * The laws are those of {@link RwLock}, for each key.
+ *
+ * @example
+ * ```ts
+ * import { KeyedRwLock } from 'pointsman';
+ *
+ * const files = new KeyedRwLock<string>();
+ * {
+ *   using one = await files.read('a.txt');
+ *   using two = await files.read('a.txt');
+ *   using other = await files.write('b.txt');
+ *   console.log(files.readers('a.txt'), files.writing('b.txt'), files.size); // 2 true 2
+ * }
+ * console.log(files.size); // 0
+ * ```
+ */
+export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
+  /** How many readers are inside this key. */
+  readers(key: Key): number {
+    return this._find(key)?.readers ?? 0;
+  }
+
+  /** Whether a writer is inside this key. */
+  writing(key: Key): boolean {
+    return this._find(key)?.writing === true;
+  }
+
+  /** Comes in as a reader of this key. As {@link RwLock.read}. */
+  read(key: Key, options?: WaitOptions): Promise<Permit> {
+    return requestOf(this, 'read', key, (entry) => entry.read(options));
+  }
+
+  /** Comes in as a writer of this key. As {@link RwLock.write}. */
+  write(key: Key, options?: WriteOptions): Promise<WritePermit> {
+    return requestOf(this, 'write', key, (entry) => entry.write(options));
+  }
+
+  /** Comes in as a reader of this key if that needs no waiting. As {@link RwLock.tryRead}. */
+  tryRead(key: Key): Permit | undefined {
+    return this._request(key, (entry) => entry.tryRead());
+  }
+
+  /** Comes in as a writer of this key if nobody is inside. As {@link RwLock.tryWrite}. */
+  tryWrite(key: Key): WritePermit | undefined {
+    return this._request(key, (entry) => entry.tryWrite());
+  }
+
+  /** Runs `fn` as a reader of this key. As {@link RwLock.runRead}. */
+  runRead<T>(
+    key: Key,
+    fn: (permit: Permit) => T | PromiseLike<T>,
+    options?: WaitOptions,
+  ): Promise<T> {
+    return requestOf(this, 'runRead', key, (entry) => entry.runRead(fn, options));
+  }
+
+  /** Runs `fn` as a writer of this key. As {@link RwLock.runWrite}. */
+  runWrite<T>(
+    key: Key,
+    fn: (permit: WritePermit) => T | PromiseLike<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return requestOf(this, 'runWrite', key, (entry) => entry.runWrite(fn, options));
+  }
+
+  /** @internal */
+  override _create(options: QueueOptions): RwLock {
+    return new RwLock(options);
+  }
+}

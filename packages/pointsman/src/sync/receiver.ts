@@ -1,0 +1,207 @@
+/**
+ * What channels and the receivers of a broadcast or a watch have in common: taking the next value, waiting for it,
+ * and ending.
+ *
+ * Invariant: who waits here waits because there is nothing to take. So a value goes to whoever waits in the very
+ * step in which it comes, and it is never on its way to somebody who may still give up.
+ *
+ * Apart from the values that nobody has taken yet, all state of a wait is in the queue.
+ */
+
+import { dispose } from './dispose.js';
+import { closedError } from './errors.js';
+import { arenaOf, claim, isOver } from './give-up.js';
+import type { WaitOptions } from './options.js';
+import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
+
+/** How it ended: with an error, or only because no more comes. */
+interface Ending {
+  readonly reason: unknown;
+  readonly failed: boolean;
+}
+
+/** What can be closed once, with a reason or without. */
+export abstract class Closable {
+  /** @internal */
+  _ending: Ending | undefined;
+  /** @internal What the messages of its errors begin with. */
+  readonly _label: string;
+
+  /** @internal */
+  constructor(label: string) {
+    this._label = label;
+  }
+
+  /** Whether {@link close} has been called. */
+  get closed(): boolean {
+    return this._ending !== undefined;
+  }
+
+  /**
+   * Ends it: nothing more can be sent. What was sent before can still be received; after that, receivers are
+   * rejected with the reason, by default a `ClosedError`, and iterators end, or throw the reason if one is given.
+   * A second call does nothing.
+   */
+  close(reason?: unknown): void {
+    if (this._ending !== undefined) return;
+    const failed = reason !== undefined;
+    this._ending = { reason: failed ? reason : closedError(this._label), failed };
+    this._end();
+  }
+
+  /** Closes it: what `using` calls. */
+  [dispose](): void {
+    this.close();
+  }
+
+  /** @internal Throws how it has ended, if it has. */
+  _refuse(): void {
+    if (this._ending !== undefined) throw this._ending.reason;
+  }
+
+  /** @internal Tells those who wait. */
+  abstract _end(): void;
+}
+
+/**
+ * @internal The first in the queue who may still be granted something under this signal. Two cases of one `select`
+ * must not meet: if somebody else waits behind them, they leave before they are asked; otherwise nobody is there.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
+export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
+  if (queue.length === 0) return undefined;
+  const arena = arenaOf(signal);
+  for (let { front } = queue; front !== undefined; front = queue.front) {
+    if (queue.plain) return front;
+    if (isOver(front.signal)) {
+      // Its listener has not run yet; it must not be let in by one that has.
+      front.held?.delete(front);
+      queue.reject(front.signal?.reason, front);
+    } else if (arena === undefined || arenaOf(front.signal) !== arena) {
+      return front;
+    } else {
+      let { first: chunk } = queue._line;
+      const stays = (waiter: Waiter | undefined) => waiter && arenaOf(waiter.signal) !== arena;
+      while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
+      if (chunk === undefined) return undefined;
+      claim(signal);
+    }
+  }
+  return undefined;
+}
+
+const done = () => ({ value: undefined, done: true }) as const;
+
+/** What values can be received from. */
+export abstract class Receiver<T> extends Closable {
+  /** @internal Those who wait, for a value or, if they iterate, for a result. */
+  // biome-ignore lint/suspicious/noExplicitAny: as just said
+  readonly _receivers: WaitQueue<any>;
+
+  /** @internal */
+  constructor(label: string) {
+    super(label);
+    this._receivers = new WaitQueue(label);
+  }
+
+  /** @internal Whether there is something to take for whoever asks under this signal. */
+  abstract _has(signal?: AbortSignal): boolean;
+
+  /** @internal Takes the next value, under this signal. */
+  abstract _take(signal?: AbortSignal): T;
+
+  /** @internal Somebody waits, or has left. */
+  _waits(): void {}
+
+  /** @internal */
+  _receive(options: WaitOptions | undefined): Promise<T> {
+    if (options === undefined) {
+      if (this._has()) return Promise.resolve(this._take());
+      this._refuse();
+      const turn = this._receivers.append();
+      this._waits();
+      return turn;
+    }
+    const request = readRequest(options);
+    if (this._has(request.signal)) return Promise.resolve(this._take(request.signal));
+    return this._wait(request);
+  }
+
+  /** @internal */
+  _tryReceive(): { value: T } | undefined {
+    if (this._has()) return { value: this._take() };
+    this._refuse();
+    return undefined;
+  }
+
+  /** @internal Waits for a value, or for a result if the request is held by those who want one. */
+  // biome-ignore lint/suspicious/noExplicitAny: either
+  _wait(request: WaitRequest): Promise<any> {
+    this._refuse();
+    const turn = this._receivers.insert(request, () => this._waits());
+    this._waits();
+    return turn;
+  }
+
+  /** @internal Gives a value to the one who waits. */
+  _give(value: T, waiter: Waiter, signal?: AbortSignal): void {
+    waiter.held?.delete(waiter);
+    this._receivers.grant(waiter.held ? { value, done: false } : value, waiter, signal);
+  }
+
+  /** @internal */
+  _end(): void {
+    const receivers = this._receivers;
+    const { reason, failed } = this._ending as Ending;
+    for (let { front } = receivers; front !== undefined; front = receivers.front) {
+      front.held?.delete(front);
+      if (front.held === undefined || failed) receivers.reject(reason, front);
+      else receivers.grant(done(), front);
+    }
+  }
+
+  /**
+   * Receives one value after the other. Any number of iterators may run at once: each value goes to one of them. To
+   * leave the loop closes nothing; `return()` also ends a `next()` that waits, which loses no value.
+   */
+  [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
+    return new ReceiverIterator(this);
+  }
+}
+
+/** By hand: an async generator takes three more promises for each value, and cannot be ended while it waits. */
+class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
+  #receiver: Receiver<T> | undefined;
+  readonly #waits = new Set<WaitRequest>();
+
+  constructor(receiver: Receiver<T>) {
+    this.#receiver = receiver;
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    try {
+      const receiver = this.#receiver;
+      if (receiver === undefined) return Promise.resolve(done());
+      if (receiver._has()) return Promise.resolve({ value: receiver._take(), done: false });
+      if (receiver._ending?.failed === false) return this.return();
+      const request = readRequest();
+      request.held = this.#waits;
+      const turn = receiver._wait(request);
+      this.#waits.add(request);
+      return turn;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  return(): Promise<IteratorResult<T, undefined>> {
+    for (const wait of this.#waits) this.#receiver?._receivers.grant(done(), wait);
+    this.#receiver?._waits();
+    this.#receiver = undefined;
+    return Promise.resolve(done());
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
