@@ -12,12 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const played: readonly string[] = ['semaphore', 'mutex', 'keyed-semaphore', 'keyed-mutex'];
-const files = Object.entries(scenarioFiles).filter(([, { primitive }]) =>
-  played.includes(primitive),
-);
-
-describe.each(files)('%s', (_, { primitive, scenarios }) => {
+describe.each(Object.entries(scenarioFiles))('%s', (_, { primitive, scenarios }) => {
   for (const scenario of scenarios) {
     const missing = missingCapabilities(scenario, inOneLoop);
     const lacks = missing.length > 0 ? ` (lacks: ${missing.join(', ')})` : '';
