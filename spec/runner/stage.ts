@@ -255,15 +255,16 @@ export class Stage {
     await this.subject.setLimit?.(1);
     for (let round = 0; round <= this.actors.size; round++) {
       const busy = [...this.actors.values()].filter((actor) => actor.busy || actor.held);
-      if (busy.length === 0) return;
+      if (busy.length === 0) break;
       for (const actor of busy) {
         actor.controller.abort();
         if (!actor.busy) this.begin({ actor: actor.name, operation: 'release' });
       }
       await this.implementation.settle();
     }
-    // Neither does who waits for others that do not come.
+    // Neither does who waits for others that do not come, before its time is up.
     await this.subject.close?.();
+    if (this.implementation.timers?.()) await this.implementation.advance(2 ** 31 - 1);
   }
 
   private actor(name: string): Actor {

@@ -14,8 +14,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
   protected buffer: Value[] = [];
   /** With the value that each brings. */
   protected senders: Waiter<Value, void>[] = [];
-  /** With how many values each takes at most; one who takes no more than one has none. */
-  protected receivers: Waiter<number | undefined, unknown>[] = [];
+  protected receivers: Waiter<undefined, unknown>[] = [];
   protected end: { reason: unknown } | undefined;
   protected readonly capacity: number;
 
@@ -48,17 +47,21 @@ export class ModelChannel extends ModelWaiting implements Subject {
   }
 
   receive(request: ReceiveRequest): Promise<unknown> {
-    return this.take(request, undefined);
+    return this.take(request);
   }
 
   async receiveMany(request: ReceiveRequest): Promise<unknown> {
     const { max = 1 } = request;
     checkNumber(max, Number.MAX_SAFE_INTEGER);
-    return this.take(request, max);
+    request.signal?.throwIfAborted();
+    if (this.hasValues()) return this.nextMany(max);
+    // With the value that it waited for comes what was sent in the same turn.
+    const first = this.take(request);
+    return first.then((value) => [value, ...this.nextMany(max - 1)]);
   }
 
   tryReceive(): unknown {
-    if (this.buffer.length === 0 && this.senders.length === 0) {
+    if (!this.hasValues()) {
       if (this.end) throw this.end.reason;
       return undefined;
     }
@@ -94,11 +97,14 @@ export class ModelChannel extends ModelWaiting implements Subject {
     return this.buffer.length < this.capacity || this.receivers.length > 0;
   }
 
-  protected take(request: ReceiveRequest, max: number | undefined): Promise<unknown> {
+  protected hasValues(): boolean {
+    return this.buffer.length + this.senders.length > 0;
+  }
+
+  protected take(request: ReceiveRequest): Promise<unknown> {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
-    const isEmpty = this.buffer.length === 0;
-    if (this.end && isEmpty) return Promise.reject(this.end.reason);
-    return this.queueUp(request, this.receivers, max);
+    if (this.end && !this.hasValues()) return Promise.reject(this.end.reason);
+    return this.queueUp(request, this.receivers, undefined);
   }
 
   /** The oldest value: what is kept comes before what a sender still has. */
@@ -109,23 +115,21 @@ export class ModelChannel extends ModelWaiting implements Subject {
     return sender?.item;
   }
 
-  /** Receivers take in the order of arrival, and senders fill the room in theirs. */
-  protected override serve(): void {
-    while (this.receivers.length > 0 && this.buffer.length + this.senders.length > 0) {
-      const receiver = this.receivers.shift() as Waiter<number | undefined, unknown>;
-      receiver.grant(receiver.item === undefined ? this.next() : this.nextMany(receiver.item));
-      this.fill();
-    }
-    this.fill();
-  }
-
   /** What is there, and at most so many. */
   protected nextMany(max: number): unknown[] {
     const values: unknown[] = [];
-    while (values.length < max && this.buffer.length + this.senders.length > 0) {
-      values.push(this.next());
-    }
+    while (values.length < max && this.hasValues()) values.push(this.next());
+    this.fill();
     return values;
+  }
+
+  /** Receivers take in the order of arrival, and senders fill the room in theirs. */
+  protected override serve(): void {
+    while (this.receivers.length > 0 && this.hasValues()) {
+      this.receivers.shift()?.grant(this.next());
+      this.fill();
+    }
+    this.fill();
   }
 
   protected fill(): void {

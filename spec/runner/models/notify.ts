@@ -1,7 +1,7 @@
 /** A notification, and a condition that the holder of a mutex waits for. */
 import type { AcquireRequest, Counters, Guard, Subject, WaitRequest } from '../implementation.js';
 import type { ModelSemaphore } from './semaphore.js';
-import { type ModelClock, ModelWaiting, type Waiter } from './waiting.js';
+import { type ModelClock, ModelError, ModelWaiting, type Waiter } from './waiting.js';
 
 export class ModelNotify extends ModelWaiting implements Subject {
   protected queue: Waiter<undefined, void>[] = [];
@@ -36,7 +36,7 @@ export class ModelNotify extends ModelWaiting implements Subject {
 
 /** Whoever waits gives the lock up, and has it again whatever becomes of the wait. */
 export class ModelCondition extends ModelWaiting implements Subject {
-  protected queue: Waiter<undefined, void>[] = [];
+  protected queue: Waiter<ModelLock, void>[] = [];
 
   constructor(
     clock: ModelClock,
@@ -46,34 +46,32 @@ export class ModelCondition extends ModelWaiting implements Subject {
   }
 
   async acquire(request: AcquireRequest): Promise<Guard> {
-    let guard = await this.mutex.acquire(request);
-    return {
-      release: () => guard.release(),
-      giveUp: () => guard.release(),
-      takeAgain: async () => {
-        guard = await this.mutex.acquire({});
-      },
-    } as Lock;
+    return new ModelLock(this.mutex, await this.mutex.acquire(request));
   }
 
   async wait(request: WaitRequest, held: Guard | undefined): Promise<void> {
-    const lock = held as Lock;
+    const lock = held as ModelLock;
     request.signal?.throwIfAborted();
-    const notified = this.queueUp(request, this.queue, undefined);
-    lock.giveUp();
+    // There is never anything to be had at once, so the lock stays where it is.
+    if (request.timeout === 0) throw new ModelError('timeout');
+    const notified = this.queueUp(request, this.queue, lock);
+    lock.release();
     try {
       await notified;
     } finally {
-      await lock.takeAgain();
+      await lock.taken;
     }
   }
 
   notifyOne(): void {
-    this.queue.shift()?.grant();
+    const first = this.queue.shift();
+    // It stands in line for the lock from this moment on.
+    first?.item.takeAgain();
+    first?.grant();
   }
 
   notifyWaiters(): void {
-    for (const waiter of this.queue.splice(0)) waiter.grant();
+    while (this.queue.length > 0) this.notifyOne();
   }
 
   observe(): Counters {
@@ -81,10 +79,30 @@ export class ModelCondition extends ModelWaiting implements Subject {
     return { available, waiting: waiting + this.queue.length } as Counters;
   }
 
+  protected override leave(queue: Waiter[], waiter: Waiter): void {
+    super.leave(queue, waiter);
+    (waiter.item as ModelLock).takeAgain();
+  }
+
   protected override serve(): void {}
 }
 
-interface Lock extends Guard {
-  giveUp(): void;
-  takeAgain(): Promise<void>;
+/** A lock that can be given up for a while. */
+export class ModelLock implements Guard {
+  taken: Promise<void> | undefined;
+
+  constructor(
+    protected readonly mutex: ModelSemaphore,
+    protected guard: Guard,
+  ) {}
+
+  release(): void {
+    this.guard.release();
+  }
+
+  takeAgain(): void {
+    this.taken = this.mutex.acquire({}).then((guard) => {
+      this.guard = guard;
+    });
+  }
 }

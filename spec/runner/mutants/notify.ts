@@ -1,6 +1,6 @@
 /** Mistakes in notifications and conditions. */
 import type { Guard, WaitRequest } from '../implementation.js';
-import { ModelCondition, ModelNotify } from '../models/notify.js';
+import { ModelCondition, ModelLock, ModelNotify } from '../models/notify.js';
 import type { Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
@@ -91,8 +91,8 @@ export const notifyMutants: Mutants = {
   'holds on to the lock while it waits': {
     fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
     condition: class extends ModelCondition {
-      override async wait(request: WaitRequest) {
-        return this.queueUp(request, this.queue, undefined);
+      override async wait(request: WaitRequest, held: Guard) {
+        await super.wait(request, Object.assign(held, { release() {}, takeAgain() {} }));
       }
     },
   },
@@ -100,9 +100,7 @@ export const notifyMutants: Mutants = {
     fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
-        const notified = this.queueUp(request, this.queue, undefined);
-        held.release();
-        return notified;
+        await super.wait(request, Object.assign(held, { takeAgain() {} }));
       }
     },
   },
@@ -110,26 +108,31 @@ export const notifyMutants: Mutants = {
     fails: ['condition/waiting.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
-        const later = Promise.resolve().then(() => this.queueUp(request, this.queue, undefined));
-        (held as unknown as { giveUp(): void }).giveUp();
-        try {
-          await later;
-        } finally {
-          await (held as unknown as { takeAgain(): Promise<void> }).takeAgain();
-        }
+        held.release();
+        await undefined;
+        return super.wait(request, held);
+      }
+    },
+  },
+  'stands in line for the lock only when it runs again': {
+    fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
+    condition: class extends ModelCondition {
+      override async acquire(request: WaitRequest) {
+        return new (class extends ModelLock {
+          override takeAgain() {
+            this.taken = Promise.resolve().then(async () => {
+              this.guard = await this.mutex.acquire({});
+            });
+          }
+        })(this.mutex, await this.mutex.acquire(request));
       }
     },
   },
   'rejects at once when the wait is aborted, without the lock': {
     fails: ['condition/giving-up.yaml'],
     condition: class extends ModelCondition {
-      override async wait(request: WaitRequest, held: Guard) {
-        const lock = held as unknown as { giveUp(): void; takeAgain(): Promise<void> };
-        request.signal?.throwIfAborted();
-        const notified = this.queueUp(request, this.queue, undefined);
-        lock.giveUp();
-        await notified;
-        await lock.takeAgain();
+      protected override leave(queue: Waiter[], waiter: Waiter) {
+        queue.splice(queue.indexOf(waiter), 1);
       }
     },
   },
@@ -137,13 +140,21 @@ export const notifyMutants: Mutants = {
     fails: ['condition/giving-up.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
-        const lock = held as unknown as { giveUp(): void; takeAgain(): Promise<void> };
-        lock.giveUp();
-        try {
-          await this.queueUp(request, this.queue, undefined);
-        } finally {
-          await lock.takeAgain();
+        const lock = held as ModelLock;
+        if (request.signal?.aborted) {
+          lock.release();
+          lock.takeAgain();
+          await lock.taken;
         }
+        return super.wait(request, held);
+      }
+    },
+  },
+  'gives the lock up although nobody can notify it in time': {
+    fails: ['condition/giving-up.yaml'],
+    condition: class extends ModelCondition {
+      override wait(request: WaitRequest, held: Guard) {
+        return super.wait(request.timeout === 0 ? { ...request, timeout: 1 } : request, held);
       }
     },
   },
@@ -151,7 +162,10 @@ export const notifyMutants: Mutants = {
     fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
     condition: class extends ModelCondition {
       override notifyOne() {
-        this.notifyWaiters();
+        for (const waiter of this.queue.splice(0)) {
+          waiter.item.takeAgain();
+          waiter.grant();
+        }
       }
     },
   },

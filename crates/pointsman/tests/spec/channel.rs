@@ -30,7 +30,7 @@ pub(crate) const CHANNEL: Implementation = Implementation {
     differs: &[],
     // The waker of its one receiver stays in its place until a value comes, also when the receiver gave up.
     keeps_wakers: 1,
-    at_least: 21,
+    at_least: 26,
 };
 
 fn lacks(capability: Capability) -> Option<&'static str> {
