@@ -1,15 +1,20 @@
 /** What a channel promises, one promise at a time. */
 import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import * as internals from './give-up.js';
+import * as giveUp from './give-up.js';
 import { Channel, ClosedError, QueueFullError, TimeoutError } from './index.js';
 
-type Contest = (claims?: true) => boolean;
-const { compete, leave, tell } = internals as unknown as {
-  compete: (signal: AbortSignal, contest: Contest, arena: object) => Set<unknown>;
-  leave: (run: () => void) => void;
-  tell: (waiters: Set<unknown>, reason: unknown) => void;
+/** What `select` does, step by step, which is nobody else's business. */
+const { enter, tell } = giveUp as unknown as {
+  enter(signal: AbortSignal, contest: Contest): Set<(reason: unknown) => void>;
+  tell(waiters: Set<(reason: unknown) => void>, reason: unknown): void;
 };
+
+interface Contest {
+  arena: unknown;
+  isLost(signal: AbortSignal): boolean;
+  decide(winner: unknown): (() => void) | undefined;
+}
 
 afterEach(() => {
   vi.useRealTimers();
@@ -450,45 +455,52 @@ test('using closes it', async () => {
 describe('cases of a select', () => {
   /** What `select` does with the signals of its cases: the first grant wins, the others leave. */
   function cases(count: number) {
-    const won: number[] = [];
-    const all = Array.from({ length: count }, (_, index) => {
-      const controller = new AbortController();
-      const contest = (claims?: true) => {
-        if (claims && won.length === 0) {
-          won.push(index);
-          leave(() => {
-            for (const [each, { controller, waiters }] of all.entries()) {
-              if (each === index) continue;
-              controller.abort(gone);
-              tell(waiters, gone);
-            }
-          });
-        }
-        return won.length > 0 && won[0] !== index;
-      };
-      return { controller, waiters: compete(controller.signal, contest, won) };
-    });
-    const signals = all.map(({ controller }) => controller.signal) as AbortSignal[];
-    return { won, signals };
+    const controllers = Array.from({ length: count }, () => new AbortController());
+    const signals = controllers.map(({ signal }) => signal) as AbortSignal[];
+    let winner: unknown;
+    const dismiss = () => {
+      for (const controller of controllers)
+        if (controller.signal !== winner) controller.abort(gone);
+      for (const [index, set] of waiters.entries()) if (signals[index] !== winner) tell(set, gone);
+    };
+    const contest: Contest = {
+      arena: controllers,
+      isLost: (signal) => winner !== undefined && winner !== signal,
+      decide(by) {
+        if (winner !== undefined) return undefined;
+        winner = by;
+        return dismiss;
+      },
+    };
+    const waiters = signals.map((signal) => enter(signal, contest));
+    return {
+      get won() {
+        return signals.flatMap((signal, index) => (signal === winner ? [index] : []));
+      },
+      signals,
+      /** Somebody else has won, and nobody has been told yet. */
+      lose: () => contest.decide(null),
+    };
   }
 
   test.each(capacities)('do not meet each other, capacity %d', async (capacity) => {
     const channel = new Channel<string>(capacity);
     for (let n = 0; n < capacity && n < 5; n++) channel.trySend('buffered');
-    const { won, signals } = cases(3);
+    const select = cases(3);
+    const { signals } = select;
     const all = [
       channel.receive({ signal: signals[0] as AbortSignal }).catch(() => 'lost'),
       channel.send('own', { signal: signals[1] as AbortSignal }).catch(() => 'lost'),
       channel.receive({ signal: signals[2] as AbortSignal }).catch(() => 'lost'),
     ];
     if (capacity > 0) {
-      expect(won).toEqual([0]);
+      expect(select.won).toEqual([0]);
       expect(await all[0]).toBe('buffered');
     } else {
-      expect(won).toEqual([]);
+      expect(select.won).toEqual([]);
       expect([channel.waitingReceivers, channel.waitingSenders]).toEqual([2, 1]);
       await channel.send('from outside');
-      expect(won).toEqual([0]);
+      expect(select.won).toEqual([0]);
       expect(await all[0]).toBe('from outside');
     }
     expect([channel.waitingReceivers, channel.waitingSenders]).toEqual([0, 0]);
@@ -497,18 +509,20 @@ describe('cases of a select', () => {
 
   test('a receiver from outside takes the value', async () => {
     const channel = new Channel<string>(0);
-    const { won, signals } = cases(2);
+    const select = cases(2);
+    const { signals } = select;
     const sent = channel.send('own', { signal: signals[0] as AbortSignal });
     const received = channel.receive({ signal: signals[1] as AbortSignal }).catch(() => 'lost');
     expect(await channel.receive()).toBe('own');
     await sent;
-    expect([won, await received]).toEqual([[0], 'lost']);
+    expect([select.won, await received]).toEqual([[0], 'lost']);
     expect([channel.waitingReceivers, channel.waitingSenders]).toEqual([0, 0]);
   });
 
   test('do not strand those who wait behind them', async () => {
     const channel = new Channel<string>(0);
-    const { won, signals } = cases(3);
+    const select = cases(3);
+    const { signals } = select;
     const sends = [0, 1].map((n) =>
       channel.send(`own ${n}`, { signal: signals[n] as AbortSignal }).catch(() => 'lost'),
     );
@@ -517,7 +531,7 @@ describe('cases of a select', () => {
     expect(await received).toBe('other');
     await other;
     expect(await Promise.all(sends)).toEqual(['lost', 'lost']);
-    expect([won, channel.waitingSenders]).toEqual([[2], 0]);
+    expect([select.won, channel.waitingSenders]).toEqual([[2], 0]);
   });
 
   test('a select that sends and one that receives win together', async () => {
@@ -550,22 +564,22 @@ describe('cases of a select', () => {
   test('one that has lost, and does not know yet, is granted nothing', async () => {
     for (const capacity of [0, 1]) {
       const channel = new Channel<string>(capacity);
-      const { won, signals } = cases(1);
-      const [signal] = signals as [AbortSignal];
+      const one = cases(1);
+      const [signal] = one.signals as [AbortSignal];
       if (capacity > 0) channel.trySend('buffered');
       const lost = channel.send('lost', { signal }).catch(() => 'gone');
       const next = channel.send('next');
-      won.push(-1);
+      one.lose();
       expect(channel.tryReceive()).toEqual({ value: capacity > 0 ? 'buffered' : 'next' });
       if (capacity > 0) expect(channel.tryReceive()).toEqual({ value: 'next' });
       await next;
       expect([await lost, channel.length, channel.waitingSenders]).toEqual(['gone', 0, 0]);
 
-      const others = cases(1);
-      const [other] = others.signals as [AbortSignal];
+      const two = cases(1);
+      const [other] = two.signals as [AbortSignal];
       const receiver = channel.receive({ signal: other }).catch(() => 'gone');
       const second = channel.receive();
-      others.won.push(-1);
+      two.lose();
       expect(channel.trySend('value')).toBe(true);
       expect([await receiver, await second]).toEqual(['gone', 'value']);
     }

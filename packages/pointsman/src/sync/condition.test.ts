@@ -114,6 +114,20 @@ describe('wait', () => {
     expect(mutex.owner).toBeUndefined();
   });
 
+  test('its owner is nobody also while the lock is held by one who waited for it and has none', async () => {
+    const mutex = new Mutex();
+    const condition = new Condition(mutex);
+    const lock = await mutex.lock({ owner: 'ann' });
+    const next = mutex.lock();
+    const wait = condition.wait(lock);
+    expect([mutex.locked, mutex.owner]).toEqual([true, undefined]);
+    mutex.assertHeldBy(await next);
+    condition.notify();
+    (await next).release();
+    await wait;
+    expect(mutex.owner).toBe('ann');
+  });
+
   test('the same owner may hold another lock meanwhile', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);

@@ -66,7 +66,8 @@ export class Condition {
    *
    * `signal` and `timeout` bound the wait for the notification, and `timeout: 0` gives nothing back. Whoever was
    * notified or gave up then waits for the lock behind those who waited for it before, however long that takes. A
-   * notification counts if it came before the abort, also in the same step.
+   * notification counts if it came before the abort, also in the same step. As a case of a `select` it wins by its
+   * notification; if it loses, it comes back for the lock all the same, at once where nobody else holds it.
    *
    * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, and with a `TypeError`
    * for a lock that is not held or belongs to another mutex. The lock is not held again, and `lock.released` says so,
@@ -119,7 +120,6 @@ export class Condition {
       if (abandoned) {
         held?._giveBack();
       } else if (held !== undefined) {
-        held._issuer = undefined;
         gate._hold(lock, owner);
       }
     }

@@ -11,8 +11,10 @@ import type { Permit } from './permit.js';
 import type { QueueOptions, Waiter, WaitRequest } from './queue.js';
 import { Semaphore } from './semaphore.js';
 
-const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
-const tryLockNames: ReadonlySet<string> = new Set(['owner']);
+/** @internal */
+export const lockNames: ReadonlySet<string> = new Set(['owner', 'priority', 'signal', 'timeout']);
+/** @internal */
+export const tryLockNames: ReadonlySet<string> = new Set(['owner']);
 
 /**
  * The semaphore behind a mutex: it knows its holder's owner. Nobody else should want to hold
@@ -55,8 +57,8 @@ export class Gate extends Semaphore {
   }
 
   /** @internal */
-  override _grant(request: Waiter): Permit {
-    return this._hold(super._grant(request), request.owner);
+  override _grant(request: Waiter): Permit | undefined {
+    return this._hold(super._grant(request) as Permit, request.owner);
   }
 
   /** @internal From now on the lock is this permit's. */

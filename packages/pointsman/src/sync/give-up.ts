@@ -13,67 +13,51 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
+/** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
+export interface Contest {
+  /** The same for all of whom only one can win: those of the outermost select, where one is a case of another. */
+  readonly arena: unknown;
+  /** Whether somebody else has won. */
+  isLost(signal: AbortSignal): boolean | undefined;
+  /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
+  decide(winner: unknown): (() => void) | undefined;
+}
+
 /** Those who wait on a signal, in the order in which they came. */
 interface Waiters {
   readonly set: Set<GiveUp>;
+  readonly contest?: Contest;
   unlisten(): void;
-  /**
-   * Of a signal of which only one of several may be granted anything, as those of the cases of a `select`: asked with
-   * `true`, it ends the contest if nobody has won before; the answer is whether this signal has lost, which it may
-   * have before it aborts.
-   */
-  contest?(claims: true | undefined): boolean | undefined;
-  readonly arena?: unknown;
 }
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
-/**
- * @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. With
- * `claims` it is granted something now, unless it is over.
- */
-export const isOver = (signal: AbortSignal | undefined, claims?: true): boolean | undefined =>
-  signal !== undefined && (signal.aborted || waitersOf.get(signal)?.contest?.(claims));
+/** @internal The contest that a signal takes part in. */
+export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
+  waitersOf.get(signal as AbortSignal)?.contest;
 
-let leaving: (() => void)[] | undefined;
-
-/** @internal Makes those leave who have lost: now, or when all have won who win in the same step. */
-export const leave = (run: () => void): unknown =>
-  leaving === undefined ? run() : leaving.push(run);
+/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
+export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
+  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
  * what competes with it leaves, which may let others in anywhere. Where one grant is good for two, a sender and its
- * receiver, both win before anybody leaves: otherwise who leaves for the one might make the other lose.
+ * receiver, both have won before anybody leaves.
  */
 export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
-  if (signal === undefined || other === undefined) {
-    isOver(signal ?? other, true);
-    return;
-  }
-  const all: (() => void)[] = [];
-  leaving = all;
-  isOver(signal, true);
-  isOver(other, true);
-  leaving = undefined;
-  for (const run of all) run();
+  const leave = contestOf(signal)?.decide(signal);
+  contestOf(other)?.decide(other)?.();
+  leave?.();
 }
 
-/** @internal What the signal competes in, if it does. Of two in the same, only one is granted anything. */
-export const arenaOf = (signal: AbortSignal | undefined): unknown =>
-  waitersOf.get(signal as AbortSignal)?.arena;
-
 /**
- * @internal Lets a new signal compete, and returns those who wait on it. There is no listener: whoever aborts the
- * signal tells them.
+ * @internal Enters a new signal in a contest, and returns those who wait on it. There is no listener: whoever aborts
+ * the signal tells them.
  */
-export function compete(
-  signal: AbortSignal,
-  contest: (claims?: true) => boolean | undefined,
-  arena: unknown,
-): Set<GiveUp> {
+export function enter(signal: AbortSignal, contest: Contest): Set<GiveUp> {
   const set = new Set<GiveUp>();
-  waitersOf.set(signal, { set, contest, arena, unlisten() {} });
+  waitersOf.set(signal, { set, contest, unlisten() {} });
   return set;
 }
 

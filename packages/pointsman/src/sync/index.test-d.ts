@@ -31,6 +31,7 @@ test('the entry has these values, and no others', () => {
     | 'KeyedSemaphore'
     | 'LaggedError'
     | 'Latch'
+    | 'Limiter'
     | 'Mutex'
     | 'Notify'
     | 'QueueFullError'
@@ -276,7 +277,9 @@ describe('the keyed forms', () => {
       | typeof Symbol.asyncDispose
       | ('cancel' | 'close' | 'closed' | 'drain' | 'keys' | 'run' | 'size' | 'waiting');
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
-      Common | 'assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock' | 'waitForUnlock'
+      | Common
+      | ('assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock' | 'waitForUnlock')
+      | ('lockAll' | 'runAll' | 'tryLockAll')
     >();
     expectTypeOf<keyof KeyedSemaphore<string>>().toEqualTypeOf<
       Common | 'acquire' | 'available' | 'limit' | 'tryAcquire' | 'waitForPermit'

@@ -16,10 +16,26 @@ export {
   ReentrancyError,
   TimeoutError,
 } from './errors.js';
+
 export { KeyedMutex } from './keyed-mutex.js';
 export { KeyedRwLock } from './keyed-rwlock.js';
 export { KeyedSemaphore } from './keyed-semaphore.js';
 export { Latch } from './latch.js';
+export type { Clock } from './limiter/clock.js';
+export { Limiter } from './limiter/limiter.js';
+export type { MapContext, MapOptions, Mapped } from './limiter/map.js';
+export type {
+  LimiterEvents,
+  LimiterLimits,
+  LimiterOptions,
+  LimiterStats,
+  Scheduled,
+  StartOptions,
+  TryStartOptions,
+} from './limiter/options.js';
+export type { Rate } from './limiter/rates.js';
+export type { Limits, Weight } from './limiter/rules.js';
+export type { Locks } from './lock-all.js';
 export {
   type LockOptions,
   Mutex,

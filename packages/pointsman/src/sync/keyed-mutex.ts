@@ -1,7 +1,8 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
-import { assertHeld, Gate } from './gate.js';
+import { assertHeld } from './gate.js';
 import { Keyed, requestOf } from './keyed.js';
+import { type Locks, lockAll, runAll, SharedGate, tryLockAll } from './lock-all.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions } from './queue.js';
@@ -29,10 +30,10 @@ import type { TryAcquireOptions } from './semaphore.js';
  * console.log(accounts.size); // 0
  * ```
  */
-export class KeyedMutex<Key> extends Keyed<Key, Gate> {
+export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
   /** Whether somebody holds the lock of this key. */
   locked(key: Key): boolean {
-    return this._find(key)?.idle === false;
+    return this._find(key)?.available === 0;
   }
 
   /** The `owner` that the holder of this key gave, if any. */
@@ -55,6 +56,52 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
     return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
   }
 
+  /**
+   * Takes the locks of all these keys in one step, waiting until it is this request's turn for each of them. Until then
+   * it holds nothing, but stands in the line of each key: nobody who comes later and wants one of them overtakes it,
+   * unless with a higher `priority`. So however the keys of requests overlap, in whatever order they are given, they
+   * never block each other for good. A key that is given twice counts once; no keys at all are granted at once.
+   *
+   * What it grants is one lock for all; {@link assertHeldBy} takes it for each of its keys. It rejects as
+   * {@link lock} does, also with a {@link ReentrancyError} when the same `owner` holds one of the keys, and with a
+   * `QueueFullError` when too many wait for one of them. `waiting` counts it for each key.
+   *
+   * @example
+   * ```ts
+   * import { KeyedMutex } from 'pointsman';
+   *
+   * const accounts = new KeyedMutex<string>();
+   * {
+   *   using locks = await accounts.lockAll(['ann', 'bob']);
+   *   console.log(locks.keys, accounts.locked('bob')); // [ 'ann', 'bob' ] true
+   * }
+   * console.log(accounts.size); // 0
+   * ```
+   */
+  lockAll(keys: Iterable<Key>, options?: LockOptions): Promise<Locks<Key>> {
+    return lockAll(this, keys, options);
+  }
+
+  /**
+   * Takes the locks of all these keys if that needs no waiting: nobody holds or waits for any of them. Otherwise it is
+   * `undefined` and nothing has changed. It throws as {@link tryLock} does.
+   */
+  tryLockAll(keys: Iterable<Key>, options?: TryLockOptions): Locks<Key> | undefined {
+    return tryLockAll(this, keys, options);
+  }
+
+  /**
+   * Runs `fn` under the locks of all these keys, and unlocks them when the result of `fn` has settled. As {@link run}
+   * and {@link lockAll}.
+   */
+  runAll<T>(
+    keys: Iterable<Key>,
+    fn: (locks: Locks<Key>) => T | PromiseLike<T>,
+    options?: LockOptions,
+  ): Promise<T> {
+    return runAll(this, keys, fn, options);
+  }
+
   /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
   waitForUnlock(key: Key, options?: LockOptions): Promise<void> {
     return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
@@ -62,11 +109,11 @@ export class KeyedMutex<Key> extends Keyed<Key, Gate> {
 
   /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */
   assertHeldBy(key: Key, lock: Permit): void {
-    assertHeld(this._find(key), lock);
+    assertHeld(this._find(key), (lock as Partial<Locks<Key>>)?._locks?.get(key) ?? lock);
   }
 
   /** @internal */
-  override _create(options: QueueOptions): Gate {
-    return new Gate(options);
+  override _create(options: QueueOptions): SharedGate {
+    return new SharedGate(options);
   }
 }

@@ -25,12 +25,13 @@ export interface KeyedEntry {
 export abstract class Keyed<Key, Entry extends KeyedEntry> {
   readonly #entries = new Map<Key, Entry>();
   readonly #drains: WaitQueue<void>;
-  readonly #options: ReturnType<typeof readQueueOptions>;
+  /** @internal */
+  readonly _options: ReturnType<typeof readQueueOptions>;
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(options?: QueueOptions) {
-    this.#options = readQueueOptions(options);
-    this.#drains = new WaitQueue(this.#options.label);
+    this._options = readQueueOptions(options);
+    this.#drains = new WaitQueue(this._options.label);
   }
 
   /** How many keys are held or waited for. */
@@ -61,14 +62,14 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
   }
 
   /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
-  close(reason: unknown = closedError(this.#options.label)): void {
+  close(reason: unknown = closedError(this._options.label)): void {
     if (this.#closed !== undefined) return;
     this.#closed = { reason };
     for (const entry of this.#entries.values()) entry.close(reason);
   }
 
   /** Sends all waiters away, for any key, and goes on. As {@link Semaphore.cancel}. */
-  cancel(reason: unknown = cancelledError(this.#options.label)): void {
+  cancel(reason: unknown = cancelledError(this._options.label)): void {
     for (const entry of this.#entries.values()) entry.cancel(reason);
   }
 
@@ -90,7 +91,7 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
   _request<Result>(key: Key, request: (entry: Entry) => Result): Result {
     const found = this.#entries.get(key);
     if (found !== undefined) return request(found);
-    const { name, maxWaiting } = this.#options;
+    const { name, maxWaiting } = this._options;
     const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
     if (this.#closed !== undefined) entry.close(this.#closed.reason);
     this.#entries.set(key, entry);

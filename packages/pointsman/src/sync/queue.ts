@@ -102,13 +102,23 @@ export function readRequest(
 }
 
 /**
- * What a waiter's promise is resolved with so that it rejects. A rejected promise would do as well, but nobody
+ * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as well, but nobody
  * would have handled it yet, and some runtimes report that at once.
  */
-const rejection = (reason: unknown) => ({
+export const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
   then: (_: unknown, reject: (reason: unknown) => void) => reject(reason),
 });
+
+/** @internal Ends the wait of somebody who has been taken out of its queue. */
+export function settle(waiter: Waiter, grant: unknown): void {
+  if (typeof waiter === 'function') {
+    waiter(grant);
+  } else {
+    waiter.stop?.();
+    waiter.resolve?.(grant);
+  }
+}
 
 /** @internal Whether this is JavaScriptCore, which prefers other forms of the same than V8. */
 export const inJavaScriptCore = 'line' in new Error();
@@ -122,6 +132,7 @@ const keepResolver = (resolve: Resolve): void => {
 export class WaitQueue<Grant> {
   readonly #label: string;
   readonly #most: number;
+  /** @internal Who waits with priority 0, for those who have to look behind the front. */
   readonly _line = new Line<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
@@ -186,14 +197,30 @@ export class WaitQueue<Grant> {
           (timeout) => timedOut(timeout, this.#label),
         );
       }
-      this.#requests++;
-      if (request.priority === 0) {
-        this._line.add(request);
-      } else {
-        request.order = this.#order++;
-        insert(this.#heap, request);
-      }
+      this.put(request);
     });
+  }
+
+  /** Gives a waiter its place. Whoever puts it in itself has made its promise, and watches its signal and its time. */
+  put(request: WaitRequest): void {
+    this.#requests++;
+    if (request.priority === 0) {
+      this._line.add(request);
+    } else {
+      request.order = this.#order++;
+      insert(this.#heap, request);
+    }
+  }
+
+  /** Takes a waiter out, and leaves its promise pending: until it is settled, or put in elsewhere. */
+  take(waiter: Waiter): void {
+    if (typeof waiter === 'function') {
+      this._line.shift();
+    } else {
+      this.#requests--;
+      if (waiter.priority === 0) this._line.remove(waiter);
+      else remove(this.#heap, waiter);
+    }
   }
 
   /**
@@ -201,27 +228,16 @@ export class WaitQueue<Grant> {
    * waiter of a `select` leaves its other queues in here, which may let others in. `other` is the signal of whoever
    * is granted something in the same step.
    */
-  grant(grant: Grant, waiter?: Waiter, other?: AbortSignal): void {
-    claim(this.#settle(grant, waiter), other);
+  grant(grant: Grant, waiter = this.front as Waiter, other?: AbortSignal): void {
+    this.take(waiter);
+    settle(waiter, grant);
+    claim(waiter.signal, other);
   }
 
   /** Takes a waiter out of the queue and sends it away. */
-  reject(reason: unknown, waiter?: Waiter): void {
-    this.#settle(rejection(reason), waiter);
-  }
-
-  #settle(grant: unknown, waiter = this.front as Waiter): AbortSignal | undefined {
-    if (typeof waiter === 'function') {
-      this._line.shift();
-      waiter(grant);
-      return undefined;
-    }
-    this.#requests--;
-    if (waiter.priority === 0) this._line.remove(waiter);
-    else remove(this.#heap, waiter);
-    waiter.stop?.();
-    waiter.resolve?.(grant);
-    return waiter.signal;
+  reject(reason: unknown, waiter = this.front as Waiter): void {
+    this.take(waiter);
+    settle(waiter, rejection(reason));
   }
 
   /** Sends all away, the first first. */

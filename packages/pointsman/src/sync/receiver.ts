@@ -10,7 +10,7 @@
 
 import { dispose } from './dispose.js';
 import { closedError } from './errors.js';
-import { arenaOf, claim, isOver } from './give-up.js';
+import { claim, contestOf, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
@@ -70,18 +70,19 @@ export abstract class Closable {
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
 export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
   if (queue.length === 0) return undefined;
-  const arena = arenaOf(signal);
+  const arena = contestOf(signal)?.arena;
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
       front.held?.delete(front);
       queue.reject(front.signal?.reason, front);
-    } else if (arena === undefined || arenaOf(front.signal) !== arena) {
+    } else if (arena === undefined || contestOf(front.signal)?.arena !== arena) {
       return front;
     } else {
       let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) => waiter && arenaOf(waiter.signal) !== arena;
+      const stays = (waiter: Waiter | undefined) =>
+        waiter && contestOf(waiter.signal)?.arena !== arena;
       while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
       if (chunk === undefined) return undefined;
       claim(signal);

@@ -5,8 +5,14 @@
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ClosedError, KeyedRwLock, type Permit, QueueFullError, RwLock } from './index.js';
-import type { WritePermit } from './rwlock.js';
+import {
+  ClosedError,
+  KeyedRwLock,
+  type Permit,
+  QueueFullError,
+  RwLock,
+  type WritePermit,
+} from './index.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -11,7 +11,7 @@
 
 import { asyncDispose, dispose } from './dispose.js';
 import { cancelledError, invalid, timedOut } from './errors.js';
-import { arenaOf, claim, compete, giveUpOn, isOver, leave, tell } from './give-up.js';
+import { type Contest, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest } from './queue.js';
 
@@ -152,10 +152,6 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
     }
 
     const contenders: Contender[] = [];
-    // The cases of a select that is itself a case compete with all others of the outermost.
-    const arena = arenaOf(request.signal) ?? contenders;
-    /** Null if all have lost. */
-    let winner: Contender | null | undefined;
 
     const dismiss = (losers: Contender[], reason: unknown): void => {
       // First all signals: who is sent away because others left before it must find the reason there.
@@ -163,30 +159,41 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       for (const { waiters } of losers) tell(waiters, reason);
     };
 
-    const end = (by: Contender | null, reason: unknown): void => {
-      winner = by;
-      // This select may itself be a case: then that one has won.
-      if (by) claim(request.signal);
-      leave(() =>
-        dismiss(
-          contenders.filter((each) => each !== by),
-          reason,
-        ),
-      );
+    /** The signal of the case that has won, or the contender if it has none; null if nobody can any more. */
+    let winner: unknown;
+    const hasWon = (contender: Contender) => winner === (contender.controller?.signal ?? contender);
+
+    const contest: Contest = {
+      arena: contestOf(request.signal)?.arena ?? contenders,
+      isLost: (signal) => (winner === undefined ? isOver(request.signal) : winner !== signal),
+      decide(by) {
+        if (winner !== undefined) return;
+        winner = by;
+        // This select may itself be a case: then that one has won.
+        const leave = contestOf(request.signal)?.decide(request.signal);
+        return () => {
+          dismiss(
+            contenders.filter((each) => !hasWon(each)),
+            lost,
+          );
+          leave?.();
+        };
+      },
     };
 
     /** Whether this is the winner. Of an open contest, whoever asks is. */
     const wins = (contender: Contender): boolean => {
-      if (winner === undefined) end(contender, lost);
-      return winner === contender;
+      contest.decide(contender.controller?.signal ?? contender)?.();
+      return hasWon(contender);
     };
 
     const stop = giveUpOn(
       request,
       (reason) => {
         // Who has won already is told as well, and answers as it sees fit.
-        if (winner) return dismiss([winner], reason);
-        end(null, reason);
+        if (winner) return dismiss(contenders.filter(hasWon), reason);
+        winner = null;
+        dismiss(contenders, reason);
         reject(reason);
       },
       timedOut,
@@ -213,14 +220,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
         if (typeof next === 'function') {
           const controller = new AbortController();
           const { signal } = controller;
-          const waiters = compete(
-            signal,
-            (claims) => {
-              if (claims) wins(contender);
-              return winner === undefined ? isOver(request.signal) : winner !== contender;
-            },
-            arena,
-          );
+          const waiters = enter(signal, contest);
           const contender = { waiters, controller };
           contenders.push(contender);
           let promise: Promise<unknown>;

@@ -357,8 +357,8 @@ export class Semaphore {
     if (this.#closed !== undefined) throw this.#closed.reason;
   }
 
-  /** @internal Makes the permit for somebody whose turn it is. */
-  _grant({ permits = 1 }: Waiter): Permit {
+  /** @internal Makes the permit for somebody whose turn it is, or none if that one must stay in its place. */
+  _grant({ permits = 1 }: Waiter): Permit | undefined {
     return new HandedPermit(this, permits);
   }
 
@@ -403,9 +403,11 @@ export class Semaphore {
 
   #take(request: WaitRequest): Permit | undefined {
     if (this.#mustWait(request)) return undefined;
-    this.#out += request.permits;
     const permit = this._grant(request);
-    claim(request.signal);
+    if (permit) {
+      this.#out += request.permits;
+      claim(request.signal);
+    }
     return permit;
   }
 
@@ -428,8 +430,10 @@ export class Semaphore {
       } else if (next.passing) {
         queue.grant(undefined, next);
       } else {
+        const permit = this._grant(next);
+        if (!permit) return;
         this.#out += permits;
-        queue.grant(this._grant(next), next);
+        queue.grant(permit, next);
       }
     }
     if (this._watched && this.#out === 0) this._idled();

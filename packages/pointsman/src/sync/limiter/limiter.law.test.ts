@@ -1,0 +1,402 @@
+/**
+ * The law: random programs, compared after every step and in every millisecond with a model that keeps every start and
+ * goes through all of them. So nothing starts too early, too late or out of its turn.
+ */
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import {
+  Limiter,
+  type Limits,
+  type Permit,
+  QueueFullError,
+  type Rate,
+  type Scheduled,
+  type Weight,
+} from '../index.js';
+import { ModelLimiter, type ModelOptions, type Wish } from './model/limiter.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const flush = async () => {
+  for (let hop = 0; hop < 12; hop++) await null;
+};
+
+const outcomeOf = (error: unknown) => {
+  if (error instanceof RangeError) return 'too much';
+  return error instanceof QueueFullError ? 'full' : error;
+};
+
+type Told = [id: number, outcome: unknown, at: number];
+
+/** Starts in their order; a rejection is told a few microtasks later than a start of the same moment. */
+const inOrder = (told: Told[]) => [
+  told.filter(([, outcome]) => outcome === 'started'),
+  told.filter(([, outcome]) => outcome !== 'started').sort(([one], [other]) => one - other),
+];
+
+/** The limiter and the model, told the same. */
+class Pair {
+  readonly limiter: Limiter;
+  readonly model: ModelLimiter;
+  readonly running: { wish: Wish; end: () => void }[] = [];
+  readonly #told: Told[] = [];
+  readonly #modelTold: Told[] = [];
+  readonly #controllers = new Map<number, AbortController>();
+  readonly #handles = new Map<number, Scheduled<unknown>>();
+  readonly #zero = performance.now();
+  #count = 0;
+
+  readonly #options: ModelOptions;
+
+  constructor(options: ModelOptions) {
+    this.#options = options;
+    this.limiter = new Limiter({ ...options });
+    this.model = new ModelLimiter(options, (id, outcome) =>
+      this.#modelTold.push([id, outcome, this.model.now]),
+    );
+  }
+
+  async request(key: unknown, asked: Weight, priority: number, kind: string): Promise<void> {
+    const weight = this.#named(asked);
+    const id = this.#count++;
+    const wish = { id, key, weight, priority };
+    const tell = (outcome: unknown) =>
+      this.#told.push([id, outcome, performance.now() - this.#zero]);
+    const failed = (error: unknown) => tell(outcomeOf(error));
+    if (this.model.never(weight)) {
+      await expect(this.limiter.acquire({ key, weight, priority })).rejects.toThrow(RangeError);
+      return;
+    }
+    const fn = (permit: Permit) => {
+      tell('started');
+      return new Promise<void>((end) => {
+        this.running.push({
+          wish,
+          end: () => {
+            if (kind === 'permit') permit.release();
+            end();
+          },
+        });
+      });
+    };
+    const controller = new AbortController();
+    const options = { key, weight, priority, signal: controller.signal };
+    if (kind === 'try') {
+      const permit = this.limiter.tryAcquire({ key, weight, priority });
+      if (permit !== undefined) {
+        tell('started');
+        this.running.push({ wish, end: () => permit.release() });
+      }
+      expect(this.model.tryStart(wish)).toBe(permit !== undefined);
+    } else {
+      // Without options it takes the shortest way through the limiter.
+      const isPlain =
+        weight === 1 && priority === 0 && key === undefined && kind !== 'schedule' && id % 2 === 0;
+      if (!isPlain) this.#controllers.set(id, controller);
+      if (kind === 'acquire') {
+        const granted = isPlain ? this.limiter.acquire() : this.limiter.acquire(options);
+        granted.then((permit) => {
+          tell('started');
+          this.running.push({ wish, end: () => permit.release() });
+        }, failed);
+      } else if (kind === 'schedule') {
+        const handle = this.limiter.schedule(fn, options);
+        this.#handles.set(id, handle);
+        handle.result.catch(failed);
+      } else {
+        (isPlain ? this.limiter.run(fn) : this.limiter.run(fn, options)).catch(failed);
+      }
+      this.model.request(wish);
+    }
+    await this.check();
+  }
+
+  /** Without the names that no rate has. */
+  #named(weight: Weight): Weight {
+    const rates = [...this.limiter.rate, this.#options.perKey?.rate ?? []].flat();
+    if (typeof weight === 'number' || rates.some(({ name = 'rate' }) => name === 'rate'))
+      return weight;
+    return { concurrency: weight.concurrency as number };
+  }
+
+  async giveBack(index: number): Promise<void> {
+    const [task] = this.running.splice(index % (this.running.length || 1), 1);
+    if (task === undefined) return;
+    task.end();
+    await flush();
+    this.model.giveBack(task.wish);
+    await this.check();
+  }
+
+  async abort(id: number): Promise<void> {
+    const controller = this.#controllers.get(id % (this.#count || 1));
+    if (controller === undefined) return;
+    controller.abort('aborted');
+    this.model.leave(id % (this.#count || 1), 'aborted');
+    await this.check();
+  }
+
+  async move(id: number, priority: number): Promise<void> {
+    const handle = this.#handles.get(id % (this.#count || 1));
+    if (handle?.state !== 'waiting') return;
+    handle.priority = priority;
+    expect(handle.priority).toBe(priority);
+    this.model.move(id % (this.#count || 1), priority);
+    await this.check();
+  }
+
+  async cancel(id: number): Promise<void> {
+    const handle = this.#handles.get(id % (this.#count || 1));
+    if (handle?.state !== 'waiting') return;
+    expect(handle.cancel('cancelled')).toBe(true);
+    this.model.leave(id % (this.#count || 1), 'cancelled');
+    await this.check();
+  }
+
+  async advance(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed++) {
+      this.model.now++;
+      vi.advanceTimersByTime(1);
+      await flush();
+      this.model.settle();
+      await this.check();
+    }
+  }
+
+  async check(): Promise<void> {
+    await flush();
+    const { limiter, model } = this;
+    expect(inOrder(this.#told)).toEqual(inOrder(this.#modelTold));
+    expect([limiter.running, limiter.waiting, limiter.keys]).toEqual([
+      model.shared.out,
+      model.waiting,
+      model.keys,
+    ]);
+    const { started, finished } = limiter.stats;
+    expect(started - finished).toBe(this.running.length);
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
+    expect(limiter.idle).toBe(this.running.length === 0 && model.waiting === 0);
+  }
+
+  /** All that started weighs no more than the rate allows, wherever one looks. For rates that never changed. */
+  checkLaw(rates: readonly Rate[]): void {
+    const { starts } = this.model.shared;
+    for (const { limit, per, burst } of rates) {
+      starts.forEach((first, index) => {
+        let sum = 0;
+        for (const { at, weight } of starts.slice(index)) {
+          if (burst === undefined && at - first.at >= per) break;
+          sum += typeof weight === 'number' ? weight : (weight.rate ?? 1);
+          const allowed = burst === undefined ? limit : burst + (limit * (at - first.at)) / per;
+          expect(sum).toBeLessThanOrEqual(allowed);
+        }
+      });
+    }
+  }
+}
+
+const window = fc.record({
+  limit: fc.integer({ min: 1, max: 6 }),
+  per: fc.integer({ min: 1, max: 40 }),
+});
+const bucket = fc
+  .record({
+    limit: fc.integer({ min: 1, max: 4 }),
+    each: fc.constantFrom(1, 5, 10),
+    burst: fc.integer({ min: 1, max: 6 }),
+  })
+  .map(({ limit, each, burst }) => ({ limit, per: limit * each, burst }));
+const named = (rate: Rate, index: number) => (index === 1 ? { ...rate, name: 'tokens' } : rate);
+const rates = fc
+  .array(fc.oneof(window, bucket), { maxLength: 3 })
+  .map((list) => list.map(named) as Rate[]);
+const concurrency = fc.option(fc.integer({ min: 1, max: 5 }), { nil: Number.POSITIVE_INFINITY });
+const limits = fc.record({ concurrency, rate: rates });
+const weight = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(1) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 5 }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      concurrency: fc.integer({ min: 1, max: 3 }),
+      rate: fc.integer({ min: 0, max: 3 }),
+    }),
+  },
+);
+const key = fc.constantFrom(undefined, 'a', 'b', 'c');
+const id = fc.nat(40);
+const priority = fc.constantFrom(0, 0, 0, 1, -1, 2);
+const factor = fc.integer({ min: 1, max: 8 });
+
+type Step = (pair: Pair, options: ModelOptions) => Promise<void>;
+
+const change = (before: Limits, limit: number) => ({
+  concurrency: limit,
+  rate: ([before.rate ?? []].flat() as Rate[]).map((rate, index) => {
+    const next = ((limit + index) % 6) + 1;
+    // A bucket goes on as fast as before, so that whole milliseconds stay whole.
+    if (rate.burst === undefined) return { ...rate, limit: next };
+    return { ...rate, burst: next };
+  }),
+});
+
+const step = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc
+      .tuple(
+        key,
+        weight,
+        priority,
+        fc.constantFrom('run', 'run', 'acquire', 'schedule', 'permit', 'try'),
+      )
+      .map(
+        (given): Step =>
+          (pair) =>
+            pair.request(...given),
+      ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.nat(20).map(
+      (index): Step =>
+        (pair) =>
+          pair.giveBack(index),
+    ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.nat(25).map(
+      (ms): Step =>
+        (pair) =>
+          pair.advance(ms),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: id.map(
+      (one): Step =>
+        (pair) =>
+          pair.abort(one),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: id.map(
+      (one): Step =>
+        (pair) =>
+          pair.cancel(one),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(id, priority).map(
+      (given): Step =>
+        (pair) =>
+          pair.move(...given),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.boolean().map(
+      (paused): Step =>
+        async ({ limiter, model }) => {
+          if (paused) limiter.pause();
+          else limiter.resume();
+          model.paused = paused;
+          model.settle();
+        },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.nat(30), key).map(
+      ([ms, whose]): Step =>
+        async ({ limiter, model }) => {
+          limiter.penalize(ms, whose);
+          model.penalize(ms, whose);
+        },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(factor, fc.boolean()).map(
+      ([limit, both]): Step =>
+        async ({ limiter, model }, options) => {
+          const { concurrency: most, rate } = change(options, limit);
+          const perKey = both && options.perKey ? change(options.perKey, limit) : undefined;
+          limiter.setLimits({ concurrency: most, rate, perKey });
+          model.setLimits({ concurrency: most, rate, perKey });
+        },
+    ),
+  },
+);
+
+const options = fc.record({
+  concurrency,
+  rate: rates,
+  perKey: fc.option(limits, { nil: undefined }),
+  maxWaiting: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1, max: 4 })),
+  whenFull: fc.constantFrom('reject', 'drop-oldest', 'wait'),
+}) as fc.Arbitrary<ModelOptions>;
+
+test('does what the model does, in every millisecond', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      options,
+      fc.array(step, { maxLength: 60, size: 'max' }),
+      async (given, steps) => {
+        vi.clearAllTimers();
+        const pair = new Pair(given);
+        for (const each of steps) {
+          await each(pair, given);
+          await pair.check();
+        }
+        // In the end all comes back, and nothing is left: no key, no timer.
+        pair.limiter.resume();
+        pair.model.paused = false;
+        pair.model.settle();
+        await pair.check();
+        while (!pair.limiter.idle) {
+          await pair.giveBack(0);
+          await pair.advance(5);
+        }
+        await pair.advance(100);
+        expect(pair.limiter.keys).toBe(0);
+        expect(vi.getTimerCount()).toBe(0);
+        expect(pair.limiter.running).toBe(0);
+      },
+    ),
+    { numRuns: Number(process.env.RUNS ?? 150) },
+  );
+});
+
+test('keeps the law of its rates wherever one looks', { timeout: 60_000 }, async () => {
+  const asks = fc.array(fc.tuple(key, fc.integer({ min: 1, max: 3 }), fc.nat(9), fc.boolean()), {
+    maxLength: 60,
+    size: 'max',
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.oneof(window, bucket), { minLength: 1, maxLength: 2 }),
+      asks,
+      async (rate, all) => {
+        vi.clearAllTimers();
+        const pair = new Pair({ rate, maxWaiting: Number.POSITIVE_INFINITY, whenFull: 'reject' });
+        for (const [whose, heavy, ms, waits] of all) {
+          await pair.request(whose, heavy, 0, 'run');
+          await pair.giveBack(0);
+          if (waits) await pair.advance(ms);
+        }
+        pair.checkLaw(rate);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});

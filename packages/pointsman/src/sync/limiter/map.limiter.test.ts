@@ -1,0 +1,109 @@
+/** Map with a real limiter: concurrency, rates, weights and keys pull the inputs. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Limiter } from './limiter.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function* count(to: number) {
+  for (let n = 0; n < to; n++) yield n;
+}
+
+async function* countLater(to: number) {
+  for (const n of count(to)) {
+    await null;
+    yield n;
+  }
+}
+
+test.each([
+  ['an array', () => [...count(7)]],
+  ['an iterable', () => count(7)],
+  ['an async iterable', () => countLater(7)],
+])('a rate spaces the starts, and the end is not waited for: %s', async (_, inputs) => {
+  const limiter = new Limiter({ rate: { limit: 2, per: 100 }, concurrency: 3 });
+  const begin = Date.now();
+  const starts: number[] = [];
+  let end = Number.NaN;
+  const all = limiter
+    .map(inputs(), async (n) => {
+      starts.push(Date.now() - begin);
+      await sleep(10);
+      return n;
+    })
+    .toArray()
+    .finally(() => {
+      end = Date.now() - begin;
+    });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await all).toEqual([...count(7)]);
+  expect(starts).toEqual([0, 0, 100, 100, 200, 200, 300]);
+  expect(end).toBe(310);
+  expect([limiter.running, limiter.waiting]).toEqual([0, 0]);
+  limiter.close();
+  await vi.runAllTimersAsync();
+});
+
+test('weights and keys are those of each input', async () => {
+  const limiter = new Limiter({ concurrency: 4, perKey: { concurrency: 2 } });
+  const running = new Map<string, number>();
+  let most = 0;
+  const results = limiter.map(
+    count(12),
+    async (n) => {
+      const key = `${n % 3}`;
+      const weight = 1 + (n % 2);
+      running.set(key, (running.get(key) ?? 0) + weight);
+      expect(running.get(key)).toBeLessThanOrEqual(2);
+      most = Math.max(most, limiter.running);
+      await sleep(5);
+      running.set(key, (running.get(key) as number) - weight);
+      return n;
+    },
+    { key: (n) => `${n % 3}`, weight: (n) => 1 + (n % 2) },
+  );
+  const all = results.toArray();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await all).toEqual([...count(12)]);
+  expect(most).toBeLessThanOrEqual(4);
+  expect([limiter.running, limiter.waiting, limiter.keys]).toEqual([0, 0, 0]);
+});
+
+test('who uses the limiter besides takes turns with it', async () => {
+  const limiter = new Limiter({ concurrency: 1 });
+  const order: string[] = [];
+  const all = limiter
+    .map(count(3), async (n) => {
+      order.push(`map ${n}`);
+      await sleep(1);
+    })
+    .toArray();
+  const other = (async () => {
+    for (let n = 0; n < 3; n++) {
+      await limiter.run(async () => {
+        order.push(`run ${n}`);
+        await sleep(1);
+      });
+    }
+  })();
+  await vi.advanceTimersByTimeAsync(100);
+  await Promise.all([all, other]);
+  const first = order.slice(0, 4).map((each) => each.slice(0, 3));
+  expect(new Set(first.slice(0, 2)).size).toBe(2);
+  expect(new Set(first.slice(2)).size).toBe(2);
+  expect(limiter.idle).toBe(true);
+});
+
+test('a closed limiter ends it', async () => {
+  const limiter = new Limiter({ concurrency: 1 });
+  limiter.close('over');
+  await expect(limiter.map([1], () => 1).toArray()).rejects.toBe('over');
+});

@@ -1,0 +1,295 @@
+/**
+ * The law of the limiter in its plainest form: every start that ever was is kept, and every question is answered by
+ * going through all of them. Time is told, one millisecond after the other.
+ */
+
+import type { Rate } from '../rates.js';
+import { type Limits, type Weight, weighs } from '../rules.js';
+
+export interface Wish {
+  readonly id: number;
+  readonly key: unknown;
+  priority: number;
+  readonly weight: Weight;
+}
+
+export type Outcome = 'full' | 'aborted' | 'cancelled' | 'too much';
+
+interface Start {
+  readonly at: number;
+  readonly weight: Weight;
+}
+
+const nameOf = (rate: Rate): string => rate.name ?? 'rate';
+
+/** Rules, and all that ever started under them. */
+class Book {
+  out = 0;
+  until = Number.NEGATIVE_INFINITY;
+  readonly starts: Start[] = [];
+  concurrency: number;
+  rates: Rate[];
+  /** Of each bucket, when it is full. */
+  readonly full: number[] = [];
+
+  constructor(limits: Limits) {
+    this.concurrency = limits.concurrency ?? Number.POSITIVE_INFINITY;
+    this.rates = [limits.rate ?? []].flat() as Rate[];
+    this.full = this.rates.map(() => Number.NEGATIVE_INFINITY);
+  }
+
+  /** The same kinds of rates, with other limits. What is missing from a bucket stays missing. */
+  change(limits: Limits, now: number): void {
+    this.concurrency = limits.concurrency ?? this.concurrency;
+    if (limits.rate === undefined) return;
+    const rates = [limits.rate].flat() as Rate[];
+    rates.forEach((rate, index) => {
+      const before = this.rates[index] as Rate;
+      const missing = Math.max((this.full[index] as number) - now, 0) / (before.per / before.limit);
+      if (missing > 0) this.full[index] = now + missing * (rate.per / rate.limit);
+    });
+    this.rates = rates;
+  }
+
+  /** How much of the window that ends now has been used. */
+  used(rate: Rate, now: number): number {
+    return this.starts
+      .filter(({ at }) => at + rate.per > now)
+      .reduce((sum, { weight }) => sum + weighs(weight, nameOf(rate)), 0);
+  }
+
+  never(weight: Weight): boolean {
+    return (
+      weighs(weight, 'concurrency') > this.concurrency ||
+      this.rates.some((rate) => weighs(weight, nameOf(rate)) > (rate.burst ?? rate.limit))
+    );
+  }
+
+  allows(weight: Weight, now: number): boolean {
+    return (
+      now >= this.until &&
+      this.out + weighs(weight, 'concurrency') <= this.concurrency &&
+      this.rates.every((rate, index) => {
+        const asked = weighs(weight, nameOf(rate));
+        if (asked === 0) return true;
+        if (rate.burst === undefined) return this.used(rate, now) + asked <= rate.limit;
+        const missing = Math.max((this.full[index] as number) - now, 0) / (rate.per / rate.limit);
+        return missing + asked <= rate.burst;
+      })
+    );
+  }
+
+  start(weight: Weight, now: number): void {
+    this.out += weighs(weight, 'concurrency');
+    this.starts.push({ at: now, weight });
+    this.rates.forEach((rate, index) => {
+      const full = Math.max(this.full[index] as number, now);
+      this.full[index] = full + weighs(weight, nameOf(rate)) * (rate.per / rate.limit);
+    });
+  }
+
+  /** Whether it is as if nothing had ever started. */
+  isClear(now: number): boolean {
+    return (
+      this.out === 0 &&
+      now >= this.until &&
+      this.rates.every((rate, index) =>
+        rate.burst === undefined ? this.used(rate, now) === 0 : (this.full[index] as number) <= now,
+      )
+    );
+  }
+}
+
+class ModelLane extends Book {
+  readonly waiting: Wish[] = [];
+  turn = 0;
+
+  get front(): Wish | undefined {
+    // The first of the highest priority: the order of arrival is that of the array.
+    return this.waiting.reduce<Wish | undefined>(
+      (best, wish) => (best === undefined || wish.priority > best.priority ? wish : best),
+      undefined,
+    );
+  }
+}
+
+export interface ModelOptions extends Limits {
+  readonly perKey?: Limits | undefined;
+  readonly maxWaiting: number;
+  readonly whenFull: 'reject' | 'drop-oldest' | 'wait';
+}
+
+export class ModelLimiter {
+  now = 0;
+  paused = false;
+  readonly shared: Book;
+  readonly lanes = new Map<unknown, ModelLane>();
+  readonly #outside: Wish[] = [];
+  readonly #options: ModelOptions;
+  #perKey: Limits;
+  #turn = 0;
+  readonly #told: (id: number, outcome: Outcome | 'started') => void;
+
+  constructor(options: ModelOptions, told: (id: number, outcome: Outcome | 'started') => void) {
+    this.shared = new Book(options);
+    this.#perKey = options.perKey ?? {};
+    this.#options = options;
+    this.#told = told;
+  }
+
+  get waiting(): number {
+    return this.#inside + this.#outside.length;
+  }
+
+  get keys(): number {
+    return [...this.lanes].filter(
+      ([key, lane]) => key !== undefined && !(lane.waiting.length === 0 && lane.isClear(this.now)),
+    ).length;
+  }
+
+  /** Whether it can never start. */
+  never(weight: Weight): boolean {
+    return this.shared.never(weight) || new Book(this.#perKey).never(weight);
+  }
+
+  request(wish: Wish): void {
+    const { maxWaiting, whenFull } = this.#options;
+    const refuse = () => this.#told(wish.id, 'full');
+    if (this.#outside.length > 0) {
+      this.#outside.push(wish);
+      return;
+    }
+    this.#join(wish);
+    this.settle();
+    const lane = this.#laneOf(wish.key);
+    if (!lane.waiting.includes(wish) || this.#inside <= maxWaiting) return;
+    lane.waiting.splice(lane.waiting.indexOf(wish), 1);
+    if (whenFull === 'reject') {
+      refuse();
+    } else if (whenFull === 'wait') {
+      this.#outside.push(wish);
+    } else {
+      const [oldest] = [...this.lanes.values()]
+        .flatMap(({ waiting }) => waiting)
+        .sort((a, b) => a.priority - b.priority || a.id - b.id);
+      if (oldest === undefined || oldest.priority > wish.priority) {
+        refuse();
+        return;
+      }
+      this.leave(oldest.id, 'full', false);
+      this.#join(wish);
+      this.settle();
+    }
+  }
+
+  tryStart(wish: Wish): boolean {
+    if (this.#outside.length > 0) return false;
+    this.#join(wish);
+    this.settle();
+    const lane = this.#laneOf(wish.key);
+    const index = lane.waiting.indexOf(wish);
+    if (index >= 0) lane.waiting.splice(index, 1);
+    return index < 0;
+  }
+
+  giveBack({ key, weight }: Wish): void {
+    this.shared.out -= weighs(weight, 'concurrency');
+    this.#laneOf(key).out -= weighs(weight, 'concurrency');
+    this.settle();
+  }
+
+  /** Takes somebody out who waits. */
+  leave(id: number, outcome: Outcome, settles = true): void {
+    for (const waiting of [
+      this.#outside,
+      ...[...this.lanes.values()].map((lane) => lane.waiting),
+    ]) {
+      const index = waiting.findIndex((wish) => wish.id === id);
+      if (index < 0) continue;
+      waiting.splice(index, 1);
+      this.#told(id, outcome);
+      if (settles) this.settle();
+      return;
+    }
+  }
+
+  move(id: number, priority: number): void {
+    const outside = this.#outside.find((wish) => wish.id === id);
+    if (outside !== undefined) outside.priority = priority;
+    for (const { waiting } of this.lanes.values()) {
+      const index = waiting.findIndex((wish) => wish.id === id);
+      if (index < 0) continue;
+      const [wish] = waiting.splice(index, 1) as [Wish];
+      wish.priority = priority;
+      waiting.push(wish);
+    }
+    this.settle();
+  }
+
+  penalize(ms: number, key: unknown): void {
+    const book = key === undefined ? this.shared : this.#laneOf(key);
+    book.until = Math.max(book.until, this.now + ms);
+    this.settle();
+  }
+
+  setLimits({ perKey, ...limits }: Limits & { readonly perKey?: Limits | undefined }): void {
+    this.shared.change(limits, this.now);
+    if (perKey !== undefined) {
+      this.#perKey = { ...this.#perKey, ...perKey };
+      for (const lane of this.lanes.values()) lane.change(perKey, this.now);
+    }
+    this.settle();
+  }
+
+  /** Lets in all whose turn it is and who may. */
+  settle(): void {
+    for (;;) {
+      while (this.#outside.length > 0 && this.#inside < this.#options.maxWaiting) {
+        this.#join(this.#outside.shift() as Wish);
+      }
+      const [lane] = [...this.lanes.values()]
+        .filter(({ front }) => front !== undefined)
+        .filter((lane) => {
+          const { weight } = lane.front as Wish;
+          return lane.never(weight) || lane.allows(weight, this.now);
+        })
+        .sort((a, b) => (b.front as Wish).priority - (a.front as Wish).priority || a.turn - b.turn);
+      if (lane === undefined || this.paused) return;
+      const front = lane.front as Wish;
+      if (this.shared.never(front.weight) || lane.never(front.weight)) {
+        this.#take(lane, front, 'too much');
+      } else if (this.shared.allows(front.weight, this.now)) {
+        this.shared.start(front.weight, this.now);
+        lane.start(front.weight, this.now);
+        lane.turn = ++this.#turn;
+        this.#take(lane, front, 'started');
+      } else {
+        return;
+      }
+    }
+  }
+
+  get #inside(): number {
+    return [...this.lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
+  }
+
+  #take(lane: ModelLane, wish: Wish, outcome: Outcome | 'started'): void {
+    lane.waiting.splice(lane.waiting.indexOf(wish), 1);
+    this.#told(wish.id, outcome);
+  }
+
+  #join(wish: Wish): void {
+    const lane = this.#laneOf(wish.key);
+    if (lane.waiting.length === 0) lane.turn = ++this.#turn;
+    lane.waiting.push(wish);
+  }
+
+  #laneOf(key: unknown): ModelLane {
+    let lane = this.lanes.get(key);
+    if (lane === undefined) {
+      lane = new ModelLane(this.#perKey);
+      this.lanes.set(key, lane);
+    }
+    return lane;
+  }
+}

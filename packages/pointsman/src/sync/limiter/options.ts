@@ -1,0 +1,91 @@
+/** What a limiter is told when it is made, and what a request is told. */
+
+import type { WaitOptions } from '../options.js';
+import type { QueueOptions } from '../queue.js';
+import type { Clock } from './clock.js';
+import type { Limits, Weight } from './rules.js';
+
+/** What {@link Limiter.setLimits} changes. */
+export interface LimiterLimits extends Limits {
+  /**
+   * What holds for each key beside what holds for all together. Requests without a key have all the same one,
+   * which is `undefined`.
+   */
+  readonly perKey?: Limits | undefined;
+}
+
+/** What a {@link Limiter} may be told: at least one of `concurrency`, `rate` and `perKey`. */
+export interface LimiterOptions extends LimiterLimits, QueueOptions {
+  /**
+   * What happens to a request that would have to wait while `maxWaiting` wait already:
+   * - `'reject'`, the default: it is refused with a {@link QueueFullError}.
+   * - `'drop-oldest'`: of the lowest priority that waits, whoever came first is rejected with a
+   *   {@link QueueFullError} to make room; or the newcomer, if its own priority is lower than that.
+   * - `'wait'`: it stands outside until there is room for it in the queue. Outside it is first come, first
+   *   served, whatever the priorities and the keys.
+   */
+  readonly whenFull?: 'reject' | 'drop-oldest' | 'wait' | undefined;
+  /** Where it has its time from. Default: `performance.now()` and the timers of the platform. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What {@link Limiter.tryAcquire} may be told. */
+export interface TryStartOptions {
+  /** Whose turn it is. Any value, compared as a `Map` compares keys. */
+  readonly key?: unknown;
+  /**
+   * How much it counts. A number, an integer from 1 on, counts for `concurrency` and for each rate. A record counts
+   * by names, those of the rates and `concurrency`, with integers from 0 on, and 1 where it names none:
+   * `{ tokens: 1_200 }`. Default 1. What can never start is refused at once with a `RangeError`.
+   */
+  readonly weight?: Weight | undefined;
+  /** Higher priorities start first, equals take turns. Any finite number. Default 0. */
+  readonly priority?: number | undefined;
+}
+
+/** What {@link Limiter.acquire}, {@link Limiter.run} and {@link Limiter.schedule} may be told. */
+export interface StartOptions extends WaitOptions, TryStartOptions {}
+
+/** How many of what there were since the limiter was made. */
+export interface LimiterStats {
+  /** What was let in. */
+  readonly started: number;
+  /** What has come back, however it ended. */
+  readonly finished: number;
+  /** Of those, functions that threw or rejected. */
+  readonly failed: number;
+  /** What was refused or had to make room because the queue was full. */
+  readonly dropped: number;
+  /** What left the queue in another way: by its signal, its timeout, `cancel`, `close` or limits that became too low. */
+  readonly cancelled: number;
+}
+
+/** What a listener of {@link Limiter.on} is told. */
+export interface LimiterEvents {
+  /** Something was let in. */
+  started: { readonly key: unknown };
+  /** Something has come back, however it ended. */
+  finished: { readonly key: unknown };
+  /** A function threw or rejected. It is told before `finished`. */
+  failed: { readonly key: unknown; readonly error: unknown };
+  /** A request was refused or had to make room because the queue was full. */
+  dropped: { readonly key: unknown };
+  /** Nobody waits any more. */
+  empty: undefined;
+  /** Nothing runs and nobody waits any more. */
+  idle: undefined;
+}
+
+/** A function that {@link Limiter.schedule} runs when its turn comes. */
+export interface Scheduled<T> {
+  /** What the function returned, or why it failed or was never called. */
+  readonly result: Promise<T>;
+  readonly state: 'waiting' | 'running' | 'done';
+  /** Can be changed: it then goes behind those of the same priority. Once it has started it has no effect. */
+  priority: number;
+  /**
+   * Takes it out of the queue; its result rejects with `reason`, by default the platform's `AbortError`. Answers whether
+   * it still waited: what has started goes on.
+   */
+  cancel(reason?: unknown): boolean;
+}
