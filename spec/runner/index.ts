@@ -1,6 +1,8 @@
 /** The TypeScript runner of the scenarios. It needs no disk; `./scenarios` reads the files. */
 export * from './implementation.js';
 export { createModel, ModelClock, ModelError, ModelSemaphore } from './model.js';
-export { missingCapabilities, recordScenario, runScenario, ScenarioFailure } from './runner.js';
+export { type Rule, rules } from './operations.js';
+export { missingCapabilities, recordScenario, runScenario } from './runner.js';
 export * from './scenario.js';
 export { nextMacrotask } from './settle.js';
+export { ScenarioFailure } from './stage.js';

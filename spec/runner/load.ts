@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
-import type { Primitive, ScenarioFile } from './scenario.js';
+import { primitives, type ScenarioFile } from './scenario.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folders: readonly Primitive[] = ['semaphore', 'mutex', 'keyed-semaphore', 'keyed-mutex'];
 
 /** Every file by its path, such as `semaphore/fifo.yaml`. Throws on the first that is wrong. */
 export function loadScenarioFiles(): Record<string, ScenarioFile> {
   const files: Record<string, ScenarioFile> = {};
-  for (const folder of folders) {
+  for (const folder of primitives) {
     for (const name of readdirSync(join(root, folder)).sort()) {
       const path = `${folder}/${name}`;
       files[path] = parseScenarioFile(path, readFileSync(join(root, path), 'utf8'));

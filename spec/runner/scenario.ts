@@ -3,7 +3,23 @@
  * what each part means.
  */
 
-export type Primitive = 'semaphore' | 'mutex' | 'keyed-semaphore' | 'keyed-mutex';
+export const primitives = [
+  'semaphore',
+  'mutex',
+  'keyed-semaphore',
+  'keyed-mutex',
+  'rwlock',
+  'keyed-rwlock',
+  'notify',
+  'condition',
+  'barrier',
+  'latch',
+  'channel',
+  'broadcast',
+  'watch',
+] as const;
+
+export type Primitive = (typeof primitives)[number];
 
 export type Law =
   | 'exclusion'
@@ -28,46 +44,100 @@ export type Capability =
   | 'owner'
   | 'bounded'
   | 'loose-numbers'
-  | 'release-again';
+  | 'release-again'
+  | 'phases'
+  | 'arrival'
+  | 'uncounted'
+  | 'receivers'
+  | 'rendezvous'
+  | 'when-full'
+  | 'handed'
+  | 'fetched';
 
-export type ErrorKind = 'timeout' | 'aborted' | 'closed' | 'invalid' | 'reentrant';
+export type ErrorKind = 'timeout' | 'aborted' | 'closed' | 'invalid' | 'reentrant' | 'full';
 
-export type Refusal = ErrorKind | 'unavailable' | { aborted: string } | { closed: string };
+/** `lagged` says how many values were missed. */
+export type Lag = { lagged: number };
+
+export type Refusal = ErrorKind | 'unavailable' | { aborted: string } | { closed: string } | Lag;
+
+export type Value = number | string;
 
 export interface Setup {
   limit?: number;
+  size?: number;
+  count?: number;
+  capacity?: number | 'unbounded';
+  'when-full'?: 'wait' | 'drop-oldest' | 'reject';
+  value?: Value;
   refused?: 'invalid';
 }
 
-export type Operation = { actor: string } & (
-  | {
-      operation: 'acquire';
-      key?: string;
-      permits?: number;
-      priority?: number;
-      timeout?: number;
-      aborted?: true;
-      owner?: string;
-    }
-  | { operation: 'try-acquire'; key?: string; permits?: number; owner?: string }
-  | { operation: 'release' }
-  | { operation: 'release-again' }
-  | { operation: 'abort'; reason?: string }
-  | { operation: 'drain'; timeout?: number; aborted?: true }
-  | { operation: 'close'; reason?: string }
-  | { operation: 'set-limit'; limit: number }
-);
+export type OperationName =
+  | 'acquire'
+  | 'try-acquire'
+  | 'read'
+  | 'write'
+  | 'try-read'
+  | 'try-write'
+  | 'downgrade'
+  | 'release'
+  | 'release-again'
+  | 'abort'
+  | 'drain'
+  | 'close'
+  | 'set-limit'
+  | 'notified'
+  | 'notify-one'
+  | 'notify-waiters'
+  | 'wait'
+  | 'count-down'
+  | 'send'
+  | 'try-send'
+  | 'receive'
+  | 'receive-many'
+  | 'try-receive'
+  | 'changed'
+  | 'subscribe'
+  | 'discard';
+
+/** What an operation may be told. The schema says which operation takes which. */
+export interface OperationOptions {
+  key?: string;
+  keys?: string[];
+  permits?: number;
+  priority?: number;
+  timeout?: number;
+  aborted?: true;
+  owner?: string;
+  reason?: string;
+  limit?: number;
+  count?: number;
+  value?: Value;
+  max?: number;
+}
+
+export interface Operation extends OperationOptions {
+  actor: string;
+  operation: OperationName;
+}
 
 export interface State {
   holding?: string[];
+  reading?: string[];
+  writing?: string[];
   waiting?: string[];
   draining?: string[];
   refused?: Record<string, Refusal>;
+  received?: Record<string, Value | Value[]>;
   available?: number | Record<string, number>;
   limit?: number;
   closed?: boolean;
   owner?: string | null;
   keys?: string[];
+  length?: number;
+  count?: number;
+  value?: Value;
 }
 
 export type Step = { expect?: State } & (

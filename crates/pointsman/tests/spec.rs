@@ -7,9 +7,14 @@
 #![cfg(not(loom))]
 
 mod spec {
+    pub(crate) mod channel;
     pub(crate) mod implementation;
+    pub(crate) mod notify;
+    pub(crate) mod rwlock;
     pub(crate) mod scenario;
+    pub(crate) mod semaphore;
     pub(crate) mod stage;
+    pub(crate) mod subscribers;
 }
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +22,23 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::{fs, io};
 
-use spec::implementation::{
-    Implementation, MUTEX, OWNED_MUTEX, OWNED_SEMAPHORE, SEMAPHORE, WRITTEN_RWLOCK,
-};
+use spec::channel::CHANNEL;
+use spec::implementation::Implementation;
+use spec::notify::{BARRIER, NOTIFY};
+use spec::rwlock::{OWNED_RWLOCK, RWLOCK};
 use spec::scenario::{files_of, root};
+use spec::semaphore::{MUTEX, OWNED_MUTEX, OWNED_SEMAPHORE, SEMAPHORE, WRITTEN_RWLOCK};
 use spec::stage::play;
+use spec::subscribers::{BROADCAST, WATCH};
 
 /// Primitives that have no counterpart in this crate.
-const NOT_APPLICABLE: [&str; 2] = ["keyed-mutex", "keyed-semaphore"];
+const NOT_APPLICABLE: [&str; 5] = [
+    "condition",
+    "keyed-mutex",
+    "keyed-rwlock",
+    "keyed-semaphore",
+    "latch",
+];
 
 #[test]
 fn semaphore() {
@@ -52,6 +66,41 @@ fn rwlock_that_is_only_written() {
 }
 
 #[test]
+fn rwlock() {
+    play_all(&RWLOCK);
+}
+
+#[test]
+fn rwlock_with_owned_guards() {
+    play_all(&OWNED_RWLOCK);
+}
+
+#[test]
+fn notify() {
+    play_all(&NOTIFY);
+}
+
+#[test]
+fn barrier() {
+    play_all(&BARRIER);
+}
+
+#[test]
+fn mpsc() {
+    play_all(&CHANNEL);
+}
+
+#[test]
+fn broadcast() {
+    play_all(&BROADCAST);
+}
+
+#[test]
+fn watch() {
+    play_all(&WATCH);
+}
+
+#[test]
 fn every_primitive_is_played_or_has_no_counterpart() {
     let has_scenarios = |name: &String| {
         fs::read_dir(root().join(name))
@@ -64,9 +113,12 @@ fn every_primitive_is_played_or_has_no_counterpart() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(has_scenarios)
         .collect();
-    let known = [SEMAPHORE.primitive, MUTEX.primitive]
-        .into_iter()
-        .chain(NOT_APPLICABLE);
+    let known = [
+        &SEMAPHORE, &MUTEX, &RWLOCK, &NOTIFY, &BARRIER, &CHANNEL, &BROADCAST, &WATCH,
+    ]
+    .map(|played| played.primitive)
+    .into_iter()
+    .chain(NOT_APPLICABLE);
     assert_eq!(found, known.map(str::to_owned).collect());
 }
 

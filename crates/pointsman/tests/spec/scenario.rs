@@ -43,13 +43,40 @@ pub(crate) enum Capability {
     Bounded,
     LooseNumbers,
     ReleaseAgain,
+    Phases,
+    Arrival,
+    Uncounted,
+    Receivers,
+    Rendezvous,
+    WhenFull,
+    Handed,
+    Fetched,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct Setup {
     pub(crate) limit: Option<f64>,
+    pub(crate) size: Option<f64>,
+    pub(crate) capacity: Option<Capacity>,
+    pub(crate) value: Option<i64>,
     pub(crate) refused: Option<Kind>,
+    // No primitive in Rust has these.
+    count: IgnoredAny,
+    when_full: IgnoredAny,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Capacity {
+    Bounded(f64),
+    Unbounded(Unbounded),
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Unbounded {
+    Unbounded,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,6 +102,8 @@ pub(crate) struct Operation {
     pub(crate) actor: String,
     pub(crate) operation: OperationKind,
     pub(crate) permits: Option<f64>,
+    pub(crate) value: Option<i64>,
+    pub(crate) max: Option<f64>,
     pub(crate) timeout: Option<u64>,
     /// Options that no implementation in Rust has.
     #[serde(flatten)]
@@ -86,32 +115,76 @@ pub(crate) struct Operation {
 pub(crate) enum OperationKind {
     Acquire,
     TryAcquire,
+    Read,
+    Write,
+    TryRead,
+    TryWrite,
+    Downgrade,
     Release,
     ReleaseAgain,
     Abort,
     Drain,
     Close,
+    Discard,
     SetLimit,
+    Notified,
+    NotifyOne,
+    NotifyWaiters,
+    Wait,
+    CountDown,
+    Send,
+    TrySend,
+    Receive,
+    ReceiveMany,
+    TryReceive,
+    Changed,
+    Subscribe,
+}
+
+impl OperationKind {
+    /// Whether it only acts, at once, whatever its actor does meanwhile.
+    pub(crate) fn acts(self) -> bool {
+        matches!(self, Self::Close | Self::NotifyOne | Self::NotifyWaiters)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct State {
     pub(crate) holding: Vec<String>,
+    pub(crate) reading: Vec<String>,
+    pub(crate) writing: Vec<String>,
     pub(crate) waiting: Vec<String>,
     pub(crate) draining: Vec<String>,
     pub(crate) refused: BTreeMap<String, Refusal>,
+    pub(crate) received: BTreeMap<String, Told>,
     pub(crate) available: Option<usize>,
     pub(crate) closed: Option<bool>,
+    pub(crate) length: Option<usize>,
+    pub(crate) value: Option<i64>,
     // No primitive in Rust counts these.
     limit: IgnoredAny,
     owner: IgnoredAny,
+    count: IgnoredAny,
+}
+
+/// What an actor was told.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Told {
+    Value(i64),
+    Values(Vec<i64>),
+    Word(String),
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Refusal {
     Plain(Kind),
+    /// It has missed so many.
+    Lagged {
+        lagged: u64,
+    },
     /// With the reason that somebody gave.
     Because(BTreeMap<Kind, String>),
 }
@@ -124,6 +197,7 @@ pub(crate) enum Kind {
     Closed,
     Invalid,
     Reentrant,
+    Full,
     Unavailable,
 }
 

@@ -5,19 +5,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::{Debug, Write as _};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use pointsman::runtime::{Builder, Runtime};
 use pointsman::time::{Duration, advance, timeout};
 
-use super::implementation::{Acquire, Granted, Guard, Implementation, Subject};
-use super::scenario::{Kind, Operation, OperationKind, Refusal, Scenario, State, Step};
+use super::implementation::{Begun, Ended, Held, Hold, Implementation, Outcome, Subject};
+use super::scenario::{Kind, Operation, OperationKind, Refusal, Scenario, State, Step, Told};
 
 /// # Errors
 /// The step and every difference.
 pub(crate) fn play(scenario: &Scenario, implementation: &Implementation) -> Result<(), String> {
-    let subject = (implementation.create)(whole(scenario.setup.limit.unwrap_or(1.0)));
+    let subject = (implementation.create)(&scenario.setup);
     if let Some(kind) = scenario.setup.refused {
         return Err(format!("the setup should be refused as {kind:?}"));
     }
@@ -27,8 +28,10 @@ pub(crate) fn play(scenario: &Scenario, implementation: &Implementation) -> Resu
         waiting: BTreeMap::new(),
         holding: Vec::new(),
         refused: BTreeMap::new(),
+        received: BTreeMap::new(),
         wakers: BTreeMap::new(),
         woken: Woken::default(),
+        keeps_wakers: implementation.keeps_wakers,
         runtime: Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -73,14 +76,17 @@ impl Wake for WakesActor {
 /// The actors of one scenario and what each was told. Who neither waits nor holds is idle.
 struct Stage<'a> {
     subject: &'a dyn Subject,
-    waiting: BTreeMap<String, Acquire<'a>>,
+    waiting: BTreeMap<String, Begun<'a>>,
     /// In the order of the grants.
-    holding: Vec<(String, Box<dyn Guard + 'a>)>,
+    holding: Vec<(String, Hold, Held<'a>)>,
     /// In this step.
     refused: BTreeMap<String, Refusal>,
+    /// In this step.
+    received: BTreeMap<String, Told>,
     /// That of the last operation of each.
     wakers: BTreeMap<String, Arc<WakesActor>>,
     woken: Woken,
+    keeps_wakers: usize,
     /// Its clock stands still until a step moves it. Timers go before it does.
     runtime: Runtime,
 }
@@ -99,8 +105,8 @@ impl Stage<'_> {
             let Some(name) = self.woken.lock().unwrap().pop_front() else {
                 return;
             };
-            if let Some(acquire) = self.waiting.remove(&name) {
-                self.poll(&name, acquire);
+            if let Some(begun) = self.waiting.remove(&name) {
+                self.poll(&name, begun);
             }
         }
     }
@@ -112,89 +118,111 @@ impl Stage<'_> {
             beyond.is_empty(),
             "{name} asks for what nobody has: {beyond:?}"
         );
-        let permits = operation.permits.map(whole);
         match operation.operation {
-            OperationKind::Acquire => {
-                self.check_idle(name);
-                let mut acquire = self.subject.acquire(permits);
-                if let Some(milliseconds) = operation.timeout {
-                    let _inside = self.runtime.enter();
-                    let limited = timeout(Duration::from_millis(milliseconds), acquire);
-                    acquire = Box::pin(async { limited.await.unwrap_or(Err(Kind::Timeout)) });
-                }
-                let waker = WakesActor {
-                    name: name.to_owned(),
-                    woken: Arc::clone(&self.woken),
-                };
-                self.wakers.insert(name.to_owned(), Arc::new(waker));
-                self.poll(name, acquire);
-            }
-            OperationKind::TryAcquire => {
-                self.check_idle(name);
-                let granted = self.subject.try_acquire(permits);
-                self.tell(name, granted);
-            }
             OperationKind::Release => {
-                let position = self.holding.iter().position(|(holder, _)| holder == name);
-                drop(self.holding.remove(position.expect("who releases holds")));
+                let position = self.position(name).expect("who releases holds");
+                drop(self.holding.remove(position));
             }
             OperationKind::Abort => {
                 // Nothing is left to cancel of an operation that has ended.
-                if let Some(acquire) = self.waiting.remove(name) {
-                    drop(acquire);
-                    self.tell(name, Err(Kind::Aborted));
+                if let Some(begun) = self.waiting.remove(name) {
+                    drop(begun);
+                    self.tell(name, Err(Refusal::Plain(Kind::Aborted)));
                 }
             }
-            OperationKind::Close => self.subject.close(),
-            other @ (OperationKind::ReleaseAgain
-            | OperationKind::Drain
-            | OperationKind::SetLimit) => panic!("{name} asks for what nobody has: {other:?}"),
+            kind if kind.acts() => {
+                let mut begun = self.subject.begin(operation);
+                match begun.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(Ok(Outcome::Done)) => (),
+                    _ => panic!("{name} does not act at once: {kind:?}"),
+                }
+            }
+            _ => self.wait(operation),
         }
     }
 
-    fn check_idle(&self, name: &str) {
-        let holds = self.holding.iter().any(|(holder, _)| holder == name);
+    /// Begins what may take its time.
+    fn wait(&mut self, operation: &Operation) {
+        let name = operation.actor.as_str();
         assert!(
-            !holds && !self.waiting.contains_key(name),
+            !self.waiting.contains_key(name),
             "{name} does one thing at a time"
         );
+        let mut begun = match self.position(name) {
+            None => self.subject.begin(operation),
+            Some(position) => Rc::clone(&self.holding[position].2).begin(operation),
+        };
+        if let Some(milliseconds) = operation.timeout {
+            let _inside = self.runtime.enter();
+            let limited = timeout(Duration::from_millis(milliseconds), begun);
+            begun = Box::pin(async {
+                let late = |_| Err(Refusal::Plain(Kind::Timeout));
+                limited.await.unwrap_or_else(late)
+            });
+        }
+        let waker = WakesActor {
+            name: name.to_owned(),
+            woken: Arc::clone(&self.woken),
+        };
+        self.wakers.insert(name.to_owned(), Arc::new(waker));
+        self.poll(name, begun);
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.holding.iter().position(|(holder, ..)| holder == name)
     }
 }
 
 impl<'a> Stage<'a> {
-    fn poll(&mut self, name: &str, mut acquire: Acquire<'a>) {
+    fn poll(&mut self, name: &str, mut begun: Begun<'a>) {
         let waker = Waker::from(Arc::clone(&self.wakers[name]));
-        match acquire.as_mut().poll(&mut Context::from_waker(&waker)) {
+        match begun.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Pending => {
-                self.waiting.insert(name.to_owned(), acquire);
+                self.waiting.insert(name.to_owned(), begun);
             }
-            Poll::Ready(granted) => {
-                drop(acquire);
-                self.tell(name, granted);
+            Poll::Ready(ended) => {
+                drop(begun);
+                self.tell(name, ended);
             }
         }
     }
 
-    fn tell(&mut self, name: &str, granted: Granted<'a>) {
-        match granted {
-            Ok(guard) => self.holding.push((name.to_owned(), guard)),
-            Err(kind) => {
-                self.refused.insert(name.to_owned(), Refusal::Plain(kind));
+    fn tell(&mut self, name: &str, ended: Ended<'a>) {
+        match ended {
+            Ok(Outcome::Done) => (),
+            Ok(Outcome::Holds(hold, held)) => match self.position(name) {
+                // Who turns what it holds into something else keeps its place.
+                Some(position) => self.holding[position] = (name.to_owned(), hold, held),
+                None => self.holding.push((name.to_owned(), hold, held)),
+            },
+            Ok(Outcome::Told(told)) => {
+                self.received.insert(name.to_owned(), told);
+            }
+            Err(refusal) => {
+                self.refused.insert(name.to_owned(), refusal);
             }
         }
     }
 
     fn compare(&mut self, expected: Option<&State>) -> Differences {
         let mut differences = Differences::default();
-        let nobody = BTreeMap::new();
-        let refused = expected.map_or(&nobody, |state| &state.refused);
-        differences.compare("refused", &std::mem::take(&mut self.refused), refused);
+        let nobody = State::default();
+        let told = expected.unwrap_or(&nobody);
+        let refused = std::mem::take(&mut self.refused);
+        differences.compare("refused", &refused, &told.refused);
+        let received = std::mem::take(&mut self.received);
+        differences.compare("received", &received, &told.received);
         if let Some(expected) = expected {
             self.compare_state(&mut differences, expected);
         }
+        let mut kept = 0;
         for (name, waker) in &self.wakers {
-            if !self.waiting.contains_key(name) {
-                let left = Arc::strong_count(waker) - 1;
+            if self.waiting.contains_key(name) {
+                continue;
+            }
+            let left = Arc::strong_count(waker) - 1;
+            kept += left;
+            if kept > self.keeps_wakers {
                 differences.compare(&format!("wakers left of {name}"), left, 0);
             }
         }
@@ -202,8 +230,13 @@ impl<'a> Stage<'a> {
     }
 
     fn compare_state(&self, differences: &mut Differences, expected: &State) {
-        let holding: Vec<_> = self.holding.iter().map(|(name, _)| name).collect();
-        differences.compare("holding", holding, expected.holding.iter().collect());
+        for (hold, what, wanted) in [
+            (Hold::Holding, "holding", &expected.holding),
+            (Hold::Reading, "reading", &expected.reading),
+            (Hold::Writing, "writing", &expected.writing),
+        ] {
+            differences.compare(what, self.holders(hold), wanted.iter().collect());
+        }
         let waiting: Vec<_> = self.waiting.keys().collect();
         let mut expected_waiting: Vec<_> = expected.waiting.iter().collect();
         expected_waiting.sort();
@@ -217,11 +250,18 @@ impl<'a> Stage<'a> {
             } else {
                 0
             };
-            differences.compare("available", counters.available, available);
+            differences.compare_known("available", counters.available, Some(available));
         }
-        if let (Some(found), Some(closed)) = (counters.closed, expected.closed) {
-            differences.compare("closed", found, closed);
-        }
+        differences.compare_known("closed", counters.closed, expected.closed);
+        differences.compare_known("length", counters.length, expected.length);
+        differences.compare_known("value", counters.value, expected.value);
+        let subscribed = self.holders(Hold::Subscribed).len();
+        differences.compare_known("subscribed", counters.subscribed, Some(subscribed));
+    }
+
+    fn holders(&self, hold: Hold) -> Vec<&String> {
+        let holders = self.holding.iter().filter(|(_, found, _)| *found == hold);
+        holders.map(|(name, ..)| name).collect()
     }
 }
 
@@ -239,9 +279,21 @@ impl Differences {
             .unwrap();
         }
     }
+
+    /// Only where the implementation says something and the scenario expects something.
+    fn compare_known<T: Debug + PartialEq>(
+        &mut self,
+        what: &str,
+        found: Option<T>,
+        expected: Option<T>,
+    ) {
+        if let (Some(found), Some(expected)) = (found, expected) {
+            self.compare(what, found, expected);
+        }
+    }
 }
 
-fn whole<T: TryFrom<u64>>(number: f64) -> T {
+pub(crate) fn whole<T: TryFrom<u64>>(number: f64) -> T {
     assert!(number >= 0.0 && number.fract() == 0.0, "{number} is loose");
     let number = number as u64;
     T::try_from(number).unwrap_or_else(|_| panic!("{number} is too large"))
