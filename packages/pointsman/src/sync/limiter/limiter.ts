@@ -82,6 +82,7 @@ type Starting = Permit & {
 type Tell = (detail: never) => void;
 
 const nobody: Tell[] = [];
+const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
 /**
@@ -126,6 +127,8 @@ export class Limiter {
   readonly #label: string;
   readonly #most: number;
   readonly #whenFull: string;
+  /** Whether a full queue does more than to refuse. */
+  readonly #reorders: boolean;
   readonly #clock: Clock;
   readonly #shared = new Rules();
   /** What the rules of a new key are made from; it never starts anything itself. */
@@ -182,6 +185,7 @@ export class Limiter {
     this.#label = label;
     this.#most = most;
     this.#whenFull = whenFull;
+    this.#reorders = whenFull !== 'reject' && most < Number.POSITIVE_INFINITY;
     this.#clock = clock;
     this.#drains = new WaitQueue(label);
     this.#sizes = new WaitQueue(label);
@@ -255,11 +259,10 @@ export class Limiter {
    */
   acquire(options?: StartOptions): Promise<Permit> {
     try {
-      if (options === undefined && this.#plain) {
-        if (this.#enterPlain()) return new Permit(this.#unkeyed, 1, true) as never;
-        if (this.#waiting < this.#most) return this.#append();
+      if (options === undefined && this.#plain && this.#enterPlain()) {
+        return new Permit(this.#unkeyed, 1, true) as never;
       }
-      const granted = this.#request(this.#read(options));
+      const granted = this.#ask(options);
       // The caller goes on in the next microtask but one at the latest.
       if (granted instanceof Permit) soon.then(() => logSoon(granted));
       return Promise.resolve(granted);
@@ -309,13 +312,9 @@ export class Limiter {
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      if (options === undefined && this.#plain) {
-        if (this.#enterPlain()) return this.#call(fn, new Permit(this.#unkeyed, 1));
-        if (this.#waiting < this.#most) {
-          return this.#append().then((permit) => this.#call(fn, permit));
-        }
-      }
-      return this.#run(fn, this.#read(options));
+      const granted = this.#ask(options, true);
+      if (granted instanceof Permit) return this.#call(fn, granted);
+      return granted.then((permit) => this.#call(fn, permit));
     } catch (error) {
       return Promise.reject(this instanceof Limiter ? error : detached('run'));
     }
@@ -344,10 +343,12 @@ export class Limiter {
       try {
         checkFunction('fn', fn);
         request = this.#read(options);
-        return await this.#run((permit) => {
-          state = 'running';
-          return fn(permit);
-        }, request);
+        request.runs = true;
+        const permit = this.#request(request);
+        // Not awaited where that is not needed: nothing in the way, it starts at once.
+        const granted = permit instanceof Permit ? permit : await permit;
+        state = 'running';
+        return await this.#call(fn, granted);
       } finally {
         state = 'done';
       }
@@ -642,8 +643,9 @@ export class Limiter {
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
     if (queue.length === 1 || !queue.plain) {
-      this.#lanes.place(this.#unkeyed, 0);
-      this.#serve();
+      const now = this.#time();
+      this.#lanes.place(this.#unkeyed, now);
+      this.#serve(now);
     }
     return promise;
   }
@@ -680,7 +682,20 @@ export class Limiter {
     return key === undefined ? this.#unkeyed : this.#lanes.of(key, this.#perKey);
   }
 
-  /** A permit if one can be had at once, otherwise the promise of one. */
+  /** A permit if one can be had at once, otherwise the promise of one. Who has no options is only a place in a line. */
+  #ask(options: StartOptions | undefined, runs = false): Permit | Promise<Permit> {
+    if (options === undefined && this.#closed === undefined) {
+      if (this.#plain && this.#enterPlain()) return new Permit(this.#unkeyed, 1);
+      const permit = this.#plain ? undefined : this.#enter(nothing);
+      if (permit !== undefined) return permit;
+      if (!this.#reorders && this.#waiting < this.#most) return this.#append();
+    }
+    const request = this.#read(options);
+    request.runs = runs;
+    return this.#request(request);
+  }
+
+  /** The same, for somebody who can leave, be moved, or make room. */
   #request(request: StartRequest): Permit | Promise<Permit> {
     return (
       this.#enter(request) ??
@@ -704,7 +719,7 @@ export class Limiter {
   }
 
   /** Lets a newcomer in, if it is its turn and there is room. */
-  #enter(request: StartRequest): Permit | undefined {
+  #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
     const now = this.#time();
     this.#lanes.ripen(now);
     const { key, rank, weight } = request;
@@ -747,7 +762,9 @@ export class Limiter {
         log(all, weight, now);
         log(own, weight, now);
         this.#lanes.place(lane, now);
-        this.#serve(now);
+        // Without keys, a timer that is set is for a moment that no log makes earlier.
+        const isSettled = this.#waiting === 0 || this.#timer !== undefined;
+        if (!isSettled || this.#perKey !== undefined || this.keys > 0) this.#serve(now);
       };
     }
     return permit;
@@ -940,7 +957,7 @@ export class Limiter {
       this.#paused ||
       this.#closed !== undefined ||
       this.#each.concurrency < Number.POSITIVE_INFINITY ||
-      (this.#whenFull !== 'reject' && this.#most < Number.POSITIVE_INFINITY) ||
+      this.#reorders ||
       this.#drains.length + this.#sizes.length + this.#listeners.size > 0
     );
   }
@@ -963,13 +980,6 @@ export class Limiter {
       }
     }
     this.#judge();
-  }
-
-  #run<T>(fn: (permit: Permit) => T | PromiseLike<T>, request: StartRequest): Promise<T> {
-    request.runs = true;
-    const granted = this.#request(request);
-    if (granted instanceof Permit) return this.#call(fn, granted);
-    return granted.then((permit) => this.#call(fn, permit));
   }
 
   // Not an async function, as in `Semaphore.run`.
