@@ -373,7 +373,7 @@ test('does what the model does, in every millisecond', { timeout: 120_000 }, asy
         expect(pair.limiter.running).toBe(0);
       },
     ),
-    { numRuns: Number(process.env.RUNS ?? 150) },
+    { numRuns: 300 },
   );
 });
 

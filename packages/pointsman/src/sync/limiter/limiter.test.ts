@@ -1,5 +1,6 @@
 /** The limiter, case by case. Its law as a whole: limiter.law.test.ts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as giveUp from '../give-up.js';
 import {
   type Clock,
   ClosedError,
@@ -9,6 +10,9 @@ import {
   QueueFullError,
   TimeoutError,
 } from '../index.js';
+
+/** Internal, so that no declaration has it. */
+const { claims } = giveUp as unknown as { claims: WeakMap<AbortSignal, (() => void) | null> };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -328,6 +332,66 @@ describe('giving up', () => {
   });
 });
 
+describe('of several operations of which one may win', () => {
+  /** A case of them: what is granted under its signal first lets `won` run, and nothing else may be granted. */
+  const oneOf = (won: () => void) => {
+    const { signal } = new AbortController();
+    claims.set(signal, () => {
+      claims.set(signal, null);
+      won();
+    });
+    return signal;
+  };
+
+  test('each grant is told in its step, at once and after waiting, when all is in order', async () => {
+    const limiter = new Limiter({ concurrency: 1, rate: { limit: 5, per: 100 } });
+    const told: unknown[] = [];
+    const see = () => told.push([limiter.running, limiter.waiting]);
+    const permit = await limiter.acquire({ signal: oneOf(see) });
+    const waiter = limiter.acquire({ signal: oneOf(see) });
+    permit.release();
+    expect(told).toEqual([
+      [1, 0],
+      [1, 0],
+    ]);
+    (await waiter).release();
+    expect(limiter.stats).toMatchObject({ started: 2, finished: 2 });
+  });
+
+  test('a waiter whose other case has won is passed over, and uses up nothing', async () => {
+    const limiter = new Limiter({ concurrency: 1, rate: { limit: 2, per: 100 } });
+    const permit = await limiter.acquire();
+    const signal = oneOf(() => {});
+    const loser = limiter.acquire({ signal });
+    const next = limiter.acquire();
+    claims.get(signal)?.();
+    permit.release();
+    await expect(loser).rejects.toBeUndefined();
+    (await next).release();
+    expect(limiter.stats).toMatchObject({ started: 2, cancelled: 1 });
+  });
+
+  test('who wins may let others in before the loop goes on', async () => {
+    const limiter = new Limiter({ concurrency: 3 });
+    const first = await limiter.acquire({ weight: 3 });
+    const controller = new AbortController();
+    const order: number[] = [];
+    const ask = (n: number, options?: object) =>
+      limiter.acquire(options).then(
+        () => order.push(n),
+        () => order.push(-n),
+      );
+    ask(1, { signal: oneOf(() => controller.abort()) });
+    ask(2, { weight: 3, signal: controller.signal });
+    ask(3);
+    ask(4);
+    first.release();
+    await flush();
+    expect(order.sort()).toEqual([-2, 1, 3, 4]);
+    expect([limiter.running, limiter.waiting]).toEqual([3, 0]);
+  });
+});
+
 describe('a full queue', () => {
   const full = async (whenFull?: LimiterOptions['whenFull']) => {
     const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull, name: 'api' });
@@ -365,6 +429,18 @@ describe('a full queue', () => {
     permit.release();
     await flush();
     expect(order.slice(2)).toEqual(['a', 'c']);
+  });
+
+  test('stays within its bound whatever its listeners do', async () => {
+    const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull: 'drop-oldest' });
+    await limiter.acquire();
+    let more = 3;
+    limiter.on('dropped', () => {
+      if (more-- > 0) limiter.acquire().catch(() => {});
+    });
+    for (let n = 0; n < 3; n++) limiter.acquire().catch(() => {});
+    expect(limiter.waiting).toBe(2);
+    expect(limiter.stats.dropped).toBe(4);
   });
 
   test('lets them stand outside, first come, first served', async () => {

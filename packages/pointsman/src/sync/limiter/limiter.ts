@@ -781,7 +781,8 @@ export class Limiter {
     if (dropped === oldest) this.#dismiss(oldest, full);
     this.#tell('dropped', dropped.key);
     if (dropped === request) throw full;
-    return false;
+    // Asked again: whoever was told may have come in meanwhile.
+    return this.#makeRoom(request);
   }
 
   /** Puts somebody in line for its key. */
