@@ -42,7 +42,7 @@ interface Example {
 
 function filesIn(folder: string, ending: string): string[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(ending) && !/\.test(-d)?\.ts$/.test(name))
     .map((name) => join(folder, name));
 }
@@ -67,7 +67,6 @@ const guides = [
   join(root, 'README.md'),
   join(here, '../README.md'),
   ...filesIn(join(root, 'docs'), '.md'),
-  ...filesIn(join(root, 'docs/sync'), '.md'),
 ]
   .filter(existsSync)
   .flatMap(examplesOf);

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Mutex, Semaphore } from '../sync/index.js';
-import { type Deadlock, on, snapshot, task, unwatch, watched } from './index.js';
+import { type Deadlock, on, runTask, snapshot, unwatch, watched } from './index.js';
 import { usePlatform } from './platform.js';
 
 usePlatform({ createStore: () => new AsyncLocalStorage() });
@@ -42,8 +42,8 @@ const both = async (first: Mutex, second: Mutex) => {
 const names = () => found.map(({ members }) => members.map(({ context }) => context).sort());
 
 test('between tasks', async () => {
-  task('one', () => both(a, b)).catch(() => {});
-  task('two', () => both(b, a)).catch(() => {});
+  runTask('one', () => both(a, b)).catch(() => {});
+  runTask('two', () => both(b, a)).catch(() => {});
   await rest();
   expect(names()).toEqual([['one', 'two']]);
 });
@@ -52,12 +52,12 @@ test('between functions that run under a lock', async () => {
   const run = (first: Mutex, second: Mutex) =>
     first.run(() => turn().then(() => second.run(() => {})));
   run(a, b).catch(() => {});
-  task('two', () => run(b, a)).catch(() => {});
+  runTask('two', () => run(b, a)).catch(() => {});
   await rest();
   expect(names()).toEqual([['two', undefined]]);
 });
 
-test('not between functions of no task, nor with a task that is started under a lock', async () => {
+test('not between functions of no runTask, nor with a task that is started under a lock', async () => {
   const plain = [both(a, b), both(b, a)];
   for (const each of plain) each.catch(() => {});
   await rest();
@@ -65,10 +65,10 @@ test('not between functions of no task, nor with a task that is started under a 
   await Promise.allSettled(plain);
   const parent = (mine: Mutex, other: Mutex) =>
     mine.run(() => {
-      void task('child', () => other.run(() => {}));
+      void runTask('child', () => other.run(() => {}));
       return rest();
     });
-  await Promise.all([task('one', () => parent(a, b)), task('two', () => parent(b, a))]);
+  await Promise.all([runTask('one', () => parent(a, b)), runTask('two', () => parent(b, a))]);
   expect(found).toEqual([]);
 });
 
@@ -80,7 +80,7 @@ test('not where a semaphore has another holder', async () => {
     await turn();
     using __ = await semaphore.acquire();
   };
-  const tasks = [task('one', twice), task('two', twice)];
+  const tasks = [runTask('one', twice), runTask('two', twice)];
   await rest();
   expect(found).toEqual([]);
   free.release();
@@ -89,10 +89,10 @@ test('not where a semaphore has another holder', async () => {
 });
 
 test('a task gives its name to what it does, after an await too, and ends with its function', async () => {
-  const result = await task('outer', async () => {
+  const result = await runTask('outer', async () => {
     await turn();
     const outer = await a.lock();
-    const inner = await task('inner', () => b.lock());
+    const inner = await runTask('inner', () => b.lock());
     return [outer, inner];
   });
   expect(snapshot().primitives.map(({ holders }) => holders[0]?.context)).toEqual([
@@ -101,7 +101,7 @@ test('a task gives its name to what it does, after an await too, and ends with i
   ]);
   for (const permit of result) permit.release();
   expect(() =>
-    task('throws', () => {
+    runTask('throws', () => {
       throw new Error('from fn');
     }),
   ).toThrow('from fn');

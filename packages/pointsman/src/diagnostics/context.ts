@@ -1,4 +1,4 @@
-/** Contexts: what runs as one task, with a name by which reports call it. */
+/** Contexts: what runs as one runTask, with a name by which reports call it. */
 
 import { invalid } from '../sync/errors.js';
 import { type ContextStore, platform } from './platform.js';
@@ -38,15 +38,15 @@ export function runIn<Result>(context: Context, fn: () => Result): Result {
  * @example
  * ```ts
  * import { Mutex } from 'pointsman';
- * import { snapshot, task, watched } from 'pointsman/diagnostics';
+ * import { snapshot, runTask, watched } from 'pointsman/diagnostics';
  *
  * const mutex = watched(new Mutex({ name: 'ledger' }));
- * const lock = await task('nightly report', () => mutex.lock());
+ * const lock = await runTask('nightly report', () => mutex.lock());
  * console.log(snapshot().primitives[0]?.holders[0]?.context); // nightly report
  * lock.release();
  * ```
  */
-export function task<Result>(name: string, fn: () => Result): Result {
+export function runTask<Result>(name: string, fn: () => Result): Result {
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
   return runIn(new Context(name), fn);

@@ -3,7 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeyedMutex, Mutex, type Permit, Semaphore } from '../sync/index.js';
-import { type Deadlock, on, task, unwatch, watched } from './index.node.js';
+import { type Deadlock, on, runTask, unwatch, watched } from './index.node.js';
 
 let found: Deadlock[];
 let off: () => void;
@@ -243,8 +243,8 @@ describe('is found', () => {
       using __ = await accounts.lock(to);
     };
     start(
-      () => task('ann to bob', () => transfer('ann', 'bob')),
-      () => task('bob to ann', () => transfer('bob', 'ann')),
+      () => runTask('ann to bob', () => transfer('ann', 'bob')),
+      () => runTask('bob to ann', () => transfer('bob', 'ann')),
     );
     await rest();
     const members = found[0]?.members.map(

@@ -49,10 +49,11 @@ function nodeOf(wait: Wait): Node {
     .filter(([, waits]) => waits.length > 0);
   const ahead: Wait[] = [];
   // Whoever wants less than all may have to wait behind somebody who wants more.
-  if (!wait.all) {
+  if (watched.kind.inOrder && !wait.all) {
     for (const other of watched.waits) {
       if (other === wait) break;
-      if (other.forHolders && meet(wait, other)) ahead.push(other);
+      const isBefore = other.grants && other.priority >= wait.priority;
+      if (isBefore && meet(wait, other)) ahead.push(other);
     }
   }
   return { wait, obstacles, ahead };

@@ -5,7 +5,7 @@
  * {@link watch} is called on it, and what is not watched costs nothing.
  */
 
-export { task } from './context.js';
+export { runTask } from './context.js';
 export { type DiagnosticsEvent, type DiagnosticsEvents, on } from './events.js';
 export type {
   Activity,

@@ -30,6 +30,8 @@ export interface Kind {
   readonly operations: Readonly<Record<string, Operation>>;
   /** How many permits there are, for each key if there are keys. */
   readonly limit?: (primitive: never) => number | undefined;
+  /** Whether somebody who could have what it wants waits behind somebody who came before and cannot. */
+  readonly inOrder?: boolean;
 }
 
 const takes = (
@@ -70,11 +72,15 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       acquire: takes('some'),
       tryAcquire: tries('some'),
       run: takes('some', 'fn options'),
-      onIdle: waits('nothing'),
+      schedule: takes('some', 'fn options'),
+      onIdle: waits('all'),
+      onSizeLessThan: waits('nothing', 'value options'),
+      ...drain,
     },
   },
   {
     name: 'KeyedRwLock',
+    inOrder: true,
     has: ['tryRead', 'tryWrite', 'keys'],
     operations: {
       read: takes('some', 'key options'),
@@ -88,6 +94,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'RwLock',
+    inOrder: true,
     has: ['tryRead', 'tryWrite'],
     operations: {
       read: takes('some'),
@@ -101,6 +108,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'KeyedSemaphore',
+    inOrder: true,
     has: ['acquire', 'keys'],
     limit: limitOf,
     operations: {
@@ -113,6 +121,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
   {
     name: 'Semaphore',
+    inOrder: true,
     has: ['acquire', 'tryAcquire', 'waitForPermit'],
     limit: limitOf,
     operations: {

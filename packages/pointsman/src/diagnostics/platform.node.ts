@@ -2,12 +2,14 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel } from 'node:diagnostics_channel';
-import { promiseHooks } from 'node:v8';
+import * as v8 from 'node:v8';
 import { usePlatform } from './platform.js';
+
+// As a whole: to import what a runtime's module lacks would be an error.
+const { promiseHooks } = v8;
 
 usePlatform({
   createStore: () => new AsyncLocalStorage(),
   channel,
-  // Elsewhere the module may be there without it.
   hookPromises: promiseHooks && ((hooks) => promiseHooks.createHook({ ...hooks }) as () => void),
 });

@@ -15,6 +15,7 @@ export interface Request {
   /** Undefined where there are no keys, or where all are meant. */
   readonly keys: readonly unknown[] | undefined;
   readonly permits: number;
+  readonly priority: number;
   /** Nobody else may hold any. */
   readonly all: boolean;
   readonly owner: unknown;
@@ -27,6 +28,8 @@ export interface Request {
 export interface Wait extends Request {
   /** Whether it waits for those who hold something, and not for a value or a call. */
   readonly forHolders: boolean;
+  /** Whether it stands in the queue of those who take something. */
+  readonly grants: boolean;
   readonly isOver: boolean;
 }
 

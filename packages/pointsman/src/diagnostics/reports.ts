@@ -15,7 +15,7 @@ export interface Activity {
   readonly keys?: readonly string[];
   /** The `owner` that the call gave, as messages of errors show it. */
   readonly owner?: string;
-  /** The name of the {@link task} that called. */
+  /** The name of the {@link runTask} that called. */
   readonly context?: string;
   /** Who called, the innermost first. */
   readonly stack: readonly string[];
@@ -39,7 +39,7 @@ export interface Snapshot {
 
 /** One of those who wait for each other. */
 export interface DeadlockMember {
-  /** The name of its {@link task}, if it runs in one. */
+  /** The name of its {@link runTask}, if it runs in one. */
   readonly context?: string;
   /** What it holds of that which the member before it waits for: empty if it only stands before it in the queue. */
   readonly holds: readonly Activity[];

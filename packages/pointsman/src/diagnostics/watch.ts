@@ -173,7 +173,8 @@ function requestOf(
   below: Method,
 ): Request {
   const argument = (name: string): unknown => args[names.indexOf(name)];
-  const { permits, owner } = Object(argument('options')) as { permits?: unknown; owner?: unknown };
+  const options: Readonly<Record<string, unknown>> = Object(argument('options'));
+  const { permits, priority, owner } = options;
   const keys = argument('keys');
   return {
     watched,
@@ -186,6 +187,7 @@ function requestOf(
           ? [keys]
           : undefined,
     permits: typeof permits === 'number' ? permits : 1,
+    priority: typeof priority === 'number' ? priority : 0,
     all: wants === 'all',
     owner,
     context: currentContext(),
@@ -211,10 +213,11 @@ function tell(event: DiagnosticsEvent, request: Request): void {
   if (isWanted(event)) emit(event, activityOf(request) as never);
 }
 
-function beginWait(request: Request, forHolders: boolean): Wait {
+function beginWait(request: Request, forHolders: boolean, grants: boolean): Wait {
   const wait: Wait = {
     ...request,
     forHolders,
+    grants,
     get isOver() {
       return !request.watched.waits.has(wait);
     },
@@ -298,7 +301,7 @@ function awaited(
   args: unknown[],
 ): Promise<unknown> {
   const result = unseen(() => original.apply(primitive, args)) as Promise<unknown>;
-  const wait = beginWait(request, wants !== 'nothing');
+  const wait = beginWait(request, wants !== 'nothing', grants);
   return settling(result, wait, undefined, (value, promise) => {
     if (grants && isPermit(value)) followHold(promise, beginHold(request, value));
   });
@@ -312,8 +315,8 @@ function ran(
   args: unknown[],
   fnIndex: number,
   fn: Method,
-): Promise<unknown> {
-  const wait = beginWait(request, true);
+): unknown {
+  const wait = beginWait(request, true, true);
   const line = new Line();
   const inner: Method = (...given) => {
     const isWatched = request.watched.endWait(wait);
@@ -329,7 +332,11 @@ function ran(
     primitive,
     args.map((each, index) => (index === fnIndex ? inner : each)),
   );
-  return settling(result as Promise<unknown>, wait, line);
+  if (result instanceof Promise) return settling(result, wait, line);
+  // A handle, whose result is the promise.
+  const handle = result as { readonly result: Promise<unknown> };
+  define(handle, 'result', settling(handle.result, wait, line));
+  return handle;
 }
 
 /** The same promise, for a call that has been told of when it settles. */
