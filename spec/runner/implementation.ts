@@ -12,6 +12,7 @@ export interface WaitRequest {
 
 export interface TryRequest {
   readonly key?: string;
+  readonly keys?: readonly string[];
   readonly permits?: number;
   readonly priority?: number;
   readonly owner?: string;

@@ -7,6 +7,7 @@
 import type { Implementation, Subject } from './implementation.js';
 import { ModelBarrier, ModelLatch } from './models/barrier.js';
 import { ModelChannel } from './models/channel.js';
+import { ModelLockAll } from './models/lock-all.js';
 import { ModelCondition, ModelNotify } from './models/notify.js';
 import { ModelKeyedRwLock, ModelRwLock } from './models/rwlock.js';
 import { ModelKeyed, ModelSemaphore } from './models/semaphore.js';
@@ -21,6 +22,7 @@ export { ModelClock, ModelError, ModelSemaphore };
 export const models = {
   semaphore: ModelSemaphore,
   keyed: ModelKeyed,
+  lockAll: ModelLockAll,
   rwlock: ModelRwLock,
   keyedRwlock: ModelKeyedRwLock,
   notify: ModelNotify,
@@ -84,6 +86,8 @@ export function createModel({
         case 'keyed-semaphore':
         case 'keyed-mutex':
           return new used.keyed(limit, clock, used.semaphore);
+        case 'lock-all':
+          return new used.lockAll(clock);
         case 'rwlock':
           return new used.rwlock(clock, inOrder);
         case 'keyed-rwlock':

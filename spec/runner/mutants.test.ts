@@ -7,6 +7,7 @@ import { barrierMutants } from './mutants/barrier.js';
 import { channelMutants } from './mutants/channel.js';
 import { commonMutants } from './mutants/common.js';
 import { keyedMutants } from './mutants/keyed.js';
+import { lockAllMutants } from './mutants/lock-all.js';
 import { createMutant, type Mutant } from './mutants/mutant.js';
 import { notifyMutants } from './mutants/notify.js';
 import { rwlockMutants } from './mutants/rwlock.js';
@@ -19,6 +20,7 @@ const mutants = [
   commonMutants,
   semaphoreMutants,
   keyedMutants,
+  lockAllMutants,
   rwlockMutants,
   notifyMutants,
   barrierMutants,

@@ -70,6 +70,13 @@ export const rules: Record<Primitive, Rules> = {
   mutex: lock,
   'keyed-semaphore': lock,
   'keyed-mutex': lock,
+  'lock-all': {
+    acquire: acquires('holding'),
+    'try-acquire': tries('holding'),
+    ...releases('holding'),
+    abort: acts,
+    close: acts,
+  },
   rwlock: { ...keyedRwLock, drain: { begins: 'free', while: 'draining' } },
   'keyed-rwlock': keyedRwLock,
   notify: { notified: waits, 'notify-one': acts, 'notify-waiters': acts, abort: acts },

@@ -8,6 +8,7 @@ export const primitives = [
   'mutex',
   'keyed-semaphore',
   'keyed-mutex',
+  'lock-all',
   'rwlock',
   'keyed-rwlock',
   'notify',

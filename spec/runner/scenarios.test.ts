@@ -107,6 +107,7 @@ function checkOperation(primitive: Primitive, operation: Operation): void {
   expect(rule, `${primitive} has ${operation.operation}`).toBeDefined();
   const takes = rule?.begins === 'free' && rule.gives !== undefined && rule.gives !== 'subscribed';
   expect('key' in operation).toBe(takes && primitive.startsWith('keyed-'));
+  expect('keys' in operation).toBe(takes && primitive === 'lock-all');
   if (primitive.endsWith('mutex')) expect(operation).not.toHaveProperty('permits');
   else expect(operation).not.toHaveProperty('owner');
   if (operation.operation === 'read') expect(operation).not.toHaveProperty('priority');

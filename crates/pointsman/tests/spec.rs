@@ -32,12 +32,13 @@ use spec::stage::play;
 use spec::subscribers::{BROADCAST, WATCH};
 
 /// Primitives that have no counterpart in this crate.
-const NOT_APPLICABLE: [&str; 5] = [
+const NOT_APPLICABLE: [&str; 6] = [
     "condition",
     "keyed-mutex",
     "keyed-rwlock",
     "keyed-semaphore",
     "latch",
+    "lock-all",
 ];
 
 #[test]

@@ -71,6 +71,8 @@ export const inOneLoop: Implementation = {
         return keyedSemaphore(new KeyedSemaphore<string>(limit));
       case 'keyed-mutex':
         return keyedMutex(new KeyedMutex<string>());
+      case 'lock-all':
+        return lockAll(new KeyedMutex<string>());
       case 'rwlock':
         return rwlock(new RwLock());
       case 'keyed-rwlock':
@@ -166,6 +168,19 @@ function keyedMutex(keyed: KeyedMutex<string>): Subject {
       key === undefined
         ? { closed: keyed.closed, keys: keyed.keys() }
         : { available: keyed.locked(key) ? 0 : 1, waiting: keyed.waiting(key) },
+  };
+}
+
+/** Who wants one key asks for that alone, so that both kinds of requests meet. */
+function lockAll(keyed: KeyedMutex<string>): Subject {
+  return {
+    acquire({ keys: [first = '', ...others] = [], ...request }) {
+      if (others.length === 0) return keyed.lock(first, given(request));
+      return keyed.lockAll([first, ...others], given(request));
+    },
+    tryAcquire: ({ keys = [] }) => keyed.tryLockAll(keys),
+    close: (...reason) => keyed.close(...reason),
+    observe: () => ({ closed: keyed.closed, keys: keyed.keys() }),
   };
 }
 

@@ -33,7 +33,7 @@ const small = fc.integer({ min: 1, max: 4 });
 /** What each option may be. */
 const options: { [Name in keyof OperationOptions]-?: fc.Arbitrary<unknown> } = {
   key: fc.constantFrom('x', 'y'),
-  keys: fc.constant(['x', 'y']),
+  keys: fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { minLength: 1 }),
   permits: fc.constantFrom(1, 1, 2, 3, 4),
   priority: fc.constantFrom(-1, 0, 1),
   timeout: fc.constantFrom(0, 100, 200),
@@ -89,6 +89,7 @@ const shapes: Record<OperationName, Shape> = {
 
 /** Options that only some primitives have. */
 function fits(primitive: Primitive, option: keyof OperationOptions): boolean {
+  if (option === 'priority') return primitive !== 'lock-all';
   if (option === 'permits') return primitive.endsWith('semaphore');
   if (option === 'owner') return primitive.endsWith('mutex');
   return true;
@@ -100,7 +101,9 @@ function anyOperation(primitive: Primitive): fc.Arbitrary<Operation> {
     const { begins, gives } = rules[primitive][name] ?? {};
     const { weight, always = [], sometimes = [] } = shapes[name];
     const keyed = primitive.startsWith('keyed-') && begins === 'free' && gives;
-    const required = keyed ? ['key' as const, ...always] : always;
+    const several = primitive === 'lock-all' && begins === 'free';
+    const key = several ? ['keys' as const] : keyed ? ['key' as const] : [];
+    const required = [...key, ...always];
     const given = [...required, ...sometimes.filter((option) => fits(primitive, option))];
     const parts = Object.fromEntries(given.map((option) => [option, options[option]]));
     const operation = (more: object) =>
@@ -119,7 +122,7 @@ function anyOperation(primitive: Primitive): fc.Arbitrary<Operation> {
 function anyStep(primitive: Primitive): fc.Arbitrary<Step> {
   const operation = anyOperation(primitive);
   // A try answers at once and a grant by a promise, so their order within a turn means nothing.
-  const untried = operation.filter((each) => !isTry(primitive, each));
+  const untried = operation.filter((each) => !isTry(primitive, each) && !isBroken(primitive, each));
   const together = fc.array(untried, { minLength: 2, maxLength: 4 });
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ together: fc.tuple(operation) }) },
@@ -130,6 +133,10 @@ function anyStep(primitive: Primitive): fc.Arbitrary<Step> {
 
 const isTry = (primitive: Primitive, { operation }: Operation) =>
   rules[primitive][operation]?.while === 'trying' && operation.startsWith('try-');
+
+/** Whoever waits for several keys is told too late of a close, as `spec.test.ts` says. */
+const isBroken = (primitive: Primitive, { operation }: Operation) =>
+  primitive === 'lock-all' && operation === 'close';
 
 function anySetup(primitive: Primitive): fc.Arbitrary<Setup> {
   switch (primitive) {

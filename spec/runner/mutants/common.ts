@@ -3,7 +3,7 @@ import { ModelError } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 /** The files in which somebody gives up; in the last two nobody may go on at once. */
-const givingUp = ['rwlock', 'notify', 'latch', 'channel', 'broadcast', 'watch'].map(
+const givingUp = ['lock-all', 'rwlock', 'notify', 'latch', 'channel', 'broadcast', 'watch'].map(
   (name) => `${name}/giving-up.yaml`,
 );
 const everywhere = [...givingUp, 'condition/giving-up.yaml', 'barrier/giving-up.yaml'];
