@@ -122,7 +122,7 @@ function anyOperation(primitive: Primitive): fc.Arbitrary<Operation> {
 function anyStep(primitive: Primitive): fc.Arbitrary<Step> {
   const operation = anyOperation(primitive);
   // A try answers at once and a grant by a promise, so their order within a turn means nothing.
-  const untried = operation.filter((each) => !isTry(primitive, each) && !isBroken(primitive, each));
+  const untried = operation.filter((each) => !isTry(primitive, each));
   const together = fc.array(untried, { minLength: 2, maxLength: 4 });
   return fc.oneof(
     { weight: 6, arbitrary: fc.record({ together: fc.tuple(operation) }) },
@@ -133,10 +133,6 @@ function anyStep(primitive: Primitive): fc.Arbitrary<Step> {
 
 const isTry = (primitive: Primitive, { operation }: Operation) =>
   rules[primitive][operation]?.while === 'trying' && operation.startsWith('try-');
-
-/** Whoever waits for several keys is told too late of a close, as `spec.test.ts` says. */
-const isBroken = (primitive: Primitive, { operation }: Operation) =>
-  primitive === 'lock-all' && operation === 'close';
 
 function anySetup(primitive: Primitive): fc.Arbitrary<Setup> {
   switch (primitive) {

@@ -11,11 +11,13 @@ import { cancelledError, closedError, describe, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
 import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from './queue.js';
 
-/** @internal What the primitive of a key must offer, so that it is there for exactly as long as it is in use. */
+/** What the primitive of a key must offer, so that it is there for exactly as long as it is in use. */
 export interface KeyedEntry {
   readonly waiting: number;
   readonly idle: boolean;
+  /** @internal */
   _watched: boolean;
+  /** @internal */
   _onIdle: (() => void) | undefined;
   close(reason: unknown): void;
   cancel(reason: unknown): void;

@@ -72,7 +72,7 @@ class Several {
   }
 }
 
-/** @internal The gate of a key that may be wanted together with others. */
+/** The gate of a key that may be wanted together with others. */
 export class SharedGate extends Gate {
   #offered: Several | undefined;
 
@@ -164,13 +164,24 @@ export const lockAll = <Key>(
       tell(waiters, reason);
       reject(reason);
     };
-    const stop = giveUpOn(request, leave, (timeout) => timedOut(timeout, label));
+    const stop = giveUpOn(
+      request,
+      (reason) => {
+        // Unless it was closed or cancelled before in this turn: then it is about to be told so.
+        if (waiters.size === keys.size) leave(reason);
+      },
+      (timeout) => timedOut(timeout, label),
+    );
     const places = [...keys].map((key) =>
       keyed._request(key, (gate) => gate.acquire({ owner: several, priority, signal } as object)),
     );
-    Promise.all(places).then((permits) => {
-      resolve(new Locks(new Map([...keys].map((key, n) => [key, permits[n] as Permit]))));
-    }, leave);
+    Promise.all(places).then(
+      (permits) => {
+        resolve(new Locks(new Map([...keys].map((key, n) => [key, permits[n] as Permit]))));
+      },
+      // A line that it left before its signal told it knows no reason.
+      (reason) => leave(reason ?? request.signal?.reason),
+    );
   });
 
 /** @internal */
