@@ -232,7 +232,7 @@ const weight = fc.oneof(
 const key = fc.constantFrom(undefined, 'a', 'b', 'c');
 const id = fc.nat(40);
 const priority = fc.constantFrom(0, 0, 0, 1, -1, 2);
-const factor = fc.integer({ min: 1, max: 8 });
+const anyFactor = fc.integer({ min: 1, max: 8 });
 
 type Step = (pair: Pair, options: ModelOptions) => Promise<void>;
 
@@ -326,7 +326,7 @@ const step = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(factor, fc.boolean()).map(
+    arbitrary: fc.tuple(anyFactor, fc.boolean()).map(
       ([limit, both]): Step =>
         async ({ limiter, model }, options) => {
           const { concurrency: most, rate } = change(options, limit);
