@@ -183,6 +183,30 @@ describe('rates', () => {
     expect(timers).toEqual([]);
   });
 
+  test('a clock whose timers cannot be cleared', async () => {
+    let now = 0;
+    let callbacks: (() => void)[] = [];
+    const clock = {
+      now: () => now,
+      setTimeout: (callback: () => void) => void callbacks.push(callback),
+      clearTimeout: () => {},
+    };
+    const limiter = new Limiter({ perKey: { rate: { limit: 1, per: 10 } }, clock });
+    const starts: number[] = [];
+    const call = () => limiter.run(() => starts.push(now), { key: 'a' });
+    await call();
+    const second = call();
+    for (now of [5, 10, 20]) {
+      const due = callbacks;
+      callbacks = [];
+      for (const callback of due) callback();
+      await flush();
+    }
+    await second;
+    expect(starts).toEqual([0, 10]);
+    expect(limiter.keys).toBe(0);
+  });
+
   test('a wait longer than any timer', async () => {
     const month = 30 * 24 * 3_600_000;
     const limiter = new Limiter({ rate: { limit: 1, per: month } });
@@ -434,6 +458,30 @@ describe('a full queue', () => {
     expect(limiter.stats.dropped).toBe(4);
   });
 
+  test('whoever hears that somebody was dropped may come, or close', async () => {
+    const { limiter, order, ask } = await full('drop-oldest');
+    let again = 0;
+    let most = 0;
+    limiter.on('dropped', () => {
+      if (++again < 3) ask(`again ${again}`);
+      else limiter.close(new ClosedError('shut'));
+    });
+    for (const name of ['a', 'b', 'c']) {
+      ask(name);
+      most = Math.max(most, limiter.waiting);
+    }
+    await flush();
+    expect(most).toBe(2);
+    expect(limiter.waiting).toBe(0);
+    expect(order.sort()).toEqual([
+      'a: QueueFullError',
+      'again 1: ClosedError',
+      'again 2: ClosedError',
+      'b: QueueFullError',
+      'c: QueueFullError',
+    ]);
+  });
+
   test('lets them stand outside, first come, first served', async () => {
     const { limiter, permit, order, ask } = await full('wait');
     for (const name of ['a', 'b', 'c', 'd']) ask(name);
@@ -630,6 +678,23 @@ describe('who wants to know', () => {
     expect(() => limiter.on('done' as never, () => {})).toThrow(/event must be started or/);
   });
 
+  test('idle is not told when whoever heard of empty has come', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const told: unknown[] = [];
+    limiter.pause();
+    limiter.acquire().catch(() => {});
+    let last: Permit | undefined;
+    limiter.on('empty', () => {
+      limiter.resume();
+      last = limiter.tryAcquire();
+    });
+    limiter.on('idle', () => told.push(limiter.idle));
+    limiter.cancel();
+    expect(told).toEqual([]);
+    last?.release();
+    expect(told).toEqual([true]);
+  });
+
   test('nobody is left pending by close and cancel', async () => {
     for (const whenFull of ['reject', 'wait'] as const) {
       const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull });
@@ -714,6 +779,9 @@ describe('bad input', () => {
     expect(() => limiter.setLimits({ concurrency: 2, rate: { limit: 1 } as never })).toThrow(
       /rate.per/,
     );
+    expect(() => limiter.setLimits({ concurrency: 2, rate: null as never })).toThrow(
+      'rate must be an object, got null',
+    );
     expect(limiter.concurrency).toBe(1);
     expect(() => limiter.setLimits(null as never)).toThrow(/limits must be an object/);
     await expect(limiter.run('fn' as never)).rejects.toThrow('fn must be a function, got "fn"');
@@ -727,5 +795,8 @@ describe('bad input', () => {
     permit?.release();
     permit?.release();
     expect(limiter.running).toBe(0);
+    limiter.setLimits({ rate: { limit: 1, per: 10 } });
+    (limiter.rate[0] as { limit: number }).limit = 100;
+    expect(limiter.rate[0]?.limit).toBe(1);
   });
 });

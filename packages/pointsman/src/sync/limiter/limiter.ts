@@ -702,7 +702,7 @@ export class Limiter {
       new Promise((resolve) => {
         if (request.timeout === 0) throw timedOut(0, this.#label);
         request.resolve = resolve as never;
-        const isFull = this.#makeRoom(request);
+        const moved = this.#makeRoom(request);
         if (request.signal !== undefined || request.timeout !== undefined) {
           request.stop = giveUpOn(
             request,
@@ -711,8 +711,10 @@ export class Limiter {
           );
         }
         this.#waiting++;
-        if (isFull) this.#put(request, this.#outside, 0);
+        if (moved === request) this.#put(request, this.#outside, 0);
         else this.#join(request);
+        // Told when the newcomer stands in its place: a listener may come, close or cancel.
+        if (moved && moved !== request) this.#tell('dropped', moved.key);
         this.#serve();
       })
     );
@@ -770,19 +772,24 @@ export class Limiter {
     return permit;
   }
 
-  /** Whether a newcomer has to stand outside. Throws if there is no room for it. */
-  #makeRoom(request: StartRequest): boolean {
+  /**
+   * Who has to go so that a newcomer has room: nobody, the newcomer itself, which then stands outside, or somebody who
+   * has been dropped. Throws if there is no room for it.
+   */
+  #makeRoom(request: StartRequest): StartRequest | undefined {
     const isFull = this.#waiting - this.#outside.length >= this.#most || this.#outside.length > 0;
-    if (!isFull || this.#whenFull === 'wait') return isFull;
+    if (!isFull) return undefined;
+    if (this.#whenFull === 'wait') return request;
     const full = new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
     const oldest = this.#ages[0]?.request;
     const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
     this.#stats.dropped++;
-    if (dropped === oldest) this.#dismiss(oldest, full);
-    this.#tell('dropped', dropped.key);
-    if (dropped === request) throw full;
-    // Asked again: whoever was told may have come in meanwhile.
-    return this.#makeRoom(request);
+    if (dropped === request) {
+      this.#tell('dropped', request.key);
+      throw full;
+    }
+    this.#dismiss(dropped, full);
+    return dropped;
   }
 
   /** Puts somebody in line for its key. */
@@ -916,7 +923,7 @@ export class Limiter {
       Math.min(Math.ceil(at - now), LONGEST_TIMER),
     );
     // It need not keep a process alive only to forget a key.
-    if (!holding) (this.#timer as { unref?(): void }).unref?.();
+    if (!holding) (this.#timer as { unref?(): void } | undefined)?.unref?.();
   }
 
   /** Tells those who want to know how many are left. */
@@ -935,7 +942,8 @@ export class Limiter {
     const isNews = left || this.#back;
     this.#left = this.#back = false;
     if (left && this.#waiting === 0) this.#tell('empty');
-    if (isNews && idle) this.#tell('idle');
+    // A listener may have come in meanwhile.
+    if (isNews && this.idle) this.#tell('idle');
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {

@@ -77,6 +77,16 @@ test('weights and keys are those of each input', async () => {
   expect([limiter.running, limiter.waiting, limiter.keys]).toEqual([0, 0, 0]);
 });
 
+test('a weight may be a record, as elsewhere', async () => {
+  const limiter = new Limiter({ concurrency: 2, rate: { name: 'tokens', limit: 4, per: 100 } });
+  const begin = Date.now();
+  const starts = limiter
+    .map(['a', 'bbb', 'cc'], () => Date.now() - begin, { weight: (s) => ({ tokens: s.length }) })
+    .toArray();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await starts).toEqual([0, 0, 100]);
+});
+
 test('who uses the limiter besides takes turns with it', async () => {
   const limiter = new Limiter({ concurrency: 1 });
   const order: string[] = [];

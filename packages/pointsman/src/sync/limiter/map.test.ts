@@ -319,6 +319,41 @@ describe('an error', () => {
     expect(state.closed).toBe(1);
   });
 
+  test('of one input is collected also where the options are made of it', async () => {
+    const results: number[] = [];
+    const key = (n: number) => {
+      if (n === 4) throw new Error('no key');
+      return n;
+    };
+    const inputs = [1, Promise.reject(new Error('lost')), 3, 4, 5];
+    const mapped = map(new Turns(2), inputs, (n) => n, { errors: 'collect', key });
+    const read = async () => {
+      for await (const n of mapped) results.push(n);
+    };
+    const { errors } = await read().catch((error) => error);
+    expect(errors.map(({ message }: Error) => message)).toEqual(['lost', 'no key']);
+    expect(results).toEqual([1, 3, 5]);
+  });
+
+  test('of closing the source does not hide the one before', async () => {
+    const inputs = {
+      [Symbol.iterator]: () => ({
+        next: () => ({ value: 1 }),
+        return: () => {
+          throw new Error('does not close');
+        },
+      }),
+    };
+    const lost = () => {
+      throw new Error('lost');
+    };
+    await expect(map(new Turns(1), inputs, lost).toArray()).rejects.toThrow('lost');
+    const first = async () => {
+      for await (const n of map(new Turns(1), inputs, (one) => one)) return n;
+    };
+    await expect(first()).rejects.toThrow('does not close');
+  });
+
   test('of the limiter ends all', async () => {
     const turns = new Turns(1);
     const { running, contexts, fn } = jobs();
@@ -388,6 +423,38 @@ describe('leaving', () => {
     running.get(0)?.resolve(0);
     await quiet();
     expect(turns.semaphore.idle).toBe(true);
+  });
+
+  test('holds no turn for an input that never comes', async () => {
+    const silent = () => {
+      let asked = 0;
+      const next = () =>
+        asked++ ? new Promise<never>(() => {}) : Promise.resolve({ value: 1, done: false });
+      return { [Symbol.asyncIterator]: () => ({ next }) };
+    };
+    const leave = async (turns: Turns) => {
+      for await (const n of map(turns, silent(), (one) => one)) return n;
+    };
+    const fail = (turns: Turns) =>
+      map(turns, silent(), () => Promise.reject('lost'))
+        .toArray()
+        .catch((error) => error);
+    for (const [end, outcome] of [
+      [leave, 1],
+      [fail, 'lost'],
+    ] as const) {
+      const turns = new Turns(2);
+      expect(await end(turns)).toBe(outcome);
+      await quiet();
+      expect(turns.semaphore.idle).toBe(true);
+    }
+  });
+
+  test('before it is read pulls nothing', async () => {
+    const { state, sync } = source(3);
+    const signal = AbortSignal.abort('over');
+    await expect(map(new Turns(1), sync, (n) => n, { signal }).toArray()).rejects.toBe('over');
+    expect(state.pulled).toBe(0);
   });
 
   test('after the last result aborts nothing', async () => {

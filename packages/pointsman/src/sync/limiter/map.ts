@@ -12,6 +12,7 @@ import { cancelledError, invalid } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
 import { checkOptions, checkSignal } from '../options.js';
 import type { Permit } from '../permit.js';
+import type { Weight } from './rules.js';
 
 /** What a limiter must offer. */
 interface Turns {
@@ -47,7 +48,7 @@ export interface MapOptions<Input> {
    * As those of `Limiter.run`, for all inputs or as functions of each. A function must see the input before
    * its turn: then one input at most is pulled that cannot run yet.
    */
-  readonly weight?: Each<Input, number> | undefined;
+  readonly weight?: Each<Input, Weight> | undefined;
   readonly key?: Each<Input, Key> | undefined;
   readonly priority?: Each<Input, number> | undefined;
 }
@@ -125,6 +126,8 @@ export function map<Input, Output>(
     let running = 0;
     let unread = 0;
     let turn: AbortController | undefined;
+    /** The turn of an input that is not there yet. */
+    let granted: Permit | undefined;
     let pulling = false;
     /** Whether there are no more inputs. */
     let ended = false;
@@ -144,6 +147,8 @@ export function map<Input, Output>(
       failure = { reason };
       controller.abort(reason);
       turn?.abort(reason);
+      // Not later: a source that is asked for an input need never answer.
+      granted?.release();
       change();
     };
 
@@ -185,13 +190,18 @@ export function map<Input, Output>(
       }
     };
 
-    /** A turn, if it came before all was over. */
-    const take = (wish: object): Promise<Permit | undefined> => {
+    /** Asks for a turn. */
+    const take = async (wish: object): Promise<void> => {
       turn = new AbortController();
-      return limiter.acquire({ ...wish, signal: turn.signal }).catch((reason) => {
+      granted = undefined;
+      try {
+        const permit = await limiter.acquire({ ...wish, signal: turn.signal });
+        if (failure) permit.release();
+        else granted = permit;
+      } catch (reason) {
         if (!ended) fail(reason);
-        return undefined;
-      });
+      }
+      change();
     };
 
     /** Runs the next input in its turn. Whether there may be another. */
@@ -202,12 +212,15 @@ export function map<Input, Output>(
       if (failure || (Array.isArray(inputs) && index >= inputs.length)) return false;
       let next = early ? await pull() : undefined;
       if (failure || next?.done) return false;
-      const input = next && ((await next.value) as Input);
-      let granted: Permit | undefined;
-      const taken = take(wishOf(input, index)).then((permit) => {
-        granted = permit;
-        change();
-      });
+      let wish: object;
+      try {
+        wish = wishOf(next && ((await next.value) as Input), index);
+      } catch (error) {
+        if (mode === 'stop') throw error;
+        errors.push(error);
+        return true;
+      }
+      const taken = take(wish);
       // With nothing under way it looks whether there is anything to wait for.
       while (!granted && !failure && (next || running + unread > 0)) await changed();
       try {
@@ -218,8 +231,10 @@ export function map<Input, Output>(
         await taken;
         if (failure || ended) granted?.release();
       }
-      if (failure || ended || !granted || !next) return false;
-      run(next.value as Input, index, granted);
+      const permit = granted;
+      granted = undefined;
+      if (failure || ended || !permit || !next) return false;
+      run(next.value as Input, index, permit);
       return true;
     };
 
@@ -238,6 +253,7 @@ export function map<Input, Output>(
     let pumping = true;
     const stop = giveUpOn({ signal }, fail, Error as never);
     try {
+      if (signal?.aborted) fail(signal.reason);
       pump();
       for (;;) {
         // What the reader has not got when all is over, it never gets.
@@ -259,7 +275,7 @@ export function map<Input, Output>(
       const failed = failure !== undefined;
       if (left) fail(cancelledError(''));
       if (!ended) {
-        const closed = Promise.resolve(iterator.return?.());
+        const closed = (async () => iterator.return?.())();
         // A source that is still asked for an input need not answer any more; and what failed before counts.
         if (pulling || failed) closed.catch(() => {});
         else await closed;

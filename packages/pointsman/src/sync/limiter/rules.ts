@@ -29,7 +29,7 @@ const perKeyNames: ReadonlySet<string> = new Set(['concurrency', 'rate']);
 /** Reads the limits among some options. Throws for those that cannot be used. */
 export function readLimits({ concurrency, rate }: Limits): ReadLimits {
   if (concurrency !== undefined) checkCount('concurrency', concurrency, 1);
-  return { concurrency, rates: rate && readRates(rate) };
+  return { concurrency, rates: rate === undefined ? undefined : readRates(rate) };
 }
 
 /** As `readLimits`, for those of each key. */
@@ -59,7 +59,7 @@ export class Rules {
   until = Number.NEGATIVE_INFINITY;
 
   get rates(): readonly ReadRate[] {
-    return this.meters.map((meter) => meter.rate);
+    return this.meters.map(({ rate }) => ({ ...rate }));
   }
 
   /**
