@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import {
   Broadcast,
+  Channel,
   KeyedMutex,
   LaggedError,
   Notify,
@@ -138,6 +139,34 @@ test('who asks for a change while it is told of one waits for the next', async (
   expect([(await first).value, await also]).toEqual([1, 1]);
   watch.send(2);
   expect(await later).toBe(2);
+});
+
+test('no case wins for the sake of somebody who is about to be told of an abort', async () => {
+  const channel = new Channel<number>(0);
+  const controller = new AbortController();
+  let send = (): Promise<void> => Promise.resolve();
+  controller.signal.addEventListener('abort', () => {
+    sent = send();
+  });
+  let sent: Promise<void> | undefined;
+  const first = select(
+    {
+      received: (only) => channel.receive(only),
+      never: new Promise<never>(() => {}),
+      sent(only) {
+        send = () => channel.send(1, only);
+        controller.abort();
+        return sent;
+      },
+    },
+    { biased: true },
+  );
+  const aborted = channel.receive({ signal: controller.signal });
+  await expect(aborted).rejects.toThrow('aborted');
+  await Promise.resolve();
+  expect([channel.waitingReceivers, channel.waitingSenders]).toEqual([1, 1]);
+  channel.trySend(2);
+  expect(await first).toEqual({ key: 'received', value: 2 });
 });
 
 test('who is told what it has missed has won', async () => {
