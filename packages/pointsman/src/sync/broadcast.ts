@@ -176,6 +176,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
       this._slot = place;
       this._seen = _source._sent - _source._length;
       const missed = this._seen - _seen;
+      claim(signal);
       throw new LaggedError(`${this._label}${missed} values were missed`, missed);
     }
     const { value, next } = place as { value: T; next: Slot<T> };

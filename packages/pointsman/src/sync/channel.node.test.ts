@@ -400,3 +400,15 @@ describe('nothing is kept alive', () => {
     expect(receiver.hasChanged).toBe(true);
   });
 });
+
+test('a source that cannot be started leaves nothing', async () => {
+  const { signal } = new AbortController();
+  const source = {
+    [Symbol.iterator]() {
+      throw gone;
+    },
+  };
+  const sent = new Channel<number>(1).sendAll(source, { signal, timeout: 60_000 });
+  await expect(sent).rejects.toBe(gone);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+});

@@ -14,6 +14,28 @@ const quiet = (channel: Channel<unknown>) => [
 ];
 
 describe('a select', () => {
+  test('that sends all has won with the first value, and receives none of them itself', async () => {
+    const [to, from] = [new Channel<number>(1), new Channel<number>(1)];
+    from.trySend(0);
+    const first = select(
+      { sent: (only) => to.sendAll([1, 2], only), received: (only) => from.receive(only) },
+      { biased: true },
+    );
+    await nextMacrotask();
+    expect([await to.receive(), await to.receive(), from.length]).toEqual([1, 2, 1]);
+    expect((await first).key).toBe('sent');
+
+    const channel = new Channel<number>(0);
+    const both = select(
+      { received: (only) => channel.receive(only), sent: (only) => channel.sendAll([1], only) },
+      { biased: true },
+    );
+    await nextMacrotask();
+    expect(quiet(channel)).toEqual([0, 1, 1]);
+    await channel.receive();
+    expect((await both).key).toBe('sent');
+  });
+
   test('that sends and receives on one channel meets others, and never itself', async () => {
     for (const biased of [true, false]) {
       const channel = new Channel<string>(0);

@@ -399,6 +399,25 @@ describe('sendAll', () => {
     expect([channel.waitingSenders, vi.getTimerCount()]).toEqual([0, 0]);
     await expect(channel.sendAll([1], { timeout: 0 })).rejects.toThrow(TimeoutError);
   });
+
+  test('without time to wait also ends where the source stays silent', async () => {
+    const channel = new Channel<number>(10);
+    const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+    await expect(channel.sendAll(silent, { timeout: 0 })).rejects.toThrow(TimeoutError);
+  });
+
+  test('sends nothing after the abort, although there is room', async () => {
+    const channel = new Channel<number>(10);
+    const controller = new AbortController();
+    function* numbers() {
+      yield 1;
+      controller.abort(gone);
+      yield 2;
+    }
+    const { signal } = controller;
+    await expect(channel.sendAll(numbers(), { signal })).rejects.toBe(gone);
+    expect(channel.length).toBe(1);
+  });
 });
 
 describe('whenFull', () => {

@@ -200,14 +200,15 @@ export class Channel<T> extends Receiver<T> {
     // One limit for the whole becomes a signal for each wait.
     let whole = signal;
     let stop: (() => void) | undefined;
-    if (timeout) {
+    const iterator = start.call(source);
+    // Without time to wait, a source that is asked to answer later has the turn of the event loop.
+    if (timeout || (timeout === 0 && eachAsync)) {
       const controller = new AbortController();
       whole = controller.signal;
       const giveUp = (reason: unknown) => controller.abort(reason);
       stop = giveUpOn({ signal, timeout }, giveUp, (time) => timedOut(time, this._label));
     }
     const limits = { signal: whole, timeout: timeout === 0 ? 0 : undefined };
-    const iterator = start.call(source);
     let pulling = false;
     try {
       for (;;) {
@@ -216,7 +217,8 @@ export class Channel<T> extends Receiver<T> {
         const { done, value } = pulling ? await within(next, whole) : next;
         pulling = false;
         if (done) return;
-        if (!this.#put(value)) await this.send(value, limits);
+        if (whole?.aborted) throw whole.reason;
+        if (!this.#put(value, signal)) await this.send(value, limits);
       }
     } catch (error) {
       const ended = (async () => iterator.return?.())().catch(() => {});

@@ -99,6 +99,8 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
     this.#entries.set(key, entry);
     entry._watched = true;
     entry._onIdle = () => {
+      // It may be told twice, and the key have another entry by then.
+      if (this.#entries.get(key) !== entry) return;
       this.#entries.delete(key);
       if (this.size === 0) this.#drains.resolveAll();
     };
@@ -106,7 +108,7 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
       return request(entry);
     } finally {
       // Refused, or over already: then nothing will ever come back to make it idle.
-      if (entry.idle && this.#entries.get(key) === entry) entry._onIdle();
+      if (entry.idle) entry._onIdle();
     }
   }
 }

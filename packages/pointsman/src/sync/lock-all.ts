@@ -58,6 +58,7 @@ class Several {
   offer(gate: SharedGate): boolean {
     if (this.#taken) return true;
     this.#offers.add(gate);
+    if (this.#offers.size < this.#count) return false;
     // Who needed no place in the line, because of a higher priority, has not withdrawn the offer.
     for (const each of this.#offers) if (!each.available) this.#offers.delete(each);
     if (this.#offers.size < this.#count) return false;

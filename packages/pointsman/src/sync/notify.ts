@@ -45,11 +45,13 @@ import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js'
  */
 export class Notify {
   #kept = false;
-  readonly #queue: WaitQueue<void>;
+  readonly #label: string;
+  #queue: WaitQueue<void>;
 
   /** @throws {TypeError} for options that cannot be used. */
   constructor(options?: NameOptions) {
-    this.#queue = new WaitQueue(readLabel(options));
+    this.#label = readLabel(options);
+    this.#queue = new WaitQueue(this.#label);
   }
 
   /** How many wait. */
@@ -88,7 +90,8 @@ export class Notify {
 
   /** Wakes who has waited longest; if nobody waits, the next who comes need not wait. */
   notifyOne(): void {
-    this.#kept = !wakeNext(this.#queue);
+    // Whoever is told of a grant may have called this again: what that one keeps stays.
+    if (!wakeNext(this.#queue)) this.#kept = true;
   }
 
   /**
@@ -105,7 +108,10 @@ export class Notify {
    * ```
    */
   notifyWaiters(): void {
-    this.#queue.resolveAll();
+    const queue = this.#queue;
+    // Who comes while they are woken waits for the next time.
+    if (!queue.plain) this.#queue = new WaitQueue(this.#label);
+    queue.resolveAll();
   }
 }
 

@@ -34,6 +34,8 @@ export abstract class Publisher extends Closable {
 
   /** @internal */
   _end(): void {
+    // If it is closed while something is being sent, those who are not served yet get that first.
+    this._serve();
     for (const receiver of this._waiting) if (receiver.closed) receiver._end();
     this._waiting.clear();
   }
@@ -86,8 +88,21 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
 
   /** @internal */
   _serve(): void {
-    const waiter = firstOf(this._receivers);
-    if (waiter !== undefined) this._give(this._take(), waiter);
+    // More than once if something was sent while others were served.
+    for (;;) {
+      const waiter = firstOf(this._receivers);
+      if (waiter === undefined || !this._has()) break;
+      let value: T;
+      try {
+        value = this._take();
+      } catch (reason) {
+        // It was overtaken meanwhile.
+        waiter.held?.delete(waiter);
+        this._receivers.reject(reason, waiter);
+        continue;
+      }
+      this._give(value, waiter);
+    }
     this._waits();
   }
 }

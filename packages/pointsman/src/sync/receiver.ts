@@ -82,7 +82,8 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
       return front;
     } else {
       let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) => waiter && !isRival(waiter);
+      const stays = (waiter: Waiter | undefined) =>
+        waiter && !isRival(waiter) && !isOver(waiter.signal);
       while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
       if (chunk === undefined) return undefined;
       claim(signal);

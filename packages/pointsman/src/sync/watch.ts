@@ -9,6 +9,7 @@ import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
 import type { NameOptions } from './queue.js';
+import { firstOf } from './receiver.js';
 
 /**
  * One value that changes, and receivers that are told. What comes in between may be skipped: who is slow sees only the
@@ -132,7 +133,15 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
 
   /** @internal */
   override _serve(): void {
-    do super._serve();
-    while (this._receivers.length > 0);
+    const { _receivers, _source } = this;
+    const sent = _source._sent;
+    // All who wait now, and not who comes while they are told; whatever is sent meanwhile serves the others itself.
+    let length = this._has() ? _receivers.length : 0;
+    for (; length > 0 && _source._sent === sent; length--) {
+      const waiter = firstOf(_receivers);
+      if (waiter === undefined) break;
+      this._give(this._take(), waiter);
+    }
+    this._waits();
   }
 }
