@@ -1,23 +1,23 @@
 /**
  * What `limiter.map` does: the results of a function for many inputs, as fast as a limiter lets it run.
  *
- * One loop pulls: it waits until there is room for results, asks the limiter for a turn, and only then for an input,
- * which it runs without waiting for the result. The reader takes results in order or as they come.
+ * One input is pulled ahead and waits for its turn; the next is pulled when that one has started. So no turn is ever
+ * held for an input that is not there: a source may be slow, or use the same limiter.
  *
- * Invariant: an input that was pulled is run, unless all is over before its turn. After the end, whatever ended it,
- * no permit is held but by what still runs, nothing is pulled, and nothing waits.
+ * Invariant: at most one input that was pulled has not started. After the end, whatever ended it, nothing is pulled
+ * and nothing waits.
  */
 
 import { cancelledError, invalid } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
+import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
-import type { Permit } from '../permit.js';
 import type { Weight } from './rules.js';
 
 /** What a limiter must offer. */
 interface Turns {
   readonly concurrency: number;
-  acquire(options: object): Promise<Permit>;
+  run<T>(fn: () => T | PromiseLike<T>, options: object): Promise<T>;
 }
 
 type Each<Input, Value> = Value | ((input: Input, index: number) => Value);
@@ -45,8 +45,7 @@ export interface MapOptions<Input> {
   /** Ends all when it aborts: what runs is aborted, and the reader gets the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * As those of `Limiter.run`, for all inputs or as functions of each. A function must see the input before
-   * its turn: then one input at most is pulled that cannot run yet.
+   * As those of `Limiter.run`, for all inputs or as functions of each.
    */
   readonly weight?: Each<Input, Weight> | undefined;
   readonly key?: Each<Input, Key> | undefined;
@@ -69,26 +68,254 @@ const names: ReadonlySet<string> = new Set([
 ]);
 
 /** How many results may be ready and unread where concurrency has no bound. */
-const MOST_UNREAD = 16;
+const MOST_UNREAD = 1_000;
 
+/** The place of a result. */
 interface Slot<Output> {
-  /** Undefined as long as it runs. */
-  ok?: boolean;
-  value?: Output;
+  state: 'waiting' | 'running' | 'ready' | 'failed';
+  value: Output | undefined;
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as PromiseLike<unknown> | null)?.then === 'function';
+
+/** One reading of the results. */
+class Mapping<Input, Output> {
+  readonly #limiter: Turns;
+  readonly #fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>;
+  readonly #ordered: boolean;
+  readonly #collects: boolean;
+  readonly #wish: readonly [string, unknown][];
+  readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>;
+  readonly #isAsync: boolean;
+  readonly #stop: () => void;
+  /** Aborts what runs, and whoever waits for its turn. */
+  readonly #controller = new AbortController();
+  /** In order, those that were started as well; otherwise those that are ready. */
+  readonly #slots = new Line<Slot<Output>>();
+  readonly #errors: unknown[] = [];
+  #index = 0;
+  #running = 0;
+  #unread = 0;
+  /** An input is on its way, or waits for its turn. */
+  #busy = false;
+  #pulling = false;
+  #ended = false;
+  #failure: { readonly reason: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    limiter: Turns,
+    inputs: object,
+    fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
+    { ordered = true, errors, signal, weight, key, priority }: MapOptions<Input>,
+  ) {
+    this.#limiter = limiter;
+    this.#fn = fn;
+    this.#ordered = ordered;
+    this.#collects = errors === 'collect';
+    this.#wish = Object.entries({ weight, key, priority }).filter(([, each]) => each !== undefined);
+    if (signal?.aborted) throw signal.reason;
+    const source = inputs as AsyncIterable<unknown> & Iterable<unknown>;
+    this.#isAsync = source[Symbol.asyncIterator] !== undefined;
+    this.#iterator = (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
+    this.#stop = giveUpOn({ signal }, (reason) => this.#fail(reason), Error as never);
+    this.#pump();
+  }
+
+  /** The next result if it is there; otherwise whether one may come. Throws if it is over. */
+  next(): Slot<Output> | boolean {
+    for (;;) {
+      // What the reader has not got when all is over, it never gets.
+      if (this.#failure) throw this.#failure.reason;
+      const slot = this.#slots.front;
+      if (slot?.state === 'ready') {
+        this.#slots.shift();
+        this.#unread--;
+        this.#pump();
+        return slot;
+      }
+      if (slot?.state !== 'failed') break;
+      this.#slots.shift();
+    }
+    if (!this.#ended || this.#running > 0 || this.#busy) return true;
+    const errors = this.#errors;
+    if (errors.length > 0) throw new AggregateError(errors, `${errors.length} inputs failed`);
+    return false;
+  }
+
+  /** Waits until something has changed. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /**
+   * Nobody reads any more. Waits until the source is closed, unless it is asked for an input, which may never come, or
+   * something has failed, which counts more.
+   */
+  async close(): Promise<void> {
+    this.#stop();
+    const isOpen = !this.#ended;
+    const isQuiet = this.#pulling || this.#failure !== undefined;
+    if (isOpen || this.#running > 0) this.#fail(cancelledError(''));
+    if (!isOpen) return;
+    const closed = (async () => this.#iterator.return?.())();
+    if (isQuiet) closed.catch(() => {});
+    else await closed;
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#failure) return;
+    this.#failure = { reason };
+    this.#controller.abort(reason);
+    this.#changed();
+  }
+
+  /** What an input has come to, or the pulling of it. */
+  #lose(error: unknown): void {
+    if (this.#collects) this.#errors.push(error);
+    else this.#fail(error);
+  }
+
+  #changed(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  /** Pulls inputs until one has to wait for its turn, or the reader is behind. */
+  #pump(): void {
+    while (!this.#busy && !this.#ended && !this.#failure && this.#hasRoom()) {
+      this.#busy = true;
+      let step: IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
+      try {
+        this.#pulling = true;
+        step = this.#iterator.next();
+      } catch (error) {
+        this.#endsBy(error);
+        return;
+      }
+      if (this.#isAsync) {
+        Promise.resolve(step).then(
+          (next) => {
+            this.#arrive(next);
+            this.#pump();
+          },
+          (error) => this.#endsBy(error),
+        );
+      } else {
+        this.#arrive(step as IteratorResult<unknown>);
+      }
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { concurrency } = this.#limiter;
+    const most = concurrency < Number.POSITIVE_INFINITY ? concurrency : MOST_UNREAD;
+    return this.#unread < most && this.#running + this.#unread < 2 * most;
+  }
+
+  /** A source that throws is at its end, and needs not to be closed. */
+  #endsBy(error: unknown): void {
+    this.#pulling = this.#busy = false;
+    this.#ended = true;
+    this.#lose(error);
+    this.#changed();
+  }
+
+  #arrive({ done, value }: IteratorResult<unknown>): void {
+    this.#pulling = false;
+    if (done) {
+      this.#busy = false;
+      this.#ended = true;
+      this.#changed();
+    } else if (isThenable(value)) {
+      Promise.resolve(value)
+        .then(
+          (input) => this.#start(input as Input),
+          (error) => {
+            this.#index++;
+            this.#busy = false;
+            this.#lose(error);
+            this.#changed();
+          },
+        )
+        .then(() => this.#pump());
+    } else {
+      this.#start(value as Input);
+    }
+  }
+
+  /** Asks for a turn. */
+  #start(input: Input): void {
+    const index = this.#index++;
+    const { signal } = this.#controller;
+    const slot: Slot<Output> = { state: 'waiting', value: undefined };
+    if (this.#ordered) this.#slots.push(slot);
+    const lose = (error: unknown): void => {
+      this.#lose(error);
+      this.#settle(slot, 'failed');
+    };
+    const options: Record<string, unknown> = { signal };
+    try {
+      for (const [name, each] of this.#wish) {
+        options[name] = typeof each === 'function' ? each(input, index) : each;
+      }
+    } catch (error) {
+      lose(error);
+      return;
+    }
+    let waits = false;
+    const run = () => {
+      slot.state = 'running';
+      this.#running++;
+      this.#busy = false;
+      // In a step of its own: this start is not logged yet.
+      if (waits) queueMicrotask(() => this.#pump());
+      const result = new Promise<Output>((resolve) => resolve(this.#fn(input, { index, signal })));
+      // Heard of before its turn goes on to an input that waits.
+      if (!this.#collects) result.catch((error) => this.#fail(error));
+      return result;
+    };
+    this.#limiter.run(run, options).then(
+      (value) => {
+        this.#unread++;
+        slot.value = value;
+        this.#settle(slot, 'ready');
+      },
+      (error) => {
+        // Refused for another reason than what it asked for, it speaks for all that would follow.
+        const isAll = slot.state === 'waiting' && !(error instanceof RangeError);
+        if (isAll) this.#fail(error);
+        lose(error);
+      },
+    );
+    waits = true;
+  }
+
+  #settle(slot: Slot<Output>, state: 'ready' | 'failed'): void {
+    if (slot.state === 'running') this.#running--;
+    else this.#busy = false;
+    slot.state = state;
+    if (!this.#ordered) this.#slots.push(slot);
+    this.#changed();
+    this.#pump();
+  }
 }
 
 /**
  * The results of a function for many inputs, which are pulled as the limiter lets it run: what `Limiter.map` does.
  *
- * - **An input is asked for when it is its turn**, so what a rate counts is that moment. With nothing under way and
- *   nothing to read it is asked for before its turn, so that the end is found without waiting for one: one input at
- *   most is held that cannot run yet. The end of a source other than an array may cost a turn that is not used.
- * - **Results that are not read hold it back**: nothing starts while as many are ready as may run at once, or 16 where
- *   concurrency has no bound. At most as many again are under way.
+ * - **One input is pulled ahead** and waits for its turn; the next is pulled when it has started. What pulls waits in
+ *   the queue as everybody does, and is refused as everybody is where that is full.
+ * - **Results that are not read hold it back**: nothing is pulled while as many are ready as may run at once, or 1,000
+ *   where concurrency has no bound; nor while twice as many run or are ready.
  * - **It can be left**: by `break`, by an error and by the signal. Then what runs is aborted and the source is closed;
  *   what runs on all the same keeps its turn until it has settled, and nobody hears of it.
  *
- * It starts when it is read. Inputs that are promises are awaited in their turn.
+ * It starts when it is read. Inputs that are promises are awaited before their turn.
  */
 export function map<Input, Output>(
   limiter: Turns,
@@ -97,189 +324,26 @@ export function map<Input, Output>(
   options: MapOptions<Input> = {},
 ): Mapped<Output> {
   checkOptions(options, names);
-  const { ordered = true, errors: mode = 'stop', signal, weight, key, priority } = options;
+  const { ordered = true, errors = 'stop', signal } = options;
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'a boolean');
-  if (mode !== 'stop' && mode !== 'collect') throw invalid('errors', mode, "'stop' or 'collect'");
+  if (errors !== 'stop' && errors !== 'collect')
+    throw invalid('errors', errors, "'stop' or 'collect'");
   checkSignal(signal);
   if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
-  const source = Object(inputs) as AsyncIterable<Input> & Iterable<Input | PromiseLike<Input>>;
+  const source = Object(inputs) as AsyncIterable<Input> & Iterable<Input>;
   if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function') {
     throw invalid('inputs', inputs, 'an iterable or an async iterable');
   }
-  const asked = { weight, key, priority };
-  const early = Object.values(asked).some((each) => typeof each === 'function');
-
-  /** What to ask the limiter for. */
-  const wishOf = (input: Input | undefined, index: number): object => {
-    const wish: Record<string, unknown> = {};
-    for (const [name, each] of Object.entries(asked)) {
-      if (each !== undefined)
-        wish[name] = typeof each === 'function' ? each(input as Input, index) : each;
-    }
-    return wish;
-  };
 
   async function* read(): AsyncGenerator<Output, void, undefined> {
-    const controller = new AbortController();
-    const slots: Slot<Output>[] = [];
-    const errors: unknown[] = [];
-    let running = 0;
-    let unread = 0;
-    let turn: AbortController | undefined;
-    /** The turn of an input that is not there yet. */
-    let granted: Permit | undefined;
-    let pulling = false;
-    /** Whether there are no more inputs. */
-    let ended = false;
-    /** Why it was over before the end. */
-    let failure: { readonly reason: unknown } | undefined;
-    let wakers: (() => void)[] = [];
-
-    const changed = () => new Promise<void>((resolve) => wakers.push(resolve));
-    const change = (): void => {
-      const woken = wakers;
-      wakers = [];
-      for (const wake of woken) wake();
-    };
-
-    const fail = (reason: unknown): void => {
-      if (failure !== undefined) return;
-      failure = { reason };
-      controller.abort(reason);
-      turn?.abort(reason);
-      // Not later: a source that is asked for an input need never answer.
-      granted?.release();
-      change();
-    };
-
-    const run = async (input: Input | PromiseLike<Input>, index: number, permit: Permit) => {
-      const slot: Slot<Output> = {};
-      if (ordered) slots.push(slot);
-      running++;
-      try {
-        const isPromise = typeof (input as PromiseLike<Input> | null)?.then === 'function';
-        const value = isPromise ? await input : (input as Input);
-        slot.value = await fn(value, { index, signal: controller.signal });
-        slot.ok = true;
-        unread++;
-      } catch (error) {
-        slot.ok = false;
-        if (mode === 'stop') fail(error);
-        else errors.push(error);
-      }
-      permit.release();
-      running--;
-      if (!ordered) slots.push(slot);
-      change();
-    };
-
-    const iterator = (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source) as
-      | AsyncIterator<Input>
-      | Iterator<Input | PromiseLike<Input>>;
-
-    const pull = async () => {
-      pulling = true;
-      try {
-        return await iterator.next();
-      } catch (error) {
-        // A source that throws is at its end, and needs not to be closed.
-        ended = true;
-        throw error;
-      } finally {
-        pulling = false;
-      }
-    };
-
-    /** Asks for a turn. */
-    const take = async (wish: object): Promise<void> => {
-      turn = new AbortController();
-      granted = undefined;
-      try {
-        const permit = await limiter.acquire({ ...wish, signal: turn.signal });
-        if (failure) permit.release();
-        else granted = permit;
-      } catch (reason) {
-        if (!ended) fail(reason);
-      }
-      change();
-    };
-
-    /** Runs the next input in its turn. Whether there may be another. */
-    const step = async (index: number): Promise<boolean> => {
-      const { concurrency } = limiter;
-      const most = Number.isFinite(concurrency) ? Math.max(concurrency, 1) : MOST_UNREAD;
-      while (unread >= most && !failure) await changed();
-      if (failure || (Array.isArray(inputs) && index >= inputs.length)) return false;
-      let next = early ? await pull() : undefined;
-      if (failure || next?.done) return false;
-      let wish: object;
-      try {
-        wish = wishOf(next && ((await next.value) as Input), index);
-      } catch (error) {
-        if (mode === 'stop') throw error;
-        errors.push(error);
-        return true;
-      }
-      const taken = take(wish);
-      // With nothing under way it looks whether there is anything to wait for.
-      while (!granted && !failure && (next || running + unread > 0)) await changed();
-      try {
-        if (!failure) next ??= await pull();
-        ended ||= next?.done === true;
-      } finally {
-        if (failure || ended) turn?.abort();
-        await taken;
-        if (failure || ended) granted?.release();
-      }
-      const permit = granted;
-      granted = undefined;
-      if (failure || ended || !permit || !next) return false;
-      run(next.value as Input, index, permit);
-      return true;
-    };
-
-    const pump = async (): Promise<void> => {
-      try {
-        for (let index = 0; await step(index); ) index++;
-        if (!failure) ended = true;
-      } catch (error) {
-        if (mode === 'stop') fail(error);
-        else errors.push(error);
-      }
-      pumping = false;
-      change();
-    };
-
-    let pumping = true;
-    const stop = giveUpOn({ signal }, fail, Error as never);
+    const mapping = new Mapping(limiter, source, fn, options);
     try {
-      if (signal?.aborted) fail(signal.reason);
-      pump();
-      for (;;) {
-        // What the reader has not got when all is over, it never gets.
-        if (failure) throw (failure as { reason: unknown }).reason;
-        const slot = slots[0];
-        if (slot?.ok !== undefined) {
-          slots.shift();
-          if (!slot.ok) continue;
-          unread--;
-          change();
-          yield slot.value as Output;
-        } else if (pumping || running > 0) await changed();
-        else break;
+      for (let next = mapping.next(); next !== false; next = mapping.next()) {
+        if (next === true) await mapping.changed();
+        else yield next.value as Output;
       }
-      if (errors.length > 0) throw new AggregateError(errors, `${errors.length} inputs failed`);
     } finally {
-      stop();
-      const left = !failure && (pumping || running > 0 || slots.length > 0);
-      const failed = failure !== undefined;
-      if (left) fail(cancelledError(''));
-      if (!ended) {
-        const closed = (async () => iterator.return?.())();
-        // A source that is still asked for an input need not answer any more; and what failed before counts.
-        if (pulling || failed) closed.catch(() => {});
-        else await closed;
-      }
+      await mapping.close();
     }
   }
 
