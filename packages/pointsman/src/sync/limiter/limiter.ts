@@ -374,13 +374,12 @@ export class Limiter {
   }
 
   /**
-   * Runs `fn` for each input, and reads as the results. An input is pulled when it is its turn and no sooner, so that
-   * concurrency and rates pull; results that nobody reads hold it back. An error, an abort or leaving the loop aborts
-   * what runs by the `signal` that `fn` is given, and closes the source.
+   * Runs `fn` for each input, and reads as the results. One input is pulled ahead and waits for its turn, so concurrency
+   * and rates pull, and the source may use this limiter too; results that nobody reads hold it back. An error, an abort
+   * or leaving the loop aborts what runs by the `signal` that `fn` is given, and closes the source.
    *
-   * With nothing of it under way one input is pulled ahead, to see whether there is any; and one with a `weight`, `key`
-   * or `priority` that is a function of the input. While as many results are ready and unread as may run at once (16
-   * where concurrency has no bound), nothing new starts. Each read is a run of its own.
+   * In a loop, nothing is pulled while as many results are ready and unread as may run at once (1,000 where concurrency
+   * has no bound), nor while twice as many run or are unread. Each read is a run of its own.
    *
    * @throws {TypeError} for arguments that cannot be used.
    *

@@ -84,6 +84,8 @@ class Mapping<Input, Output> {
   readonly #limiter: Turns;
   readonly #fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>;
   readonly #ordered: boolean;
+  /** Whether the reader takes all results at the end, so that none holds anything back. */
+  readonly #keepsAll: boolean;
   readonly #collects: boolean;
   readonly #wish: readonly [string, unknown][];
   readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>;
@@ -109,8 +111,10 @@ class Mapping<Input, Output> {
     inputs: object,
     fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
     { ordered = true, errors, signal, weight, key, priority }: MapOptions<Input>,
+    keepsAll: boolean,
   ) {
     this.#limiter = limiter;
+    this.#keepsAll = keepsAll;
     this.#fn = fn;
     this.#ordered = ordered;
     this.#collects = errors === 'collect';
@@ -212,6 +216,7 @@ class Mapping<Input, Output> {
   }
 
   #hasRoom(): boolean {
+    if (this.#keepsAll) return true;
     const { concurrency } = this.#limiter;
     const most = concurrency < Number.POSITIVE_INFINITY ? concurrency : MOST_UNREAD;
     return this.#unread < most && this.#running + this.#unread < 2 * most;
@@ -310,7 +315,7 @@ class Mapping<Input, Output> {
  *
  * - **One input is pulled ahead** and waits for its turn; the next is pulled when it has started. What pulls waits in
  *   the queue as everybody does, and is refused as everybody is where that is full.
- * - **Results that are not read hold it back**: nothing is pulled while as many are ready as may run at once, or 1,000
+ * - **Results that are not read hold it back**, unless all are read at once: nothing is pulled while as many are ready as may run at once, or 1,000
  *   where concurrency has no bound; nor while twice as many run or are ready.
  * - **It can be left**: by `break`, by an error and by the signal. Then what runs is aborted and the source is closed;
  *   what runs on all the same keeps its turn until it has settled, and nobody hears of it.
@@ -335,8 +340,8 @@ export function map<Input, Output>(
     throw invalid('inputs', inputs, 'an iterable or an async iterable');
   }
 
-  async function* read(): AsyncGenerator<Output, void, undefined> {
-    const mapping = new Mapping(limiter, source, fn, options);
+  async function* read(keepsAll = false): AsyncGenerator<Output, void, undefined> {
+    const mapping = new Mapping(limiter, source, fn, options, keepsAll);
     try {
       for (let next = mapping.next(); next !== false; next = mapping.next()) {
         if (next === true) await mapping.changed();
@@ -348,10 +353,10 @@ export function map<Input, Output>(
   }
 
   return {
-    [Symbol.asyncIterator]: read,
+    [Symbol.asyncIterator]: () => read(),
     async toArray() {
       const results: Output[] = [];
-      for await (const result of read()) results.push(result);
+      for await (const result of read(true)) results.push(result);
       return results;
     },
   };
