@@ -37,6 +37,7 @@ import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
 import { readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../queue.js';
 import { type Clock, systemClock } from './clock.js';
+import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
 import type {
@@ -49,15 +50,8 @@ import type {
   TryStartOptions,
 } from './options.js';
 import type { Rate } from './rates.js';
-import {
-  log,
-  type ReadLimits,
-  Rules,
-  readLimits,
-  readPerKey,
-  type Weight,
-  weighs,
-} from './rules.js';
+import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } from './rules.js';
+import { type Starting, StartPermit } from './start.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
@@ -70,18 +64,10 @@ const optionNames: ReadonlySet<string> = new Set([
   'clock',
 ]);
 const policies = ['reject', 'drop-oldest', 'wait'];
-const events = ['started', 'finished', 'failed', 'dropped', 'empty', 'idle'];
 
 /** As many milliseconds as a timer can take. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-type Starting = Permit & {
-  /** Logs the start. Undefined once it is logged, and where no rate wants to know. */
-  _log?: (() => void) | undefined;
-};
-type Tell = (detail: never) => void;
-
-const nobody: Tell[] = [];
 const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
@@ -159,7 +145,9 @@ export class Limiter {
   /** Who waits until nothing runs, or until fewer wait: their priority is how many. */
   readonly #drains: WaitQueue<void>;
   readonly #sizes: WaitQueue<void>;
-  readonly #listeners = new Map<string, Set<Tell>>();
+  readonly #listeners = new Listeners();
+  /** Whether anybody is told anything. */
+  #watched = false;
   /** Whether somebody has left the queue, or something has come back, and nobody was told. */
   #left = false;
   #back = false;
@@ -290,7 +278,7 @@ export class Limiter {
     if (options === undefined && this.#plain) {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
     }
-    const permit = this.#enter(this.#read(options, tryNames));
+    const permit = this.#enter(this._read(options, tryNames));
     if (permit !== undefined) logSoon(permit);
     return permit;
   }
@@ -342,7 +330,7 @@ export class Limiter {
     const start = async () => {
       try {
         checkFunction('fn', fn);
-        request = this.#read(options);
+        request = this._read(options);
         request.runs = true;
         const permit = this.#request(request);
         // Not awaited where that is not needed: nothing in the way, it starts at once.
@@ -367,7 +355,7 @@ export class Limiter {
       },
       cancel(reason = cancelledError(limiter.#label)) {
         const waits = request?.queue !== undefined;
-        if (waits) limiter.#giveUp(request as StartRequest, reason);
+        if (waits) limiter._giveUp(request as StartRequest, reason);
         return waits;
       },
     };
@@ -447,7 +435,7 @@ export class Limiter {
     this.#timed = true;
     this.#judge();
     const rules = key === undefined ? this.#shared : this.#laneOf(key);
-    const now = this.#time();
+    const now = this._time();
     rules.until = Math.max(rules.until, now + ms);
     if (rules instanceof Lane) this.#lanes.place(rules, now);
     this.#serve();
@@ -548,15 +536,10 @@ export class Limiter {
     event: Event,
     listener: (detail: LimiterEvents[Event]) => void,
   ): () => void {
-    if (!events.includes(event)) throw invalid('event', event, events.join(' or '));
-    checkFunction('listener', listener);
-    const told = this.#listeners.get(event) ?? new Set();
-    // A function of its own, so that who listens twice can stop twice.
-    const tell = (detail: never) => listener(detail);
-    this.#listeners.set(event, told.add(tell));
+    const stop = this.#listeners.add(event, listener);
     this.#judge();
     return () => {
-      if (told.delete(tell) && told.size === 0) this.#listeners.delete(event);
+      stop();
       this.#judge();
     };
   }
@@ -600,29 +583,28 @@ export class Limiter {
   _giveBack(lane: Lane, permits: number): void {
     this.#stats.finished++;
     const shared = this.#shared;
-    if (this.#plain && this.#lanes.byKey.size === 0) {
-      if (this.#waiting === 0) {
-        shared.out -= permits;
-        lane.out -= permits;
-        return;
-      }
+    const isAlone = lane === this.#unkeyed && !this.#watched && this.#lanes.byKey.size === 0;
+    if (isAlone && this.#plain && this.#waiting > 0 && permits === 1) {
       const { queue } = lane;
-      if (permits === 1 && queue.plain && shared.out === shared.concurrency) {
+      const front = lane.front as StartRequest;
+      const isAlike = queue.plain || (front.weight === 1 && front.signal === undefined);
+      if (isAlike && shared.out === shared.concurrency) {
         // The permit changes hands without becoming free in between.
         this.#stats.started++;
-        this.#waiting--;
-        queue.grant(new HandedPermit(lane, 1));
+        this.#leave(front);
         if (this.#waiting === 0) this.#lanes.place(lane, 0);
+        settle(front, new HandedPermit(lane, 1));
         return;
       }
     }
     shared.out -= permits;
     lane.out -= permits;
+    if (isAlone && this.#waiting === 0) return;
     this.#back = true;
-    const now = this.#time();
-    this.#lanes.place(lane, now);
+    // An old time is good enough: whoever it holds back makes `#serve` look again.
+    this.#lanes.place(lane, this.#now);
     this.#tell('finished', lane.key);
-    this.#serve(now);
+    this.#serve(this.#lanes.next < Number.POSITIVE_INFINITY ? this._time() : this.#now);
   }
 
   /** Lets one in that has no options, if nothing holds it back. */
@@ -643,20 +625,18 @@ export class Limiter {
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
     if (queue.length === 1 || !queue.plain) {
-      const now = this.#time();
+      const now = this._time();
       this.#lanes.place(this.#unkeyed, now);
       this.#serve(now);
     }
     return promise;
   }
 
-  #read(options: StartOptions | undefined, names = startNames): StartRequest {
-    const request = readRequest(options, names) as StartRequest;
+  /** @internal */
+  _read(options: StartOptions | undefined, names = startNames): StartRequest {
+    const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1 } = options ?? {};
     if (this.#closed !== undefined) throw this.#closed.reason;
-    request.key = key;
-    request.weight = weight;
-    request.rank = request.priority;
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -665,11 +645,38 @@ export class Limiter {
           new Set(['concurrency', ...meters.map(({ rate }) => rate.name)]),
           'weight',
         );
-        request.weight = { __proto__: null, ...weight } as never;
       }
-      this.#check(request.weight);
+      this.#check(weight);
     }
-    return request;
+    return {
+      key,
+      weight: typeof weight === 'object' ? ({ __proto__: null, ...weight } as never) : weight,
+      rank: priority,
+      priority,
+      signal,
+      timeout,
+      runs: false,
+      lane: undefined,
+      queue: undefined,
+      age: undefined,
+      resolve: undefined,
+      stop: undefined,
+      held: undefined,
+      chunk: undefined,
+      index: 0,
+      order: 0,
+      permits: 1,
+      owner: undefined,
+      passing: false,
+    };
+  }
+
+  /** @internal A permit if one can be had at once; otherwise the request waits, and resolves with one. */
+  _turn(request: StartRequest): Starting | undefined {
+    if (this.#closed !== undefined) throw this.#closed.reason;
+    const permit = this.#enter(request);
+    if (permit === undefined) this.#wait(request);
+    return permit;
   }
 
   /** Throws unless something of this weight may ever start. */
@@ -690,7 +697,7 @@ export class Limiter {
       if (permit !== undefined) return permit;
       if (!this.#reorders && this.#waiting < this.#most) return this.#append();
     }
-    const request = this.#read(options);
+    const request = this._read(options);
     request.runs = runs;
     return this.#request(request);
   }
@@ -700,28 +707,33 @@ export class Limiter {
     return (
       this.#enter(request) ??
       new Promise((resolve) => {
-        if (request.timeout === 0) throw timedOut(0, this.#label);
-        request.resolve = resolve as never;
-        const isFull = this.#makeRoom(request);
-        if (request.signal !== undefined || request.timeout !== undefined) {
-          request.stop = giveUpOn(
-            request,
-            (reason) => this.#giveUp(request, reason),
-            (timeout) => timedOut(timeout, this.#label),
-          );
-        }
-        this.#waiting++;
-        if (isFull) this.#put(request, this.#outside, 0);
-        else this.#join(request);
-        this.#serve();
+        request.resolve = resolve;
+        this.#wait(request);
       })
     );
   }
 
+  /** Puts somebody in line, or outside. Throws if there is no room for it. */
+  #wait(request: StartRequest): void {
+    const { signal, timeout } = request;
+    if (timeout === 0) throw timedOut(0, this.#label);
+    const isFull = this.#makeRoom(request);
+    if (signal !== undefined || timeout !== undefined) {
+      request.stop = giveUpOn(
+        request,
+        (reason) => this._giveUp(request, reason),
+        () => timedOut(timeout as number, this.#label),
+      );
+    }
+    this.#waiting++;
+    if (isFull) this.#put(request, this.#outside, 0);
+    else this.#join(request);
+    this.#serve();
+  }
+
   /** Lets a newcomer in, if it is its turn and there is room. */
   #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
-    const now = this.#time();
-    this.#lanes.ripen(now);
+    if (this.#lanes.next < Number.POSITIVE_INFINITY) this.#lanes.ripen(this._time());
     const { key, rank, weight } = request;
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
@@ -734,7 +746,7 @@ export class Limiter {
       this.#outside.length > 0 ||
       (front !== undefined && (front.priority ?? 0) >= rank) ||
       (first !== undefined && first.priority >= rank && !isEarlier(first)) ||
-      Math.max(this.#shared.at(weight), lane?.at(weight) ?? now) > now
+      this.#isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this.#now))
     ) {
       return undefined;
     }
@@ -752,22 +764,22 @@ export class Limiter {
     this.#stats.started++;
     this.#lanes.turn(lane);
     this.#lanes.place(lane, this.#now);
-    const permit: Starting = new Form(lane, weighs(weight, 'concurrency'));
-    if (this.#timed) {
-      const all = shared.meters;
-      const own = lane.meters;
-      permit._log = () => {
-        permit._log = undefined;
-        const now = this.#time();
-        log(all, weight, now);
-        log(own, weight, now);
+    if (this.#timed) return new StartPermit(lane, weight, shared.meters);
+    return new Form(lane, weighs(weight, 'concurrency'));
+  }
+
+  /** @internal */
+  _logged(lane: Lane, now: number): void {
+    // Without keys, a timer that is set is for a moment that no log makes earlier.
+    if (this.#perKey === undefined && this.keys === 0) {
+      if (this.#waiting === 0) return;
+      if (this.#timer !== undefined) {
         this.#lanes.place(lane, now);
-        // Without keys, a timer that is set is for a moment that no log makes earlier.
-        const isSettled = this.#waiting === 0 || this.#timer !== undefined;
-        if (!isSettled || this.#perKey !== undefined || this.keys > 0) this.#serve(now);
-      };
+        return;
+      }
     }
-    return permit;
+    this.#lanes.place(lane, now);
+    this.#serve(now);
   }
 
   /** Whether a newcomer has to stand outside. Throws if there is no room for it. */
@@ -795,7 +807,7 @@ export class Limiter {
       request.age = { priority: -request.rank, order: this.#arrivals++, index: 0, request };
       insert(this.#ages, request.age);
     }
-    this.#lanes.place(lane, this.#time());
+    this.#lanes.place(lane, this._time());
   }
 
   #put(request: StartRequest, queue: WaitQueue<Permit>, priority: number): void {
@@ -821,8 +833,8 @@ export class Limiter {
     settle(waiter, rejection(reason));
   }
 
-  /** Sends somebody away who gives up, which may let others in. */
-  #giveUp(waiter: StartRequest, reason: unknown): void {
+  /** @internal Sends somebody away who gives up, which may let others in. */
+  _giveUp(waiter: StartRequest, reason: unknown): void {
     this.#stats.cancelled++;
     this.#dismiss(waiter, reason);
     this.#serve();
@@ -842,18 +854,24 @@ export class Limiter {
       age.priority = -priority;
       insert(this.#ages, age);
     }
-    this.#lanes.place(lane, this.#time());
+    this.#lanes.place(lane, this._time());
     this.#serve();
   }
 
-  /** The time, which never goes back; any while it does not matter. */
-  #time(): number {
+  /** Whether this moment is still to come. The clock is read only if that is not known. */
+  #isAhead(at: number): boolean {
+    return at > this.#now && at > this._time();
+  }
+
+  /** @internal The time, which never goes back; any while it does not matter. */
+  _time(): number {
     if (this.#timed) this.#now = Math.max(this.#now, this.#clock.now());
     return this.#now;
   }
 
   /** Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. */
-  #serve(now = this.#time()): void {
+  #serve(moment = this._time()): void {
+    let now = moment;
     const { ready } = this.#lanes;
     const outside = this.#outside;
     let at = Number.POSITIVE_INFINITY;
@@ -875,7 +893,10 @@ export class Limiter {
       }
       const { weight, signal } = front;
       at = Math.max(this.#shared.at(weight), lane.at(weight));
-      if (at > now) break;
+      if (at > now) {
+        if (at < Number.POSITIVE_INFINITY) now = this._time();
+        if (at > now) break;
+      }
       if (at <= now) {
         this.#leave(front);
         const permit = this.#start(lane, weight, HandedPermit);
@@ -921,6 +942,10 @@ export class Limiter {
 
   /** Tells those who want to know how many are left. */
   #report(): void {
+    if (!this.#watched) {
+      this.#left = this.#back = false;
+      return;
+    }
     const sizes = this.#sizes;
     const isWatched = this.#drains.length + sizes.length > 0;
     while (this.#waiting < sizes.priority) {
@@ -939,27 +964,19 @@ export class Limiter {
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
-    for (const tell of this.#listeners.get(event) ?? nobody) {
-      try {
-        tell({ key, error } as never);
-      } catch (thrown) {
-        // Reported as the platform reports what a listener throws.
-        queueMicrotask(() => {
-          throw thrown;
-        });
-      }
-    }
+    if (this.#watched) this.#listeners.tell(event, key, error);
   }
 
   /** Finds out whether only the concurrency of all together matters: then nothing else is looked at. */
   #judge(): void {
+    this.#watched = this.#drains.length + this.#sizes.length + this.#listeners.size > 0;
     this.#plain = !(
+      this.#watched ||
       this.#timed ||
       this.#paused ||
       this.#closed !== undefined ||
       this.#each.concurrency < Number.POSITIVE_INFINITY ||
-      this.#reorders ||
-      this.#drains.length + this.#sizes.length + this.#listeners.size > 0
+      this.#reorders
     );
   }
 
@@ -968,7 +985,7 @@ export class Limiter {
     const shared = readLimits(limits);
     const each = readPerKey(perKey);
     this.#timed ||= (shared.rates?.length || each.rates?.length || 0) > 0;
-    const now = this.#time();
+    const now = this._time();
     const started = this.#stats.started > 0;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {
@@ -985,10 +1002,10 @@ export class Limiter {
 
   // Not an async function, as in `Semaphore.run`.
   #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
-    const { key } = permit._issuer as Lane;
+    const lane = permit._issuer as Lane;
     const fail = (error: unknown): never => {
       this.#stats.failed++;
-      this.#tell('failed', key, error);
+      this.#tell('failed', lane.key, error);
       permit._giveBack();
       throw error;
     };
@@ -998,7 +1015,7 @@ export class Limiter {
     } catch (error) {
       result = Promise.reject(error);
     }
-    permit._log?.();
+    permit._started?.();
     return Promise.resolve(result).then((value) => {
       permit._giveBack();
       return value;
@@ -1008,7 +1025,7 @@ export class Limiter {
 
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
-  if (permit._log !== undefined) soon.then(() => permit._log?.());
+  if (permit._started !== undefined) soon.then(() => permit._started?.());
 }
 
 function checkFunction(name: string, value: unknown): void {

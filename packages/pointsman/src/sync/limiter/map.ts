@@ -1,8 +1,9 @@
 /**
  * What `limiter.map` does: the results of a function for many inputs, as fast as a limiter lets it run.
  *
- * One loop pulls: it waits until there is room for results, asks the limiter for a turn, and only then for an input,
- * which it runs without waiting for the result. The reader takes results in order or as they come.
+ * `advance` pulls: if there is room for results, it asks the limiter for a turn, and only then for an input, which it
+ * runs without waiting for the result. It is called whenever something has changed, and waits for nothing itself. One
+ * request stands in the limiter's queue for all inputs. The reader takes results in order or as they come.
  *
  * Invariant: an input that was pulled is run, unless all is over before its turn. After the end, whatever ended it,
  * no permit is held but by what still runs, nothing is pulled, and nothing waits.
@@ -11,12 +12,18 @@
 import { cancelledError, invalid } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
 import { checkOptions, checkSignal } from '../options.js';
-import type { Permit } from '../permit.js';
+import { Permit } from '../permit.js';
+import type { StartRequest } from './lanes.js';
+import type { Starting } from './start.js';
 
 /** What a limiter must offer. */
 interface Turns {
   readonly concurrency: number;
-  acquire(options: object): Promise<Permit>;
+  /** Reads options, and throws for those that cannot be used. */
+  _read(options: object): StartRequest;
+  /** A turn if one can be had at once; otherwise the request waits for one. */
+  _turn(request: StartRequest): Starting | undefined;
+  _giveUp(request: StartRequest, reason: unknown): void;
 }
 
 type Each<Input, Value> = Value | ((input: Input, index: number) => Value);
@@ -72,16 +79,34 @@ const MOST_UNREAD = 16;
 
 interface Slot<Output> {
   /** Undefined as long as it runs. */
-  ok?: boolean;
-  value?: Output;
+  ok: boolean | undefined;
+  value: Output | undefined;
 }
+
+/** What the function is told: the signal is made only if it is asked for. */
+class Context implements MapContext {
+  readonly index: number;
+  readonly #signalOf: () => AbortSignal;
+
+  constructor(index: number, signalOf: () => AbortSignal) {
+    this.index = index;
+    this.#signalOf = signalOf;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signalOf();
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as PromiseLike<unknown> | null)?.then === 'function';
 
 /**
  * The results of a function for many inputs, which are pulled as the limiter lets it run: what `Limiter.map` does.
  *
- * - **An input is asked for when it is its turn**, so what a rate counts is that moment. With nothing under way and
- *   nothing to read it is asked for before its turn, so that the end is found without waiting for one: one input at
- *   most is held that cannot run yet. The end of a source other than an array may cost a turn that is not used.
+ * - **An input is asked for when it is its turn.** With nothing under way and nothing to read it is asked for before
+ *   its turn, so that the end is found without waiting for one: one input at most is held that cannot run yet. The end
+ *   of a source other than an array may cost a turn that is not used.
  * - **Results that are not read hold it back**: nothing starts while as many are ready as may run at once, or 16 where
  *   concurrency has no bound. At most as many again are under way.
  * - **It can be left**: by `break`, by an error and by the signal. Then what runs is aborted and the source is closed;
@@ -102,177 +127,295 @@ export function map<Input, Output>(
   checkSignal(signal);
   if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
   const source = Object(inputs) as AsyncIterable<Input> & Iterable<Input | PromiseLike<Input>>;
-  if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function') {
+  const isAsync = source[Symbol.asyncIterator] !== undefined;
+  const open = isAsync ? source[Symbol.asyncIterator] : source[Symbol.iterator];
+  if (typeof open !== 'function') {
     throw invalid('inputs', inputs, 'an iterable or an async iterable');
   }
-  const asked = { weight, key, priority };
-  const early = Object.values(asked).some((each) => typeof each === 'function');
+  const asked = Object.entries({ weight, key, priority }).filter(([, each]) => each !== undefined);
+  const early = asked.some(([, each]) => typeof each === 'function');
 
-  /** What to ask the limiter for. */
-  const wishOf = (input: Input | undefined, index: number): object => {
-    const wish: Record<string, unknown> = {};
-    for (const [name, each] of Object.entries(asked)) {
-      if (each !== undefined)
-        wish[name] = typeof each === 'function' ? each(input as Input, index) : each;
-    }
-    return wish;
-  };
-
-  async function* read(): AsyncGenerator<Output, void, undefined> {
-    const controller = new AbortController();
+  /** Starts, and is read by `ready` and `take`. Whoever begins must `leave`. */
+  function begin() {
+    if (signal?.aborted) throw signal.reason;
     const slots: Slot<Output>[] = [];
     const errors: unknown[] = [];
     let running = 0;
     let unread = 0;
-    let turn: AbortController | undefined;
+    let index = 0;
+    /** An input that was pulled and does not run yet. */
+    let held: IteratorResult<unknown> | undefined;
+    /** Asks for turns, one after the other. */
+    let request: StartRequest | undefined;
+    /** The turn that has come. */
+    let permit: Starting | undefined;
     let pulling = false;
+    /** Whether `advance` is under way, or about to be called. */
+    let busy = false;
     /** Whether there are no more inputs. */
     let ended = false;
+    /** Whether nothing starts any more. */
+    let over = false;
     /** Why it was over before the end. */
     let failure: { readonly reason: unknown } | undefined;
-    let wakers: (() => void)[] = [];
+    let controller: AbortController | undefined;
+    let wakeReader: (() => void) | undefined;
+    let wakePump: (() => void) | undefined;
 
-    const changed = () => new Promise<void>((resolve) => wakers.push(resolve));
-    const change = (): void => {
-      const woken = wakers;
-      wakers = [];
-      for (const wake of woken) wake();
+    const signalOf = (): AbortSignal => {
+      if (controller === undefined) {
+        controller = new AbortController();
+        if (failure !== undefined) controller.abort(failure.reason);
+      }
+      return controller.signal;
+    };
+
+    /** Starts nothing any more. */
+    const finish = (): void => {
+      over = true;
+      if (request?.queue !== undefined) limiter._giveUp(request, undefined);
+      permit?._started?.();
+      permit?._giveBack();
+      permit = undefined;
+      wakePump?.();
+      wakeReader?.();
     };
 
     const fail = (reason: unknown): void => {
       if (failure !== undefined) return;
       failure = { reason };
-      controller.abort(reason);
-      turn?.abort(reason);
-      change();
+      controller?.abort(reason);
+      finish();
     };
 
-    const run = async (input: Input | PromiseLike<Input>, index: number, permit: Permit) => {
-      const slot: Slot<Output> = {};
+    /** What the function has thrown, or the source, or the limiter. */
+    const lose = (error: unknown): void => {
+      if (mode === 'stop') fail(error);
+      else errors.push(error);
+    };
+
+    const stop = (error: unknown): void => {
+      lose(error);
+      finish();
+    };
+
+    /** Called when a turn has come, which may be in somebody else's step. */
+    const granted = (grant: Starting | PromiseLike<never>): void => {
+      if (!(grant instanceof Permit)) {
+        // Nobody waits any more when all is over.
+        if (!over) grant.then(undefined, stop);
+        return;
+      }
+      permit = grant as Starting;
+      if (!busy) wakePump?.();
+    };
+
+    const ask = (): void => {
+      if (asked.length > 0 || request === undefined) {
+        const wish = asked.map(([name, each]) => [
+          name,
+          typeof each === 'function' ? each(held?.value as Input, index) : each,
+        ]);
+        request = limiter._read(Object.fromEntries(wish));
+        request.runs = true;
+        request.resolve = granted;
+      }
+      permit = limiter._turn(request) ?? permit;
+    };
+
+    const arrive = (next: IteratorResult<unknown>): void => {
+      held = next;
+      if (next.done) {
+        ended = true;
+        finish();
+      } else if (early && isThenable(next.value)) {
+        later(next.value, (value) => {
+          held = { value };
+        });
+      }
+    };
+
+    /** Goes on with a value when it is there. */
+    const later = <T>(promise: PromiseLike<T>, then: (value: T) => void): void => {
+      pulling = true;
+      Promise.resolve(promise).then(
+        (value) => {
+          pulling = false;
+          then(value);
+          advance();
+        },
+        (error) => {
+          pulling = false;
+          ended ||= held === undefined;
+          stop(error);
+        },
+      );
+    };
+
+    const pull = (): void => {
+      // A source that throws is at its end, and needs not to be closed.
+      ended = true;
+      const next = iterator.next();
+      ended = false;
+      if (isAsync) later(next as Promise<IteratorResult<unknown>>, arrive);
+      else arrive(next as IteratorResult<unknown>);
+    };
+
+    const run = (input: unknown, turn: Starting): void => {
+      held = permit = undefined;
+      const slot: Slot<Output> = { ok: undefined, value: undefined };
       if (ordered) slots.push(slot);
       running++;
+      const context = new Context(index++, signalOf);
+      let result: Output | PromiseLike<Output>;
       try {
-        const isPromise = typeof (input as PromiseLike<Input> | null)?.then === 'function';
-        const value = isPromise ? await input : (input as Input);
-        slot.value = await fn(value, { index, signal: controller.signal });
-        slot.ok = true;
-        unread++;
+        result = isThenable(input)
+          ? Promise.resolve(input).then((value) => fn(value as Input, context))
+          : fn(input as Input, context);
       } catch (error) {
-        slot.ok = false;
-        if (mode === 'stop') fail(error);
-        else errors.push(error);
+        result = Promise.reject(error);
       }
-      permit.release();
-      running--;
-      if (!ordered) slots.push(slot);
-      change();
+      turn._started?.();
+      const settled = (): void => {
+        running--;
+        const wasBusy = busy;
+        busy = true;
+        turn._giveBack();
+        busy = wasBusy;
+        if (!ordered) slots.push(slot);
+        advance();
+        wakeReader?.();
+      };
+      Promise.resolve(result).then(
+        (value) => {
+          slot.ok = true;
+          slot.value = value;
+          unread++;
+          settled();
+        },
+        (error) => {
+          slot.ok = false;
+          lose(error);
+          settled();
+        },
+      );
     };
 
-    const iterator = (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source) as
-      | AsyncIterator<Input>
-      | Iterator<Input | PromiseLike<Input>>;
-
-    const pull = async () => {
-      pulling = true;
+    /** Starts what may start, until something must happen first. */
+    const advance = (): void => {
+      if (busy) return;
+      busy = true;
       try {
-        return await iterator.next();
+        const { concurrency } = limiter;
+        const isBounded = concurrency < Number.POSITIVE_INFINITY;
+        const most = isBounded ? concurrency : MOST_UNREAD;
+        while (!over && !pulling && unread < most) {
+          if (held === undefined && Array.isArray(inputs) && index >= inputs.length) {
+            ended = true;
+            finish();
+          } else if (held === undefined && (early || permit || running + unread === 0)) {
+            pull();
+          } else if (permit === undefined) {
+            if (request?.queue === undefined) ask();
+            if (permit === undefined) break;
+          } else {
+            run((held as IteratorResult<unknown>).value, permit);
+            if (!isBounded) {
+              // Nothing else gives what has started the time to finish.
+              Promise.resolve().then(goOn);
+              return;
+            }
+          }
+        }
       } catch (error) {
-        // A source that throws is at its end, and needs not to be closed.
-        ended = true;
-        throw error;
-      } finally {
-        pulling = false;
+        stop(error);
       }
+      busy = false;
     };
 
-    /** A turn, if it came before all was over. */
-    const take = (wish: object): Promise<Permit | undefined> => {
-      turn = new AbortController();
-      return limiter.acquire({ ...wish, signal: turn.signal }).catch((reason) => {
-        if (!ended) fail(reason);
-        return undefined;
-      });
+    const goOn = (): void => {
+      busy = false;
+      advance();
     };
 
-    /** Runs the next input in its turn. Whether there may be another. */
-    const step = async (index: number): Promise<boolean> => {
-      const { concurrency } = limiter;
-      const most = Number.isFinite(concurrency) ? Math.max(concurrency, 1) : MOST_UNREAD;
-      while (unread >= most && !failure) await changed();
-      if (failure || (Array.isArray(inputs) && index >= inputs.length)) return false;
-      let next = early ? await pull() : undefined;
-      if (failure || next?.done) return false;
-      const input = next && ((await next.value) as Input);
-      let granted: Permit | undefined;
-      const taken = take(wishOf(input, index)).then((permit) => {
-        granted = permit;
-        change();
-      });
-      // With nothing under way it looks whether there is anything to wait for.
-      while (!granted && !failure && (next || running + unread > 0)) await changed();
-      try {
-        if (!failure) next ??= await pull();
-        ended ||= next?.done === true;
-      } finally {
-        if (failure || ended) turn?.abort();
-        await taken;
-        if (failure || ended) granted?.release();
-      }
-      if (failure || ended || !granted || !next) return false;
-      run(next.value as Input, index, granted);
-      return true;
-    };
-
+    /** Goes on in the caller's context when a turn has come in somebody else's. */
     const pump = async (): Promise<void> => {
-      try {
-        for (let index = 0; await step(index); ) index++;
-        if (!failure) ended = true;
-      } catch (error) {
-        if (mode === 'stop') fail(error);
-        else errors.push(error);
+      while (!over) {
+        await new Promise<void>((resolve) => {
+          wakePump = resolve;
+        });
+        advance();
       }
-      pumping = false;
-      change();
     };
 
-    let pumping = true;
-    const stop = giveUpOn({ signal }, fail, Error as never);
-    try {
-      pump();
-      for (;;) {
-        // What the reader has not got when all is over, it never gets.
-        if (failure) throw (failure as { reason: unknown }).reason;
-        const slot = slots[0];
-        if (slot?.ok !== undefined) {
-          slots.shift();
-          if (!slot.ok) continue;
-          unread--;
-          change();
-          yield slot.value as Output;
-        } else if (pumping || running > 0) await changed();
-        else break;
-      }
-      if (errors.length > 0) throw new AggregateError(errors, `${errors.length} inputs failed`);
-    } finally {
-      stop();
-      const left = !failure && (pumping || running > 0 || slots.length > 0);
-      const failed = failure !== undefined;
-      if (left) fail(cancelledError(''));
-      if (!ended) {
-        const closed = Promise.resolve(iterator.return?.());
-        // A source that is still asked for an input need not answer any more; and what failed before counts.
-        if (pulling || failed) closed.catch(() => {});
-        else await closed;
-      }
-    }
+    const iterator = (open as () => AsyncIterator<Input> | Iterator<unknown>).call(source);
+    const stopWatching = signal && giveUpOn({ signal }, fail, Error as never);
+    advance();
+    pump();
+
+    /** Whether a result can be taken. Throws what it failed with: what nobody has read by then, nobody gets. */
+    const isReady = (): boolean | undefined => {
+      if (failure !== undefined) throw failure.reason;
+      while (slots[0]?.ok === false) slots.shift();
+      return slots[0]?.ok;
+    };
+
+    return {
+      isReady,
+
+      /** Waits until a result can be taken. Whether there is one. */
+      async wait(): Promise<boolean> {
+        while (!isReady()) {
+          if (over && running === 0) {
+            if (errors.length === 0) return false;
+            throw new AggregateError(errors, `${errors.length} inputs failed`);
+          }
+          await new Promise<void>((resolve) => {
+            wakeReader = resolve;
+          });
+        }
+        return true;
+      },
+
+      take(): Output {
+        const { value } = slots.shift() as Slot<Output>;
+        unread--;
+        advance();
+        return value as Output;
+      },
+
+      async leave(): Promise<void> {
+        stopWatching?.();
+        const failed = failure !== undefined;
+        if (!over || running > 0 || slots.length > 0) fail(cancelledError(''));
+        if (!ended) {
+          const closed = Promise.resolve(iterator.return?.());
+          // A source that is still asked for an input need not answer any more; and what failed before counts.
+          if (pulling || failed) closed.catch(() => {});
+          else await closed;
+        }
+      },
+    };
   }
 
   return {
-    [Symbol.asyncIterator]: read,
+    async *[Symbol.asyncIterator]() {
+      const results = begin();
+      try {
+        while (results.isReady() || (await results.wait())) yield results.take();
+      } finally {
+        await results.leave();
+      }
+    },
     async toArray() {
-      const results: Output[] = [];
-      for await (const result of read()) results.push(result);
-      return results;
+      const all: Output[] = [];
+      const results = begin();
+      try {
+        while (results.isReady() || (await results.wait())) all.push(results.take());
+      } finally {
+        await results.leave();
+      }
+      return all;
     },
   };
 }
