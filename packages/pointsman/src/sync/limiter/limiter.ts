@@ -685,6 +685,29 @@ export class Limiter {
     this.#each.check(weight, this.#label);
   }
 
+  /** @internal Gives a permit back and takes it again, where nobody but this request waits and it goes on waiting. */
+  _renew(permit: Permit, { queue, weight }: StartRequest): boolean {
+    const isAlone =
+      this.#plain &&
+      this.#waiting === 1 &&
+      queue === this.#unkeyed.queue &&
+      weight === permit.permits &&
+      permit._issuer === this.#unkeyed &&
+      this.#shared.out <= this.#shared.concurrency;
+    if (isAlone) {
+      this.#stats.finished++;
+      this.#stats.started++;
+    }
+    return isAlone;
+  }
+
+  /** @internal Takes a request out of the queue, which may let others in. */
+  _withdraw(request: StartRequest): void {
+    this.#leave(request);
+    this.#lanes.place(request.lane ?? this.#unkeyed, this.#now);
+    this.#serve();
+  }
+
   #laneOf(key: unknown): Lane {
     return key === undefined ? this.#unkeyed : this.#lanes.of(key, this.#perKey);
   }

@@ -23,7 +23,10 @@ interface Turns {
   _read(options: object): StartRequest;
   /** A turn if one can be had at once; otherwise the request waits for one. */
   _turn(request: StartRequest): Starting | undefined;
-  _giveUp(request: StartRequest, reason: unknown): void;
+  /** Gives a turn back and takes it again, where nobody but this request waits, which goes on waiting. */
+  _renew(permit: Permit, request: StartRequest): boolean;
+  /** Takes a request out of the queue. */
+  _withdraw(request: StartRequest): void;
 }
 
 type Each<Input, Value> = Value | ((input: Input, index: number) => Value);
@@ -108,7 +111,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
  *   its turn, so that the end is found without waiting for one: one input at most is held that cannot run yet. The end
  *   of a source other than an array may cost a turn that is not used.
  * - **Results that are not read hold it back**: nothing starts while as many are ready as may run at once, or 16 where
- *   concurrency has no bound. At most as many again are under way.
+ *   concurrency has no bound. At most as many again are under way. `toArray` reads all, and holds nothing back.
  * - **It can be left**: by `break`, by an error and by the signal. Then what runs is aborted and the source is closed;
  *   what runs on all the same keeps its turn until it has settled, and nobody hears of it.
  *
@@ -135,8 +138,8 @@ export function map<Input, Output>(
   const asked = Object.entries({ weight, key, priority }).filter(([, each]) => each !== undefined);
   const early = asked.some(([, each]) => typeof each === 'function');
 
-  /** Starts, and is read by `ready` and `take`. Whoever begins must `leave`. */
-  function begin() {
+  /** Starts, and is read by `isReady`, `wait` and `take`. Whoever begins must `leave`. `eager` is who keeps all results. */
+  function begin(eager: boolean) {
     if (signal?.aborted) throw signal.reason;
     const slots: Slot<Output>[] = [];
     const errors: unknown[] = [];
@@ -170,10 +173,18 @@ export function map<Input, Output>(
       return controller.signal;
     };
 
+    /** Whether so many results are unread that nothing may start. */
+    const isFull = (): boolean => {
+      const { concurrency } = limiter;
+      return (
+        !eager && unread >= (concurrency < Number.POSITIVE_INFINITY ? concurrency : MOST_UNREAD)
+      );
+    };
+
     /** Starts nothing any more. */
     const finish = (): void => {
       over = true;
-      if (request?.queue !== undefined) limiter._giveUp(request, undefined);
+      if (request?.queue !== undefined) limiter._withdraw(request);
       permit?._started?.();
       permit?._giveBack();
       permit = undefined;
@@ -202,8 +213,7 @@ export function map<Input, Output>(
     /** Called when a turn has come, which may be in somebody else's step. */
     const granted = (grant: Starting | PromiseLike<never>): void => {
       if (!(grant instanceof Permit)) {
-        // Nobody waits any more when all is over.
-        if (!over) grant.then(undefined, stop);
+        grant.then(undefined, stop);
         return;
       }
       permit = grant as Starting;
@@ -261,6 +271,23 @@ export function map<Input, Output>(
       else arrive(next as IteratorResult<unknown>);
     };
 
+    const settled = (slot: Slot<Output>, turn: Starting): void => {
+      running--;
+      if (!ordered) slots.push(slot);
+      // Nobody waits for a turn that could not be used.
+      if (request?.queue !== undefined && isFull()) limiter._withdraw(request);
+      if (request?.queue !== undefined && limiter._renew(turn, request)) {
+        permit = turn;
+      } else {
+        const wasBusy = busy;
+        busy = true;
+        turn._giveBack();
+        busy = wasBusy;
+      }
+      advance();
+      wakeReader?.();
+    };
+
     const run = (input: unknown, turn: Starting): void => {
       held = permit = undefined;
       const slot: Slot<Output> = { ok: undefined, value: undefined };
@@ -276,27 +303,17 @@ export function map<Input, Output>(
         result = Promise.reject(error);
       }
       turn._started?.();
-      const settled = (): void => {
-        running--;
-        const wasBusy = busy;
-        busy = true;
-        turn._giveBack();
-        busy = wasBusy;
-        if (!ordered) slots.push(slot);
-        advance();
-        wakeReader?.();
-      };
       Promise.resolve(result).then(
         (value) => {
           slot.ok = true;
           slot.value = value;
           unread++;
-          settled();
+          settled(slot, turn);
         },
         (error) => {
           slot.ok = false;
           lose(error);
-          settled();
+          settled(slot, turn);
         },
       );
     };
@@ -306,10 +323,7 @@ export function map<Input, Output>(
       if (busy) return;
       busy = true;
       try {
-        const { concurrency } = limiter;
-        const isBounded = concurrency < Number.POSITIVE_INFINITY;
-        const most = isBounded ? concurrency : MOST_UNREAD;
-        while (!over && !pulling && unread < most) {
+        while (!over && !pulling && (permit !== undefined || !isFull())) {
           if (held === undefined && Array.isArray(inputs) && index >= inputs.length) {
             ended = true;
             finish();
@@ -320,7 +334,7 @@ export function map<Input, Output>(
             if (permit === undefined) break;
           } else {
             run((held as IteratorResult<unknown>).value, permit);
-            if (!isBounded) {
+            if (limiter.concurrency === Number.POSITIVE_INFINITY) {
               // Nothing else gives what has started the time to finish.
               Promise.resolve().then(goOn);
               return;
@@ -400,7 +414,7 @@ export function map<Input, Output>(
 
   return {
     async *[Symbol.asyncIterator]() {
-      const results = begin();
+      const results = begin(false);
       try {
         while (results.isReady() || (await results.wait())) yield results.take();
       } finally {
@@ -409,7 +423,7 @@ export function map<Input, Output>(
     },
     async toArray() {
       const all: Output[] = [];
-      const results = begin();
+      const results = begin(true);
       try {
         while (results.isReady() || (await results.wait())) all.push(results.take());
       } finally {
