@@ -1,7 +1,7 @@
 /** Who is told what: the listeners of a limiter's events. */
 
 import { invalid } from '../errors.js';
-import type { LimiterEvents } from './options.js';
+import { checkFunction, type LimiterEvents } from './options.js';
 
 type Tell = (detail: never) => void;
 
@@ -18,7 +18,7 @@ export class Listeners {
   /** Adds one, and answers with a function that takes it away again. */
   add(event: string, listener: Tell): () => void {
     if (!events.includes(event)) throw invalid('event', event, events.join(' or '));
-    if (typeof listener !== 'function') throw invalid('listener', listener, 'a function');
+    checkFunction('listener', listener);
     const told = this.#told.get(event) ?? new Set();
     // A function of its own, so that who listens twice can stop twice.
     const tell = (detail: never) => listener(detail);

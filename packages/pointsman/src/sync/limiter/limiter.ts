@@ -23,7 +23,6 @@
 import { asyncDispose } from '../dispose.js';
 import {
   cancelledError,
-  checkCount,
   checkInteger,
   closedError,
   detached,
@@ -35,36 +34,30 @@ import { claim, giveUpOn, isOver } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
-import { readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../queue.js';
-import { type Clock, systemClock } from './clock.js';
+import { readRequest, rejection, settle, WaitQueue } from '../queue.js';
+import type { Clock } from './clock.js';
 import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
-import type {
-  LimiterEvents,
-  LimiterLimits,
-  LimiterOptions,
-  LimiterStats,
-  Scheduled,
-  StartOptions,
-  TryStartOptions,
+import {
+  checkFunction,
+  type LimiterEvents,
+  type LimiterLimits,
+  type LimiterOptions,
+  type LimiterStats,
+  limitNames,
+  readLimiterOptions,
+  type Scheduled,
+  type StartOptions,
+  type TryStartOptions,
 } from './options.js';
 import type { Rate } from './rates.js';
 import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } from './rules.js';
+import { Handle } from './scheduled.js';
 import { type Starting, StartPermit } from './start.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
-const limitNames: ReadonlySet<string> = new Set(['concurrency', 'rate', 'perKey']);
-const optionNames: ReadonlySet<string> = new Set([
-  ...limitNames,
-  'name',
-  'maxWaiting',
-  'whenFull',
-  'clock',
-]);
-const policies = ['reject', 'drop-oldest', 'wait'];
-
 /** As many milliseconds as a timer can take. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -156,20 +149,7 @@ export class Limiter {
    * @throws {RangeError | TypeError} for options that cannot be used, and without any limit.
    */
   constructor(options: LimiterOptions) {
-    checkOptions(options, optionNames);
-    const { whenFull = 'reject', clock = systemClock, concurrency, rate, perKey } = options;
-    const { name, maxWaiting } = options;
-    const { label, maxWaiting: most } = readQueueOptions({ name, maxWaiting });
-    if (concurrency === undefined && rate === undefined && perKey === undefined) {
-      throw new TypeError('options must have at least one of concurrency, rate and perKey');
-    }
-    if (!policies.includes(whenFull)) throw invalid('whenFull', whenFull, policies.join(' or '));
-    if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
-    for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
-      if (typeof clock?.[method] !== 'function') {
-        throw invalid(`clock.${method}`, clock?.[method], 'a function');
-      }
-    }
+    const { label, most, whenFull, clock, limits } = readLimiterOptions(options);
     this.#label = label;
     this.#most = most;
     this.#whenFull = whenFull;
@@ -177,7 +157,7 @@ export class Limiter {
     this.#clock = clock;
     this.#drains = new WaitQueue(label);
     this.#sizes = new WaitQueue(label);
-    this.#change({ concurrency, rate, perKey });
+    this.#change(limits);
   }
 
   /** How much weight may be running at once. {@link setLimits} changes it. */
@@ -301,8 +281,8 @@ export class Limiter {
     try {
       checkFunction('fn', fn);
       const granted = this.#ask(options, true);
-      if (granted instanceof Permit) return this.#call(fn, granted);
-      return granted.then((permit) => this.#call(fn, permit));
+      if (granted instanceof Permit) return this._call(fn, granted);
+      return granted.then((permit) => this._call(fn, permit));
     } catch (error) {
       return Promise.reject(this instanceof Limiter ? error : detached('run'));
     }
@@ -325,40 +305,7 @@ export class Limiter {
    * ```
    */
   schedule<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Scheduled<T> {
-    let state: Scheduled<T>['state'] = 'waiting';
-    let request: StartRequest | undefined;
-    const start = async () => {
-      try {
-        checkFunction('fn', fn);
-        request = this._read(options);
-        request.runs = true;
-        const permit = this.#request(request);
-        // Not awaited where that is not needed: nothing in the way, it starts at once.
-        const granted = permit instanceof Permit ? permit : await permit;
-        state = 'running';
-        return await this.#call(fn, granted);
-      } finally {
-        state = 'done';
-      }
-    };
-    const limiter = this;
-    return {
-      result: start(),
-      get state() {
-        return state;
-      },
-      get priority() {
-        return request?.rank ?? 0;
-      },
-      set priority(priority) {
-        limiter.#move(request, priority);
-      },
-      cancel(reason = cancelledError(limiter.#label)) {
-        const waits = request?.queue !== undefined;
-        if (waits) limiter._giveUp(request as StartRequest, reason);
-        return waits;
-      },
-    };
+    return new Handle(this, fn, options);
   }
 
   /**
@@ -722,11 +669,11 @@ export class Limiter {
     }
     const request = this._read(options);
     request.runs = runs;
-    return this.#request(request);
+    return this._request(request);
   }
 
-  /** The same, for somebody who can leave, be moved, or make room. */
-  #request(request: StartRequest): Permit | Promise<Permit> {
+  /** @internal The same, for somebody who can leave, be moved, or make room. */
+  _request(request: StartRequest): Permit | Promise<Permit> {
     return (
       this.#enter(request) ??
       new Promise((resolve) => {
@@ -761,14 +708,14 @@ export class Limiter {
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
     const front = lane?.front;
-    // A key that waits with lower priorities has had its turn set already.
-    const isEarlier = ({ priority, order }: Lane) =>
-      front !== undefined && priority === rank && (lane as Lane).order < order;
     if (
       this.#paused ||
       this.#outside.length > 0 ||
       (front !== undefined && (front.priority ?? 0) >= rank) ||
-      (first !== undefined && first.priority >= rank && !isEarlier(first)) ||
+      (first !== undefined &&
+        first.priority >= rank &&
+        // A key that waits with lower priorities has had its turn set already.
+        (front === undefined || first.priority > rank || (lane as Lane).order >= first.order)) ||
       this.#isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this.#now))
     ) {
       return undefined;
@@ -863,8 +810,18 @@ export class Limiter {
     this.#serve();
   }
 
-  /** Gives another priority to somebody who waits. */
-  #move(request: StartRequest | undefined, priority: number): void {
+  /** @internal Sends somebody away who still waits. Whether it did. */
+  _cancel(
+    request: StartRequest | undefined,
+    reason: unknown = cancelledError(this.#label),
+  ): boolean {
+    if (request?.queue === undefined) return false;
+    this._giveUp(request, reason);
+    return true;
+  }
+
+  /** @internal Gives another priority to somebody who waits. */
+  _move(request: StartRequest | undefined, priority: number): void {
     readRequest({ priority }, startNames);
     if (request?.queue === undefined) return;
     request.rank = priority;
@@ -1023,8 +980,8 @@ export class Limiter {
     this.#judge();
   }
 
-  // Not an async function, as in `Semaphore.run`.
-  #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
+  /** @internal Not an async function, as in `Semaphore.run`. */
+  _call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
     const lane = permit._issuer as Lane;
     const fail = (error: unknown): never => {
       this.#stats.failed++;
@@ -1049,8 +1006,4 @@ export class Limiter {
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
   if (permit._started !== undefined) soon.then(() => permit._started?.());
-}
-
-function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(name, value, 'a function');
 }
