@@ -315,7 +315,8 @@ export class Limiter {
    *
    * With nothing of it under way one input is pulled ahead, to see whether there is any; and one with a `weight`, `key`
    * or `priority` that is a function of the input. While as many results are ready and unread as may run at once (16
-   * where concurrency has no bound), nothing new starts. Each read is a run of its own.
+   * where concurrency has no bound), nothing new starts; `toArray` reads all, and holds nothing back. Each read is a run of
+   * its own.
    *
    * @throws {TypeError} for arguments that cannot be used.
    *
