@@ -42,12 +42,16 @@ export interface Age extends Ranked {
 
 export interface LaneOwner {
   _giveBack(lane: Lane, permits: number): void;
+  /** The time, which never goes back. */
+  _time(): number;
+  /** A start of this lane has been logged. */
+  _logged(lane: Lane, now: number): void;
 }
 
 /** A key. It is what its permits go back to. */
 export class Lane extends Rules implements Ranked {
   readonly key: unknown;
-  readonly #owner: LaneOwner;
+  readonly owner: LaneOwner;
   #queue: WaitQueue<Permit> | undefined;
   /** The heap in which it stands. */
   heap: Lane[] | undefined;
@@ -59,7 +63,7 @@ export class Lane extends Rules implements Ranked {
 
   constructor(owner: LaneOwner, key?: unknown) {
     super();
-    this.#owner = owner;
+    this.owner = owner;
     this.key = key;
   }
 
@@ -76,7 +80,7 @@ export class Lane extends Rules implements Ranked {
 
   /** @internal */
   _giveBack(permits: number): void {
-    this.#owner._giveBack(this, permits);
+    this.owner._giveBack(this, permits);
   }
 }
 

@@ -30,6 +30,18 @@ test('the context is that of whoever waited, not of whoever let it in', async ()
   expect(seen.sort()).toEqual([1, 2, 3]);
 });
 
+test('a map goes on in the context of its reader, whoever lets it in', async () => {
+  const storage = new AsyncLocalStorage<number>();
+  const limiter = new Limiter({ concurrency: 1 });
+  const permit = await limiter.acquire();
+  const see = () => storage.getStore();
+  const all = storage.run(1, () => limiter.map([1, 2, 3], see).toArray());
+  const other = storage.run(2, () => limiter.run(see));
+  storage.run(99, () => permit.release());
+  expect(await all).toEqual([1, 1, 1]);
+  expect(await other).toBe(2);
+});
+
 test('a million keys leave nothing behind', { timeout: 60_000 }, async () => {
   let now = 0;
   const timers = new Set<unknown>();

@@ -23,7 +23,6 @@
 import { asyncDispose } from '../dispose.js';
 import {
   cancelledError,
-  checkCount,
   checkInteger,
   closedError,
   detached,
@@ -35,53 +34,33 @@ import { claim, giveUpOn, isOver } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
-import { readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../queue.js';
-import { type Clock, systemClock } from './clock.js';
+import { readRequest, rejection, settle, WaitQueue } from '../queue.js';
+import type { Clock } from './clock.js';
+import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
-import type {
-  LimiterEvents,
-  LimiterLimits,
-  LimiterOptions,
-  LimiterStats,
-  Scheduled,
-  StartOptions,
-  TryStartOptions,
+import {
+  checkFunction,
+  type LimiterEvents,
+  type LimiterLimits,
+  type LimiterOptions,
+  type LimiterStats,
+  limitNames,
+  readLimiterOptions,
+  type Scheduled,
+  type StartOptions,
+  type TryStartOptions,
 } from './options.js';
 import type { Rate } from './rates.js';
-import {
-  log,
-  type ReadLimits,
-  Rules,
-  readLimits,
-  readPerKey,
-  type Weight,
-  weighs,
-} from './rules.js';
+import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } from './rules.js';
+import { Handle } from './scheduled.js';
+import { type Starting, StartPermit } from './start.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
-const limitNames: ReadonlySet<string> = new Set(['concurrency', 'rate', 'perKey']);
-const optionNames: ReadonlySet<string> = new Set([
-  ...limitNames,
-  'name',
-  'maxWaiting',
-  'whenFull',
-  'clock',
-]);
-const policies = ['reject', 'drop-oldest', 'wait'];
-const events = ['started', 'finished', 'failed', 'dropped', 'empty', 'idle'];
-
 /** As many milliseconds as a timer can take. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-type Starting = Permit & {
-  /** Logs the start. Undefined once it is logged, and where no rate wants to know. */
-  _log?: (() => void) | undefined;
-};
-type Tell = (detail: never) => void;
-
-const nobody: Tell[] = [];
 const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
@@ -159,7 +138,9 @@ export class Limiter {
   /** Who waits until nothing runs, or until fewer wait: their priority is how many. */
   readonly #drains: WaitQueue<void>;
   readonly #sizes: WaitQueue<void>;
-  readonly #listeners = new Map<string, Set<Tell>>();
+  readonly #listeners = new Listeners();
+  /** Whether anybody is told anything. */
+  #watched = false;
   /** Whether somebody has left the queue, or something has come back, and nobody was told. */
   #left = false;
   #back = false;
@@ -168,20 +149,7 @@ export class Limiter {
    * @throws {RangeError | TypeError} for options that cannot be used, and without any limit.
    */
   constructor(options: LimiterOptions) {
-    checkOptions(options, optionNames);
-    const { whenFull = 'reject', clock = systemClock, concurrency, rate, perKey } = options;
-    const { name, maxWaiting } = options;
-    const { label, maxWaiting: most } = readQueueOptions({ name, maxWaiting });
-    if (concurrency === undefined && rate === undefined && perKey === undefined) {
-      throw new TypeError('options must have at least one of concurrency, rate and perKey');
-    }
-    if (!policies.includes(whenFull)) throw invalid('whenFull', whenFull, policies.join(' or '));
-    if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
-    for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
-      if (typeof clock?.[method] !== 'function') {
-        throw invalid(`clock.${method}`, clock?.[method], 'a function');
-      }
-    }
+    const { label, most, whenFull, clock, limits } = readLimiterOptions(options);
     this.#label = label;
     this.#most = most;
     this.#whenFull = whenFull;
@@ -189,7 +157,7 @@ export class Limiter {
     this.#clock = clock;
     this.#drains = new WaitQueue(label);
     this.#sizes = new WaitQueue(label);
-    this.#change({ concurrency, rate, perKey });
+    this.#change(limits);
   }
 
   /** How much weight may be running at once. {@link setLimits} changes it. */
@@ -290,7 +258,7 @@ export class Limiter {
     if (options === undefined && this.#plain) {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
     }
-    const permit = this.#enter(this.#read(options, tryNames));
+    const permit = this.#enter(this._read(options, tryNames));
     if (permit !== undefined) logSoon(permit);
     return permit;
   }
@@ -313,8 +281,8 @@ export class Limiter {
     try {
       checkFunction('fn', fn);
       const granted = this.#ask(options, true);
-      if (granted instanceof Permit) return this.#call(fn, granted);
-      return granted.then((permit) => this.#call(fn, permit));
+      if (granted instanceof Permit) return this._call(fn, granted);
+      return granted.then((permit) => this._call(fn, permit));
     } catch (error) {
       return Promise.reject(this instanceof Limiter ? error : detached('run'));
     }
@@ -337,40 +305,7 @@ export class Limiter {
    * ```
    */
   schedule<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Scheduled<T> {
-    let state: Scheduled<T>['state'] = 'waiting';
-    let request: StartRequest | undefined;
-    const start = async () => {
-      try {
-        checkFunction('fn', fn);
-        request = this.#read(options);
-        request.runs = true;
-        const permit = this.#request(request);
-        // Not awaited where that is not needed: nothing in the way, it starts at once.
-        const granted = permit instanceof Permit ? permit : await permit;
-        state = 'running';
-        return await this.#call(fn, granted);
-      } finally {
-        state = 'done';
-      }
-    };
-    const limiter = this;
-    return {
-      result: start(),
-      get state() {
-        return state;
-      },
-      get priority() {
-        return request?.rank ?? 0;
-      },
-      set priority(priority) {
-        limiter.#move(request, priority);
-      },
-      cancel(reason = cancelledError(limiter.#label)) {
-        const waits = request?.queue !== undefined;
-        if (waits) limiter.#giveUp(request as StartRequest, reason);
-        return waits;
-      },
-    };
+    return new Handle(this, fn, options);
   }
 
   /**
@@ -446,7 +381,7 @@ export class Limiter {
     this.#timed = true;
     this.#judge();
     const rules = key === undefined ? this.#shared : this.#laneOf(key);
-    const now = this.#time();
+    const now = this._time();
     rules.until = Math.max(rules.until, now + ms);
     if (rules instanceof Lane) this.#lanes.place(rules, now);
     this.#serve();
@@ -547,15 +482,10 @@ export class Limiter {
     event: Event,
     listener: (detail: LimiterEvents[Event]) => void,
   ): () => void {
-    if (!events.includes(event)) throw invalid('event', event, events.join(' or '));
-    checkFunction('listener', listener);
-    const told = this.#listeners.get(event) ?? new Set();
-    // A function of its own, so that who listens twice can stop twice.
-    const tell = (detail: never) => listener(detail);
-    this.#listeners.set(event, told.add(tell));
+    const stop = this.#listeners.add(event, listener);
     this.#judge();
     return () => {
-      if (told.delete(tell) && told.size === 0) this.#listeners.delete(event);
+      stop();
       this.#judge();
     };
   }
@@ -599,29 +529,28 @@ export class Limiter {
   _giveBack(lane: Lane, permits: number): void {
     this.#stats.finished++;
     const shared = this.#shared;
-    if (this.#plain && this.#lanes.byKey.size === 0) {
-      if (this.#waiting === 0) {
-        shared.out -= permits;
-        lane.out -= permits;
-        return;
-      }
+    const isAlone = lane === this.#unkeyed && !this.#watched && this.#lanes.byKey.size === 0;
+    if (isAlone && this.#plain && this.#waiting > 0 && permits === 1) {
       const { queue } = lane;
-      if (permits === 1 && queue.plain && shared.out === shared.concurrency) {
+      const front = lane.front as StartRequest;
+      const isAlike = queue.plain || (front.weight === 1 && front.signal === undefined);
+      if (isAlike && shared.out === shared.concurrency) {
         // The permit changes hands without becoming free in between.
         this.#stats.started++;
-        this.#waiting--;
-        queue.grant(new HandedPermit(lane, 1));
+        this.#leave(front);
         if (this.#waiting === 0) this.#lanes.place(lane, 0);
+        settle(front, new HandedPermit(lane, 1));
         return;
       }
     }
     shared.out -= permits;
     lane.out -= permits;
+    if (isAlone && this.#waiting === 0) return;
     this.#back = true;
-    const now = this.#time();
-    this.#lanes.place(lane, now);
+    // An old time is good enough: whoever it holds back makes `#serve` look again.
+    this.#lanes.place(lane, this.#now);
     this.#tell('finished', lane.key);
-    this.#serve(now);
+    this.#serve(this.#lanes.next < Number.POSITIVE_INFINITY ? this._time() : this.#now);
   }
 
   /** Lets one in that has no options, if nothing holds it back. */
@@ -642,20 +571,18 @@ export class Limiter {
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
     if (queue.length === 1 || !queue.plain) {
-      const now = this.#time();
+      const now = this._time();
       this.#lanes.place(this.#unkeyed, now);
       this.#serve(now);
     }
     return promise;
   }
 
-  #read(options: StartOptions | undefined, names = startNames): StartRequest {
-    const request = readRequest(options, names) as StartRequest;
+  /** @internal */
+  _read(options: StartOptions | undefined, names = startNames): StartRequest {
+    const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1 } = options ?? {};
     if (this.#closed !== undefined) throw this.#closed.reason;
-    request.key = key;
-    request.weight = weight;
-    request.rank = request.priority;
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -664,11 +591,30 @@ export class Limiter {
           new Set(['concurrency', ...meters.map(({ rate }) => rate.name)]),
           'weight',
         );
-        request.weight = { __proto__: null, ...weight } as never;
       }
-      this.#check(request.weight);
+      this.#check(weight);
     }
-    return request;
+    return {
+      key,
+      weight: typeof weight === 'object' ? ({ __proto__: null, ...weight } as never) : weight,
+      rank: priority,
+      priority,
+      signal,
+      timeout,
+      runs: false,
+      lane: undefined,
+      queue: undefined,
+      age: undefined,
+      resolve: undefined,
+      stop: undefined,
+      held: undefined,
+      chunk: undefined,
+      index: 0,
+      order: 0,
+      permits: 1,
+      owner: undefined,
+      passing: false,
+    };
   }
 
   /** Throws unless something of this weight may ever start. */
@@ -689,53 +635,58 @@ export class Limiter {
       if (permit !== undefined) return permit;
       if (!this.#reorders && this.#waiting < this.#most) return this.#append();
     }
-    const request = this.#read(options);
+    const request = this._read(options);
     request.runs = runs;
-    return this.#request(request);
+    return this._request(request);
   }
 
-  /** The same, for somebody who can leave, be moved, or make room. */
-  #request(request: StartRequest): Permit | Promise<Permit> {
+  /** @internal The same, for somebody who can leave, be moved, or make room. */
+  _request(request: StartRequest): Permit | Promise<Permit> {
     return (
       this.#enter(request) ??
       new Promise((resolve) => {
-        if (request.timeout === 0) throw timedOut(0, this.#label);
-        request.resolve = resolve as never;
-        const moved = this.#makeRoom(request);
-        if (request.signal !== undefined || request.timeout !== undefined) {
-          request.stop = giveUpOn(
-            request,
-            (reason) => this.#giveUp(request, reason),
-            (timeout) => timedOut(timeout, this.#label),
-          );
-        }
-        this.#waiting++;
-        if (moved === request) this.#put(request, this.#outside, 0);
-        else this.#join(request);
-        // Told when the newcomer stands in its place: a listener may come, close or cancel.
-        if (moved && moved !== request) this.#tell('dropped', moved.key);
-        this.#serve();
+        request.resolve = resolve;
+        this.#wait(request);
       })
     );
   }
 
+  /** Puts somebody in line, or outside. Throws if there is no room for it. */
+  #wait(request: StartRequest): void {
+    const { signal, timeout } = request;
+    if (timeout === 0) throw timedOut(0, this.#label);
+    const moved = this.#makeRoom(request);
+    if (signal !== undefined || timeout !== undefined) {
+      request.stop = giveUpOn(
+        request,
+        (reason) => this._giveUp(request, reason),
+        () => timedOut(timeout as number, this.#label),
+      );
+    }
+    this.#waiting++;
+    if (moved === request) this.#put(request, this.#outside, 0);
+    else this.#join(request);
+    // Told when the newcomer stands in its place: a listener may come, close or cancel.
+    if (moved && moved !== request) this.#tell('dropped', moved.key);
+    this.#serve();
+  }
+
   /** Lets a newcomer in, if it is its turn and there is room. */
   #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
-    const now = this.#time();
-    this.#lanes.ripen(now);
+    if (this.#lanes.next < Number.POSITIVE_INFINITY) this.#lanes.ripen(this._time());
     const { key, rank, weight } = request;
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
     const front = lane?.front;
-    // A key that waits with lower priorities has had its turn set already.
-    const isEarlier = ({ priority, order }: Lane) =>
-      front !== undefined && priority === rank && (lane as Lane).order < order;
     if (
       this.#paused ||
       this.#outside.length > 0 ||
       (front !== undefined && (front.priority ?? 0) >= rank) ||
-      (first !== undefined && first.priority >= rank && !isEarlier(first)) ||
-      Math.max(this.#shared.at(weight), lane?.at(weight) ?? now) > now
+      (first !== undefined &&
+        first.priority >= rank &&
+        // A key that waits with lower priorities has had its turn set already.
+        (front === undefined || first.priority > rank || (lane as Lane).order >= first.order)) ||
+      this.#isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this.#now))
     ) {
       return undefined;
     }
@@ -753,22 +704,22 @@ export class Limiter {
     this.#stats.started++;
     this.#lanes.turn(lane);
     this.#lanes.place(lane, this.#now);
-    const permit: Starting = new Form(lane, weighs(weight, 'concurrency'));
-    if (this.#timed) {
-      const all = shared.meters;
-      const own = lane.meters;
-      permit._log = () => {
-        permit._log = undefined;
-        const now = this.#time();
-        log(all, weight, now);
-        log(own, weight, now);
+    if (this.#timed) return new StartPermit(lane, weight, shared.meters);
+    return new Form(lane, weighs(weight, 'concurrency'));
+  }
+
+  /** @internal */
+  _logged(lane: Lane, now: number): void {
+    // Without keys, a timer that is set is for a moment that no log makes earlier.
+    if (this.#perKey === undefined && this.keys === 0) {
+      if (this.#waiting === 0) return;
+      if (this.#timer !== undefined) {
         this.#lanes.place(lane, now);
-        // Without keys, a timer that is set is for a moment that no log makes earlier.
-        const isSettled = this.#waiting === 0 || this.#timer !== undefined;
-        if (!isSettled || this.#perKey !== undefined || this.keys > 0) this.#serve(now);
-      };
+        return;
+      }
     }
-    return permit;
+    this.#lanes.place(lane, now);
+    this.#serve(now);
   }
 
   /**
@@ -801,7 +752,7 @@ export class Limiter {
       request.age = { priority: -request.rank, order: this.#arrivals++, index: 0, request };
       insert(this.#ages, request.age);
     }
-    this.#lanes.place(lane, this.#time());
+    this.#lanes.place(lane, this._time());
   }
 
   #put(request: StartRequest, queue: WaitQueue<Permit>, priority: number): void {
@@ -827,15 +778,25 @@ export class Limiter {
     settle(waiter, rejection(reason));
   }
 
-  /** Sends somebody away who gives up, which may let others in. */
-  #giveUp(waiter: StartRequest, reason: unknown): void {
+  /** @internal Sends somebody away who gives up, which may let others in. */
+  _giveUp(waiter: StartRequest, reason: unknown): void {
     this.#stats.cancelled++;
     this.#dismiss(waiter, reason);
     this.#serve();
   }
 
-  /** Gives another priority to somebody who waits. */
-  #move(request: StartRequest | undefined, priority: number): void {
+  /** @internal Sends somebody away who still waits. Whether it did. */
+  _cancel(
+    request: StartRequest | undefined,
+    reason: unknown = cancelledError(this.#label),
+  ): boolean {
+    if (request?.queue === undefined) return false;
+    this._giveUp(request, reason);
+    return true;
+  }
+
+  /** @internal Gives another priority to somebody who waits. */
+  _move(request: StartRequest | undefined, priority: number): void {
     readRequest({ priority }, startNames);
     if (request?.queue === undefined) return;
     request.rank = priority;
@@ -848,18 +809,24 @@ export class Limiter {
       age.priority = -priority;
       insert(this.#ages, age);
     }
-    this.#lanes.place(lane, this.#time());
+    this.#lanes.place(lane, this._time());
     this.#serve();
   }
 
-  /** The time, which never goes back; any while it does not matter. */
-  #time(): number {
+  /** Whether this moment is still to come. The clock is read only if that is not known. */
+  #isAhead(at: number): boolean {
+    return at > this.#now && at > this._time();
+  }
+
+  /** @internal The time, which never goes back; any while it does not matter. */
+  _time(): number {
     if (this.#timed) this.#now = Math.max(this.#now, this.#clock.now());
     return this.#now;
   }
 
   /** Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. */
-  #serve(now = this.#time()): void {
+  #serve(moment = this._time()): void {
+    let now = moment;
     const { ready } = this.#lanes;
     const outside = this.#outside;
     let at = Number.POSITIVE_INFINITY;
@@ -881,7 +848,10 @@ export class Limiter {
       }
       const { weight, signal } = front;
       at = Math.max(this.#shared.at(weight), lane.at(weight));
-      if (at > now) break;
+      if (at > now) {
+        if (at < Number.POSITIVE_INFINITY) now = this._time();
+        if (at > now) break;
+      }
       if (at <= now) {
         this.#leave(front);
         const permit = this.#start(lane, weight, HandedPermit);
@@ -927,6 +897,10 @@ export class Limiter {
 
   /** Tells those who want to know how many are left. */
   #report(): void {
+    if (!this.#watched) {
+      this.#left = this.#back = false;
+      return;
+    }
     const sizes = this.#sizes;
     const isWatched = this.#drains.length + sizes.length > 0;
     while (this.#waiting < sizes.priority) {
@@ -946,27 +920,19 @@ export class Limiter {
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
-    for (const tell of this.#listeners.get(event) ?? nobody) {
-      try {
-        tell({ key, error } as never);
-      } catch (thrown) {
-        // Reported as the platform reports what a listener throws.
-        queueMicrotask(() => {
-          throw thrown;
-        });
-      }
-    }
+    if (this.#watched) this.#listeners.tell(event, key, error);
   }
 
   /** Finds out whether only the concurrency of all together matters: then nothing else is looked at. */
   #judge(): void {
+    this.#watched = this.#drains.length + this.#sizes.length + this.#listeners.size > 0;
     this.#plain = !(
+      this.#watched ||
       this.#timed ||
       this.#paused ||
       this.#closed !== undefined ||
       this.#each.concurrency < Number.POSITIVE_INFINITY ||
-      this.#reorders ||
-      this.#drains.length + this.#sizes.length + this.#listeners.size > 0
+      this.#reorders
     );
   }
 
@@ -975,7 +941,7 @@ export class Limiter {
     const shared = readLimits(limits);
     const each = readPerKey(perKey);
     this.#timed ||= (shared.rates?.length || each.rates?.length || 0) > 0;
-    const now = this.#time();
+    const now = this._time();
     const started = this.#stats.started > 0;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {
@@ -990,12 +956,12 @@ export class Limiter {
     this.#judge();
   }
 
-  // Not an async function, as in `Semaphore.run`.
-  #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
-    const { key } = permit._issuer as Lane;
+  /** @internal Not an async function, as in `Semaphore.run`. */
+  _call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
+    const lane = permit._issuer as Lane;
     const fail = (error: unknown): never => {
       this.#stats.failed++;
-      this.#tell('failed', key, error);
+      this.#tell('failed', lane.key, error);
       permit._giveBack();
       throw error;
     };
@@ -1005,7 +971,7 @@ export class Limiter {
     } catch (error) {
       result = Promise.reject(error);
     }
-    permit._log?.();
+    permit._started?.();
     return Promise.resolve(result).then((value) => {
       permit._giveBack();
       return value;
@@ -1015,9 +981,5 @@ export class Limiter {
 
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
-  if (permit._log !== undefined) soon.then(() => permit._log?.());
-}
-
-function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(name, value, 'a function');
+  if (permit._started !== undefined) soon.then(() => permit._started?.());
 }

@@ -1,8 +1,9 @@
 /** What a limiter is told when it is made, and what a request is told. */
 
-import type { WaitOptions } from '../options.js';
-import type { QueueOptions } from '../queue.js';
-import type { Clock } from './clock.js';
+import { checkCount, invalid } from '../errors.js';
+import { checkOptions, type WaitOptions } from '../options.js';
+import { type QueueOptions, readQueueOptions } from '../queue.js';
+import { type Clock, systemClock } from './clock.js';
 import type { Limits, Weight } from './rules.js';
 
 /** What {@link Limiter.setLimits} changes. */
@@ -88,4 +89,40 @@ export interface Scheduled<T> {
    * it still waited: what has started goes on.
    */
   cancel(reason?: unknown): boolean;
+}
+
+/** @internal The names of those that {@link Limiter.setLimits} takes. */
+export const limitNames: ReadonlySet<string> = new Set(['concurrency', 'rate', 'perKey']);
+
+const optionNames: ReadonlySet<string> = new Set([
+  ...limitNames,
+  'name',
+  'maxWaiting',
+  'whenFull',
+  'clock',
+]);
+const policies = ['reject', 'drop-oldest', 'wait'];
+
+/** @internal Reads the options of a limiter; its limits are as they were given. Throws for what cannot be used. */
+export function readLimiterOptions(options: LimiterOptions) {
+  checkOptions(options, optionNames);
+  const { whenFull = 'reject', clock = systemClock, name, ...limits } = options;
+  const { concurrency, rate, perKey, maxWaiting } = limits;
+  const { label, maxWaiting: most } = readQueueOptions({ name, maxWaiting });
+  if (concurrency === undefined && rate === undefined && perKey === undefined) {
+    throw new TypeError('options must have at least one of concurrency, rate and perKey');
+  }
+  if (!policies.includes(whenFull)) throw invalid('whenFull', whenFull, policies.join(' or '));
+  if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
+  for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
+    if (typeof clock?.[method] !== 'function') {
+      throw invalid(`clock.${method}`, clock?.[method], 'a function');
+    }
+  }
+  return { label, most, whenFull, clock, limits };
+}
+
+/** @internal */
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalid(name, value, 'a function');
 }

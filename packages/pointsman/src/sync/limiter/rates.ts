@@ -106,8 +106,11 @@ class Window extends Meter {
 
   _leaves(weight: number): number {
     const log = this.#log;
-    const gone = (log.at(-1) as number) - weight;
-    let low = this.#first / 2;
+    const gone = (log[log.length - 1] as number) - weight;
+    const first = this.#first;
+    // Nearly always, in a window that is not full: all that must have left is forgotten.
+    if (gone <= (log[first + 1] as number)) return (log[first] as number) + this.rate.per;
+    let low = first / 2;
     let high = log.length / 2 - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -119,9 +122,10 @@ class Window extends Meter {
 
   _add(weight: number, now: number): void {
     const log = this.#log;
-    const sum = (log.at(-1) as number) + weight;
-    if (log.at(-2) === now) {
-      log[log.length - 1] = sum;
+    const last = log.length - 1;
+    const sum = (log[last] as number) + weight;
+    if (log[last - 1] === now) {
+      log[last] = sum;
       return;
     }
     log.push(now, sum);
