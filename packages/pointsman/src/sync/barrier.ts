@@ -5,7 +5,7 @@
  * belongs to the next.
  */
 
-import { checkInteger, detached } from './errors.js';
+import { checkInteger } from './errors.js';
 import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue, type WaitRequest } from './queue.js';
@@ -65,7 +65,6 @@ export class Barrier {
    * come; with a `RangeError` or `TypeError` for options that cannot be used.
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {
-    if (!(this instanceof Barrier)) throw detached('wait');
     const request = readRequest(options);
     const queue = this.#queue;
     const signalled = this.#signalled;

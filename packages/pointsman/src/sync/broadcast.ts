@@ -9,7 +9,7 @@
  * it comes. The place that it still knows leads nowhere, so it keeps nothing alive.
  */
 
-import { checkInteger, detached, LaggedError } from './errors.js';
+import { checkInteger, LaggedError } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
@@ -145,7 +145,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(this instanceof BroadcastReceiver ? error : detached('receive'));
+      return Promise.reject(error);
     }
   }
 

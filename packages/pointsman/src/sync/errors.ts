@@ -96,6 +96,11 @@ export function describe(value: unknown): string {
   }
 }
 
+/** Throws unless it can be called. */
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalid(name, value, 'a function');
+}
+
 /** Throws unless the value is an integer in the range. */
 export function checkInteger(
   name: string,
@@ -111,7 +116,7 @@ export function checkInteger(
 
 /** Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (value === Number.POSITIVE_INFINITY) return;
+  if (value === Infinity) return;
   checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
 }
 

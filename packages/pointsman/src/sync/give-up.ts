@@ -42,15 +42,11 @@ export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
- * what competes with it leaves, which may let others in anywhere. Where one grant is good for two, a sender and its
- * receiver, both have won before anybody leaves.
+ * what competes with it leaves, which may let others in anywhere.
  */
-export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
-  // Nearly always.
-  if (signal === undefined && other === undefined) return;
-  const leave = contestOf(signal)?.decide(signal);
-  contestOf(other)?.decide(other)?.();
-  leave?.();
+export function claim(signal: AbortSignal | undefined): void {
+  // Nearly always there is none.
+  if (signal) contestOf(signal)?.decide(signal)?.();
 }
 
 /**
@@ -131,6 +127,6 @@ export function giveUpOn(
     const next = () => (left > step ? wait(left - step) : end(timeoutError(timeout as number)));
     timer = setTimeout(next, step);
   };
-  if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) wait(timeout);
+  if (timeout !== undefined && timeout < Infinity) wait(timeout);
   return stop;
 }

@@ -1,6 +1,6 @@
 /** A gate that opens once, when something has happened so many times. Invariant: nobody waits at an open one. */
 
-import { checkInteger, detached } from './errors.js';
+import { checkInteger } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
@@ -64,7 +64,6 @@ export class Latch {
    * or `TypeError` for options that cannot be used.
    */
   async wait(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Latch)) throw detached('wait');
     const request = readRequest(options);
     if (this.#count > 0) return this.#queue.insert(request);
     claim(request.signal);

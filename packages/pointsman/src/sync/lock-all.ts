@@ -10,10 +10,10 @@
  * free. Whoever is let in instead, or offered the key, withdraws it.
  */
 
-import { detached, invalid, timedOut } from './errors.js';
+import { invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
 import { claim, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
-import { Keyed } from './keyed.js';
+import type { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
 import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
@@ -131,7 +131,6 @@ export const lockAll = <Key>(
   options?: LockOptions,
 ): Promise<Locks<Key>> =>
   new Promise((resolve, reject) => {
-    if (!(keyed instanceof Keyed)) throw detached('lockAll');
     const keys = readKeys(given);
     const request = readRequest(options, lockNames);
     const locks = take(keyed, keys, request);

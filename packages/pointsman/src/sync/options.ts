@@ -52,7 +52,6 @@ export function checkTimeout(timeout: unknown): void {
 
 /** Whether it is an AbortSignal, of whatever realm or library. */
 export function isSignal(value: unknown): value is AbortSignal {
-  if (value instanceof AbortSignal) return true;
   const { aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal;
   return (
     typeof aborted === 'boolean' &&

@@ -5,8 +5,10 @@
  * how many there are: a receiver that nobody refers to any more is garbage.
  */
 
+import { Closable } from './closable.js';
+import { dispose } from './dispose.js';
 import { type NameOptions, readLabel } from './queue.js';
-import { Closable, firstOf, Receiver } from './receiver.js';
+import { firstOf, Receiver } from './receiver.js';
 
 /** Where values are sent that each receiver sees. */
 export abstract class Publisher extends Closable {
@@ -33,9 +35,14 @@ export abstract class Publisher extends Closable {
   }
 
   /** @internal */
-  _end(): void {
-    for (const receiver of this._waiting) if (receiver.closed) receiver._end();
+  _dismiss(reason: unknown): void {
+    for (const receiver of this._waiting) if (receiver.closed) receiver._dismiss(reason);
     this._waiting.clear();
+  }
+
+  /** Closes it: what `using` calls. */
+  [dispose](): void {
+    this.close();
   }
 }
 

@@ -35,7 +35,7 @@ const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 /** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
 export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
   checkOptions(options, names);
-  const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
+  const { name = '', maxWaiting = Infinity } = options;
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
   return { name, maxWaiting, label: name && `${name}: ` };
@@ -59,9 +59,9 @@ export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
   readonly owner: unknown;
   /** It wants to know that its turn has come, and takes nothing. */
-  readonly passing: boolean;
+  passing?: boolean;
   /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
-  held: Holder | undefined;
+  held?: Holder;
   resolve: Resolve | undefined;
   /** Stops watching the signal and the time. */
   stop: (() => void) | undefined;
@@ -76,7 +76,6 @@ export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
   names = waitNames,
   limit = 1,
-  passing = false,
 ): WaitRequest {
   checkOptions(options, names);
   const { permits = 1, priority = 0, signal, timeout, owner } = options;
@@ -91,8 +90,6 @@ export function readRequest(
     signal,
     timeout,
     owner,
-    passing,
-    held: undefined,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -140,7 +137,7 @@ export class WaitQueue<Grant> {
   #requests = 0;
 
   /** The label is what the messages of errors begin with. */
-  constructor(label: string, most = Number.POSITIVE_INFINITY) {
+  constructor(label: string, most = Infinity) {
     this.#label = label;
     this.#most = most;
   }
@@ -157,14 +154,13 @@ export class WaitQueue<Grant> {
   /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
-    if (first !== undefined && (first.priority > 0 || this._line.length === 0)) return first;
-    return this._line.front;
+    return first && (first.priority > 0 || this._line.length === 0) ? first : this._line.front;
   }
 
   /** The priority that a newcomer must exceed so that it goes before all others. */
   get priority(): number {
     const { front } = this;
-    return front === undefined ? Number.NEGATIVE_INFINITY : (front.priority ?? 0);
+    return front ? (front.priority ?? 0) : -Infinity;
   }
 
   /** A promise of a turn for somebody without options. */
@@ -187,7 +183,7 @@ export class WaitQueue<Grant> {
       if (request.timeout === 0) throw timedOut(0, this.#label);
       if (this.length >= this.#most) throw this.full();
       request.resolve = resolve;
-      if (request.signal !== undefined || request.timeout !== undefined) {
+      if (request.signal || request.timeout !== undefined) {
         request.stop = giveUpOn(
           request,
           (reason) => {
@@ -225,13 +221,12 @@ export class WaitQueue<Grant> {
 
   /**
    * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
-   * waiter of a `select` leaves its other queues in here, which may let others in. `other` is the signal of whoever
-   * is granted something in the same step.
+   * waiter of a `select` leaves its other queues in here, which may let others in.
    */
-  grant(grant: Grant, waiter = this.front as Waiter, other?: AbortSignal): void {
+  grant(grant: Grant, waiter = this.front as Waiter): void {
     this.take(waiter);
     settle(waiter, grant);
-    claim(waiter.signal, other);
+    claim(waiter.signal);
   }
 
   /** Takes a waiter out of the queue and sends it away. */
@@ -252,14 +247,14 @@ export class WaitQueue<Grant> {
   get next(): Waiter | undefined {
     for (;;) {
       const { front } = this;
-      if (front?.signal === undefined || !isOver(front.signal)) return front;
-      this.reject(front.signal.reason, front);
+      if (!isOver(front?.signal)) return front;
+      this.reject(front?.signal?.reason, front);
     }
   }
 
   /** Grants all that they waited for. */
   resolveAll(grant: Grant): void {
-    for (let { next } = this; next !== undefined; next = this.next) this.grant(grant, next);
+    for (let { next } = this; next; next = this.next) this.grant(grant, next);
   }
 
   /** What somebody is refused with for whom there is no room. */

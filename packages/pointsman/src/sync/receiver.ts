@@ -8,60 +8,11 @@
  * Apart from the values that nobody has taken yet, all state of a wait is in the queue.
  */
 
+import { Closable } from './closable.js';
 import { dispose } from './dispose.js';
-import { closedError } from './errors.js';
 import { claim, contestOf, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
-
-/** How it ended: with an error, or only because no more comes. */
-interface Ending {
-  readonly reason: unknown;
-  readonly failed: boolean;
-}
-
-/** What can be closed once, with a reason or without. */
-export abstract class Closable {
-  /** @internal */
-  _ending: Ending | undefined;
-  /** @internal What the messages of its errors begin with. */
-  readonly _label: string;
-
-  /** @internal */
-  constructor(label: string) {
-    this._label = label;
-  }
-
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this._ending !== undefined;
-  }
-
-  /**
-   * Ends it: nothing more can be sent. What was sent before can still be received; after that, receivers are
-   * rejected with the reason, by default a `ClosedError`, and iterators end, or throw the reason if one is given.
-   * A second call does nothing.
-   */
-  close(reason?: unknown): void {
-    if (this._ending !== undefined) return;
-    const failed = reason !== undefined;
-    this._ending = { reason: failed ? reason : closedError(this._label), failed };
-    this._end();
-  }
-
-  /** Closes it: what `using` calls. */
-  [dispose](): void {
-    this.close();
-  }
-
-  /** @internal Throws how it has ended, if it has. */
-  _refuse(): void {
-    if (this._ending !== undefined) throw this._ending.reason;
-  }
-
-  /** @internal Tells those who wait. */
-  abstract _end(): void;
-}
+import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
 /**
  * @internal The first in the queue who may still be granted something under this signal. Two cases of one `select`
@@ -89,6 +40,24 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
     }
   }
   return undefined;
+}
+
+/**
+ * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
+ * receiver have both won before anybody leaves.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: whatever it waits for
+export function grantWith(
+  queue: WaitQueue<any>,
+  grant: unknown,
+  waiter: Waiter,
+  other?: AbortSignal,
+): void {
+  queue.take(waiter);
+  settle(waiter, grant);
+  const leave = contestOf(waiter.signal)?.decide(waiter.signal);
+  claim(other);
+  leave?.();
 }
 
 const done = () => ({ value: undefined, done: true }) as const;
@@ -128,6 +97,11 @@ export abstract class Receiver<T> extends Closable {
     return this._wait(request);
   }
 
+  /** Closes it: what `using` calls. */
+  [dispose](): void {
+    this.close();
+  }
+
   /** @internal */
   _tryReceive(): { value: T } | undefined {
     if (this._has()) return { value: this._take() };
@@ -147,13 +121,13 @@ export abstract class Receiver<T> extends Closable {
   /** @internal Gives a value to the one who waits. */
   _give(value: T, waiter: Waiter, signal?: AbortSignal): void {
     waiter.held?.delete(waiter);
-    this._receivers.grant(waiter.held ? { value, done: false } : value, waiter, signal);
+    grantWith(this._receivers, waiter.held ? { value, done: false } : value, waiter, signal);
   }
 
   /** @internal */
-  _end(): void {
+  _dismiss(reason: unknown): void {
     const receivers = this._receivers;
-    const { reason, failed } = this._ending as Ending;
+    const failed = this._ending?.failed;
     for (let { front } = receivers; front !== undefined; front = receivers.front) {
       front.held?.delete(front);
       if (front.held === undefined || failed) receivers.reject(reason, front);
