@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby picture clean setup browser redis ab
+.PHONY: help lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -92,6 +92,16 @@ lab/.tools/bin/oha:
 ruby: ## Debian's Ruby and the library of the published document, for its rows in the table lock
 	$(call install,ruby,The published document's library needs,ruby ruby-redis ruby-eventmachine ruby-hiredis)
 	gem install --install-dir lab/.tools/ruby --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
+
+# Another place may be named: a mirror, or a clone that is here already.
+DENO_STD := https://github.com/denoland/std
+std-async: ## @std/async of Deno, which npm does not have, for its rows in the table vocabulary
+	rm -rf lab/.tools/std
+	git clone --quiet --depth 1 $(DENO_STD) lab/.tools/std
+	npx esbuild lab/.tools/std/async/channel.ts --bundle --format=esm --target=es2022 \
+	  --alias:@std/data-structures/deque=./lab/.tools/std/data_structures/deque.ts \
+	  --outfile=lab/.tools/std-async/channel.js --log-level=warning
+	cp lab/.tools/std/async/deno.json lab/.tools/std-async
 
 picture: ## take the lab's latest picture into the README
 	mkdir -p docs/pictures

@@ -33,7 +33,8 @@ export class ModelChannel extends ModelWaiting implements Subject {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
     if (this.end) return Promise.reject(this.end.reason);
     if (!this.hasRoom() && this.whenFull === 'reject') {
-      return Promise.reject(new ModelError('full'));
+      // Who would not have waited at all is told that its time is over, as everywhere.
+      return Promise.reject(new ModelError(request.timeout === 0 ? 'timeout' : 'full'));
     }
     if (!this.hasRoom() && this.whenFull === 'drop-oldest') this.buffer.shift();
     return this.queueUp(request, this.senders, request.value);

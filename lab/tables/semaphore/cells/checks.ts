@@ -1,7 +1,6 @@
 /**
  * What every subject must keep before its speed means anything, tried outside the timed part.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PermitForm, RunForm, Work } from '../subject.js';
 
 /** Does the work while holding what the subject gives. */
@@ -43,23 +42,4 @@ export async function checkExclusion(enter: Enter, limit: number): Promise<void>
   if (order.length !== tasks) throw new Error(`let ${order.length} of ${tasks} tasks in`);
   if (most !== limit) throw new Error(`let ${most} in at once, expected ${limit}`);
   if (order.some((task, index) => task !== index)) throw new Error('let tasks in out of order');
-}
-
-/**
- * Whether the work of each caller sees that caller's AsyncLocalStorage. Call it after measuring:
- * on Node 20 the first use of a store makes every later promise of the process slower.
- */
-export async function keepsContext(enter: Enter): Promise<boolean> {
-  const storage = new AsyncLocalStorage<number>();
-  const seen: (number | undefined)[] = [];
-  const callers = Array.from({ length: 3 }, (_, caller) =>
-    storage.run(caller, () =>
-      enter(async () => {
-        seen.push(storage.getStore());
-        await undefined;
-      }),
-    ),
-  );
-  await Promise.all(callers);
-  return seen.length === callers.length && seen.every((store, caller) => store === caller);
 }

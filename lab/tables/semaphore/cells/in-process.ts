@@ -2,12 +2,14 @@
  * A cell that measures its subject in its own process: checks that it excludes, times its
  * workloads, then sees whether it kept the callers' async context.
  */
+
+import { keepsContext, lostContext } from '../../../harness/context.js';
+import { sample } from '../../../harness/sample.js';
 import type { Budget, Cell, Measurement } from '../../../harness/table.js';
+import type { Workload } from '../../../harness/workload.js';
 import type { SemaphoreSubject } from '../subject.js';
 import { subjectNamed, subjects } from '../subjects/index.js';
-import type { Workload } from '../workloads/workload.js';
-import { checkExclusion, type Enter, keepsContext } from './checks.js';
-import { sample } from './sample.js';
+import { checkExclusion, type Enter } from './checks.js';
 
 export interface InProcess<Form> {
   readonly id: string;
@@ -29,8 +31,6 @@ export interface InProcess<Form> {
 
 /** The budget of a cell in a run that is not thorough. */
 const usualMilliseconds = 200;
-
-const lostContext = "ran the work in another caller's AsyncLocalStorage context";
 
 export function inProcessCell<Form>(cell: InProcess<Form>): Cell {
   const { id, runtime, limit, longer = 1, floor, form, enter, workloads } = cell;

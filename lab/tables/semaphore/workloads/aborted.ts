@@ -5,8 +5,9 @@
  * The controllers are made before the clock starts and abort with a reason that is at hand, so that
  * the row shows what leaving the queue costs and not what an AbortError costs.
  */
+
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm, RunForm, With } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const waiters = 5_000;
 const givenUp = new Error('given up');

@@ -2,8 +2,9 @@
  * The document's loop with `await` in place of `.then`: a fresh semaphore of 1 and 5,000 waiters,
  * each of which counts itself and releases at once.
  */
+
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const waiters = 5_000;
 

@@ -6,8 +6,8 @@
  * batch as soon as its pace says that it will not be done in time.
  */
 import type { Budget } from '../../../harness/table.js';
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const waiters = 100_000;
 const between = 1_024;

@@ -2,8 +2,9 @@
  * A queue of a given length behind one holder: all wait, the holder releases, the permit goes down
  * the queue. Short queues are filled again and again within a batch.
  */
+
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const acquiresPerBatch = 5_000;
 

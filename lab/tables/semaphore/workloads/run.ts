@@ -2,8 +2,9 @@
  * `run(fn)`, the form that releases by itself, with one async function: one call after the other,
  * 5,000 queued behind a limit of 1, and 5,000 behind a limit of 10 with one `await` inside.
  */
+
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { RunForm, Work } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const calls = 5_000;
 const resolved = Promise.resolve();

@@ -2,8 +2,9 @@
  * Nobody else is there: acquire and release in turn, awaited each time, and the same with the
  * synchronous attempt before it where a subject has one.
  */
+
+import { expectCount, type Workload } from '../../../harness/workload.js';
 import type { PermitForm, With } from '../subject.js';
-import { expectCount, type Workload } from './workload.js';
 
 const awaitedPairs = 1_000;
 // So many that a batch of the synchronous ones takes longer than the clock's resolution.

@@ -1,6 +1,5 @@
 /** The limiter, case by case. Its law as a whole: limiter.law.test.ts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import * as giveUp from '../give-up.js';
 import {
   type Clock,
   ClosedError,
@@ -8,11 +7,10 @@ import {
   type LimiterOptions,
   type Permit,
   QueueFullError,
+  Semaphore,
+  select,
   TimeoutError,
 } from '../index.js';
-
-/** Internal, so that no declaration has it. */
-const { claims } = giveUp as unknown as { claims: WeakMap<AbortSignal, (() => void) | null> };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -332,63 +330,56 @@ describe('giving up', () => {
   });
 });
 
-describe('of several operations of which one may win', () => {
-  /** A case of them: what is granted under its signal first lets `won` run, and nothing else may be granted. */
-  const oneOf = (won: () => void) => {
-    const { signal } = new AbortController();
-    claims.set(signal, () => {
-      claims.set(signal, null);
-      won();
-    });
-    return signal;
-  };
-
-  test('each grant is told in its step, at once and after waiting, when all is in order', async () => {
+describe('as cases of a select', () => {
+  test('what is granted first wins in that step, at once and after waiting, and the other leaves', async () => {
     const limiter = new Limiter({ concurrency: 1, rate: { limit: 5, per: 100 } });
-    const told: unknown[] = [];
-    const see = () => told.push([limiter.running, limiter.waiting]);
-    const permit = await limiter.acquire({ signal: oneOf(see) });
-    const waiter = limiter.acquire({ signal: oneOf(see) });
+    const either = () =>
+      select({ one: (only) => limiter.acquire(only), other: (only) => limiter.acquire(only) });
+    const { value: permit } = await either();
+    expect([limiter.running, limiter.waiting]).toEqual([1, 0]);
+    const waiting = either();
+    await flush();
+    expect(limiter.waiting).toBe(2);
     permit.release();
-    expect(told).toEqual([
-      [1, 0],
-      [1, 0],
-    ]);
-    (await waiter).release();
+    expect([limiter.running, limiter.waiting]).toEqual([1, 0]);
+    (await waiting).value.release();
     expect(limiter.stats).toMatchObject({ started: 2, finished: 2 });
   });
 
-  test('a waiter whose other case has won is passed over, and uses up nothing', async () => {
+  test('one that has lost is passed over, and uses up nothing', async () => {
     const limiter = new Limiter({ concurrency: 1, rate: { limit: 2, per: 100 } });
+    const semaphore = new Semaphore(0);
     const permit = await limiter.acquire();
-    const signal = oneOf(() => {});
-    const loser = limiter.acquire({ signal });
+    const selected = select({
+      start: (only) => limiter.acquire(only),
+      permit: (only) => semaphore.acquire(only),
+    });
+    await flush();
     const next = limiter.acquire();
-    claims.get(signal)?.();
+    semaphore.limit = 1;
     permit.release();
-    await expect(loser).rejects.toBeUndefined();
+    expect((await selected).key).toBe('permit');
     (await next).release();
     expect(limiter.stats).toMatchObject({ started: 2, cancelled: 1 });
   });
 
-  test('who wins may let others in before the loop goes on', async () => {
+  test('whoever wins lets others in before the loop goes on', async () => {
     const limiter = new Limiter({ concurrency: 3 });
     const first = await limiter.acquire({ weight: 3 });
-    const controller = new AbortController();
-    const order: number[] = [];
-    const ask = (n: number, options?: object) =>
-      limiter.acquire(options).then(
-        () => order.push(n),
-        () => order.push(-n),
-      );
-    ask(1, { signal: oneOf(() => controller.abort()) });
-    ask(2, { weight: 3, signal: controller.signal });
-    ask(3);
-    ask(4);
-    first.release();
+    const order: string[] = [];
+    const either = select(
+      {
+        light: (only) => limiter.acquire(only),
+        heavy: (only) => limiter.acquire({ weight: 3, ...only }),
+      },
+      { biased: true },
+    ).then(({ key }) => order.push(key));
     await flush();
-    expect(order.sort()).toEqual([-2, 1, 3, 4]);
+    const others = [3, 4].map((n) => limiter.acquire().then(() => order.push(`${n}`)));
+    first.release();
     expect([limiter.running, limiter.waiting]).toEqual([3, 0]);
+    await Promise.all([either, ...others]);
+    expect(order.sort()).toEqual(['3', '4', 'light']);
   });
 });
 

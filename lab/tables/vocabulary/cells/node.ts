@@ -1,0 +1,153 @@
+/** The cells that time a subject in a process of its own: which subjects each takes, and what it times. */
+import { keepsContext, lostContext } from '../../../harness/context.js';
+import type {
+  BroadcastForm,
+  KeyedForm,
+  LimiterForm,
+  MapForm,
+  Rule,
+  SelectForm,
+  VocabularySubject,
+  WatchForm,
+} from '../subject.js';
+import { broadcast, watched } from '../workloads/broadcast.js';
+import { type AnyChannel, burst, burstIterated, iterated, passed } from '../workloads/channel.js';
+import { exceedsAtEdge, keyed, queued } from '../workloads/limiter.js';
+import { mapped } from '../workloads/map.js';
+import {
+  type AnyRwLock,
+  aloneReading,
+  aloneWriting,
+  starves,
+  takingTurns,
+} from '../workloads/rw-lock.js';
+import { checkSelect, ready, waited } from '../workloads/select.js';
+import { inProcessCell } from './in-process.js';
+
+type ChannelPart = 'pass' | 'burst' | 'iterate' | 'burstIterated';
+
+/** Of the subjects whose channel can have this capacity and do this. */
+function channelOf(capacity: number, part: ChannelPart) {
+  return ({ channel, channelLoops: loops }: VocabularySubject): AnyChannel | undefined => {
+    if (loops?.capacities.includes(capacity) && part !== 'burstIterated' && loops[part]) {
+      return { loops };
+    }
+    if (!channel?.capacities.includes(capacity)) return undefined;
+    const { send, push, receive, iterate, close } = channel;
+    const needed = {
+      pass: [send, receive],
+      burst: [push, receive],
+      iterate: [send, iterate, close],
+      burstIterated: [push, iterate, close],
+    }[part];
+    return needed.every((member) => member !== undefined) ? { calls: channel } : undefined;
+  };
+}
+
+export const rendezvousCell = inProcessCell<AnyChannel>({
+  id: 'rendezvous',
+  form: channelOf(0, 'pass'),
+  workloads: { oneToOne: passed(0, 1, 1) },
+});
+
+export const bufferedCell = inProcessCell<AnyChannel>({
+  id: 'buffered',
+  longer: 1.5,
+  form: channelOf(100, 'pass'),
+  workloads: { capacity1: passed(1, 1, 1), capacity100: passed(100, 1, 1) },
+});
+
+export const manyToManyCell = inProcessCell<AnyChannel>({
+  id: 'many-to-many',
+  form: channelOf(10, 'pass'),
+  workloads: { tenToTen: passed(10, 10, 10) },
+});
+
+export const burstCell = inProcessCell<AnyChannel>({
+  id: 'burst',
+  form: channelOf(Number.POSITIVE_INFINITY, 'burst'),
+  workloads: { burst },
+});
+
+export const iteratedCell = inProcessCell<AnyChannel>({
+  id: 'iterated',
+  form: channelOf(100, 'iterate'),
+  workloads: { iterated: iterated(100) },
+});
+
+export const burstIteratedCell = inProcessCell<AnyChannel>({
+  id: 'burst-iterated',
+  form: channelOf(Number.POSITIVE_INFINITY, 'burstIterated'),
+  workloads: { burstIterated },
+});
+
+export const broadcastCell = inProcessCell<BroadcastForm>({
+  id: 'broadcast',
+  form: ({ broadcast }) => broadcast,
+  workloads: { broadcast },
+});
+
+export const watchCell = inProcessCell<WatchForm>({
+  id: 'watch',
+  form: ({ watch }) => watch,
+  workloads: { watched },
+});
+
+export const rwLockCell = inProcessCell<AnyRwLock>({
+  id: 'rw-lock',
+  longer: 3,
+  form: ({ rwLock: permits, rwLockRun: run }) => {
+    if (permits) return { permits };
+    return run ? { run } : undefined;
+  },
+  breaks: starves,
+  workloads: {
+    read: aloneReading,
+    write: aloneWriting,
+    mixed: takingTurns(10),
+    writers: takingTurns(1),
+  },
+});
+
+function limiterCell(rule: Rule) {
+  return inProcessCell<LimiterForm>({
+    id: `limiter, ${rule}`,
+    form: ({ limiter }) =>
+      limiter?.rules.includes(rule) && !limiter.alwaysWaits ? limiter : undefined,
+    async breaks(form, library) {
+      if (form.limitsNothing) return undefined;
+      const { create, run } = form;
+      const concurrency = rule === 'rate' ? Number.POSITIVE_INFINITY : 1;
+      const rate = rule === 'concurrency' ? undefined : { limit: 1, per: 20 };
+      const limiter = create(library, { concurrency, rate });
+      const exceeds = rate && (await exceedsAtEdge(form, library));
+      const keeps = await keepsContext((work) => run(limiter, work));
+      return [exceeds, keeps ? undefined : lostContext].filter(Boolean).join('; ') || undefined;
+    },
+    workloads: { queued: queued(rule) },
+  });
+}
+
+export const concurrencyCell = limiterCell('concurrency');
+export const rateCell = limiterCell('rate');
+export const bothCell = limiterCell('both');
+
+export const keyedCell = inProcessCell<KeyedForm>({
+  id: 'keyed',
+  form: ({ keyed }) => keyed,
+  workloads: { keyed },
+});
+
+export const mapCell = inProcessCell<MapForm>({
+  id: 'map',
+  form: ({ map }) => map,
+  workloads: { mapped },
+});
+
+export const selectCell = inProcessCell<SelectForm>({
+  id: 'select',
+  longer: 1.5,
+  form: ({ select }) => select,
+  check: checkSelect,
+  workloads: { waited, ready },
+});

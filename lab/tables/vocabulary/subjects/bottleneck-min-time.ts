@@ -1,0 +1,7 @@
+import { bottleneck } from '../bottleneck.js';
+
+export default bottleneck({
+  name: 'bottleneck, minTime',
+  note: 'Its rate is a pause between two starts.',
+  rateOptions: ({ limit, per }) => ({ minTime: per / limit }),
+});

@@ -1,0 +1,15 @@
+import { defineSubject, type Work } from '../subject.js';
+
+export default defineSubject({
+  name: 'fastq',
+  role: 'peer',
+  package: 'fastq',
+  note: 'fastq.promise, with a worker that calls the function it is given.',
+  load: () => import('fastq'),
+  limiter: {
+    rules: ['concurrency'],
+    create: ({ default: fastq }, { concurrency }) =>
+      fastq.promise((work: Work) => work(), concurrency),
+    run: (queue, work) => queue.push(work),
+  },
+});

@@ -1,0 +1,94 @@
+/**
+ * Every subject of the table, in the order in which the report lists them: ours, those that limit, channels,
+ * locks, what maps, the platform's own, the floor.
+ *
+ * Not here: async-channel and @lesomnus/channel, which nobody has kept for years; iterator helpers' polyfills,
+ * which map one input at a time.
+ *
+ * A peer is added by a file beside this one and its place here; the cells take it up by themselves.
+ */
+import barePromises from '../floors/bare-promises.js';
+import type { VocabularySubject } from '../subject.js';
+import asyncRwlock from './async-rwlock.js';
+import asyncSema from './async-sema.js';
+import bottleneck from './bottleneck.js';
+import bottleneckMinTime from './bottleneck-min-time.js';
+import effect from './effect.js';
+import effectInFibers from './effect-in-fibers.js';
+import eight04ReadWriteLock from './eight04-read-write-lock.js';
+import esToolkit from './es-toolkit.js';
+import esfxAsyncReaderwriterlock from './esfx-async-readerwriterlock.js';
+import fastq from './fastq.js';
+import henrygdQueue from './henrygd-queue.js';
+import itPushable from './it-pushable.js';
+import limiter from './limiter.js';
+import matrixaiAsyncLocks from './matrixai-async-locks.js';
+import nodeEvents from './node-events.js';
+import nodeStreams from './node-streams.js';
+import pLimit from './p-limit.js';
+import pLimitPThrottle from './p-limit-p-throttle.js';
+import pMap from './p-map.js';
+import pMapIterable from './p-map-iterable.js';
+import pQueue from './p-queue.js';
+import pQueueStrict from './p-queue-strict.js';
+import pRatelimit from './p-ratelimit.js';
+import pThrottle from './p-throttle.js';
+import pThrottleStrict from './p-throttle-strict.js';
+import pointsman from './pointsman.js';
+import raceAborted from './race-aborted.js';
+import raceNaive from './race-naive.js';
+import repeater from './repeater.js';
+import rwlock from './rwlock.js';
+import stdAsync from './std-async.js';
+import streamingIterables from './streaming-iterables.js';
+import thiNgCsp from './thi-ng-csp.js';
+import tsChan from './ts-chan.js';
+import webStreams from './web-streams.js';
+
+export const subjects: readonly VocabularySubject[] = [
+  pointsman,
+  pQueue,
+  pQueueStrict,
+  bottleneck,
+  bottleneckMinTime,
+  pLimit,
+  pThrottle,
+  pThrottleStrict,
+  pLimitPThrottle,
+  limiter,
+  asyncSema,
+  pRatelimit,
+  fastq,
+  henrygdQueue,
+  esToolkit,
+  effect,
+  effectInFibers,
+  stdAsync,
+  tsChan,
+  thiNgCsp,
+  repeater,
+  itPushable,
+  asyncRwlock,
+  rwlock,
+  esfxAsyncReaderwriterlock,
+  matrixaiAsyncLocks,
+  eight04ReadWriteLock,
+  pMap,
+  pMapIterable,
+  streamingIterables,
+  nodeStreams,
+  webStreams,
+  nodeEvents,
+  raceAborted,
+  raceNaive,
+  barePromises,
+];
+
+export function subjectNamed(name: string): VocabularySubject {
+  const found = subjects.find((subject) => subject.name === name);
+  if (!found) {
+    const names = subjects.map((subject) => subject.name).join(', ');
+    throw new RangeError(`subject ${JSON.stringify(name)}: expected one of ${names}`);
+  }
+  return found;
+}

@@ -1,0 +1,7 @@
+import { pQueue } from '../p-queue.js';
+
+export default pQueue({
+  name: 'p-queue, strict',
+  note: 'With windows that slide.',
+  isStrict: true,
+});
