@@ -6,7 +6,7 @@
  * make a crowd on one signal cost the square of its size.
  */
 
-import type { WaitOptions } from './options.js';
+import type { Own, WaitOptions } from './options.js';
 
 /** As many milliseconds as a timer can take: 24.8 days. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -18,9 +18,9 @@ export interface Contest {
   /** The same for a contest and for those within one of its cases: of all these, too, only one may be granted anything. */
   readonly root: unknown;
   /** Whether somebody else has won. */
-  isLost(signal: AbortSignal): boolean | undefined;
+  isLost(contender: unknown): boolean | undefined;
   /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
-  decide(winner: unknown): (() => void) | undefined;
+  decide(contender: unknown): (() => void) | undefined;
 }
 
 /** Those who wait on a signal, in the order in which they came. */
@@ -32,13 +32,59 @@ interface Waiters {
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
+const waitersOn = (signal: AbortSignal): Waiters | undefined =>
+  (signal as Partial<Own>)._own ?? waitersOf.get(signal);
+
+/**
+ * @internal A signal that takes part in a contest. The platform's take microseconds to make and to abort: there is one
+ * only for those who ask for it. Nobody listens to this one: whoever aborts it tells those who wait.
+ */
+export class OwnSignal implements Own {
+  readonly set = new Set<GiveUp>();
+  readonly contest: Contest;
+  aborted = false;
+  reason: unknown;
+  #controller: AbortController | undefined;
+
+  constructor(contest: Contest) {
+    this.contest = contest;
+  }
+
+  get _own(): this {
+    return this;
+  }
+
+  /** The same for those outside of this package. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      waitersOf.set(this.#controller.signal, this);
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  unlisten(): void {}
+}
+
 /** @internal The contest that a signal takes part in. */
 export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
-  waitersOf.get(signal as AbortSignal)?.contest;
+  signal && waitersOn(signal)?.contest;
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
-  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
+  signal && (signal.aborted || contestOf(signal)?.isLost(waitersOn(signal)));
+
+/** @internal Decides the contest of a signal, if it is open. The answer is what makes the others leave. */
+export const decide = (signal: AbortSignal | undefined): (() => void) | undefined =>
+  contestOf(signal)?.decide(waitersOn(signal as AbortSignal));
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
@@ -46,17 +92,7 @@ export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
  */
 export function claim(signal: AbortSignal | undefined): void {
   // Nearly always there is none.
-  if (signal) contestOf(signal)?.decide(signal)?.();
-}
-
-/**
- * @internal Enters a new signal in a contest, and returns those who wait on it. There is no listener: whoever aborts
- * the signal tells them.
- */
-export function enter(signal: AbortSignal, contest: Contest): Set<GiveUp> {
-  const set = new Set<GiveUp>();
-  waitersOf.set(signal, { set, contest, unlisten() {} });
-  return set;
+  if (signal) decide(signal)?.();
 }
 
 /** @internal Tells all. */
@@ -106,7 +142,7 @@ export function giveUpOn(
   timeoutError: (timeout: number) => unknown,
 ): () => void {
   const { signal, timeout } = options;
-  const waiters = signal && (waitersOf.get(signal) ?? listen(signal));
+  const waiters = signal && (waitersOn(signal) ?? listen(signal));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let watching = true;
   const stop = (): boolean => {

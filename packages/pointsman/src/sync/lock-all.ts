@@ -12,7 +12,7 @@
 
 import { invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
-import { claim, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
+import { claim, contestOf, decide, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
 import type { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
@@ -145,29 +145,28 @@ export const lockAll = <Key>(
     }
 
     const several = new Several(request, keys.size);
-    const { signal } = new AbortController();
     let taken = 0;
     let over = false;
-    const waiters = enter(signal, {
+    const signal = new OwnSignal({
       root: contestOf(request.signal)?.root,
       isLost: () => over || isOver(request.signal),
       decide() {
         if (++taken < keys.size) return undefined;
         stop();
-        return contestOf(request.signal)?.decide(request.signal);
+        return decide(request.signal);
       },
     });
     const leave = (reason: unknown): void => {
       over = true;
       stop();
-      tell(waiters, reason);
+      tell(signal.set, reason);
       reject(reason);
     };
     const stop = giveUpOn(
       request,
       (reason) => {
         // Unless it was closed or cancelled before in this turn: then it is about to be told so.
-        if (waiters.size === keys.size) leave(reason);
+        if (signal.set.size === keys.size) leave(reason);
       },
       (timeout) => timedOut(timeout, label),
     );

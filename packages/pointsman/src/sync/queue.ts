@@ -14,7 +14,14 @@ import { checkCount, checkInteger, invalid, QueueFullError, timedOut } from './e
 import { claim, giveUpOn, isOver } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 import { Line, type Place } from './line.js';
-import { checkOptions, checkSignal, checkTimeout, type WaitOptions, waitNames } from './options.js';
+import {
+  checkOptions,
+  checkSignal,
+  checkTimeout,
+  type Own,
+  type WaitOptions,
+  waitNames,
+} from './options.js';
 
 /** What every primitive may be told when it is made. */
 export interface QueueOptions {
@@ -78,7 +85,9 @@ export function readRequest(
   limit = 1,
 ): WaitRequest {
   checkOptions(options, names);
-  const { permits = 1, priority = 0, signal, timeout, owner } = options;
+  const { permits = 1, priority = 0, timeout, owner } = options;
+  // To read the signal of a case of `select` would make one of the platform's.
+  const signal = ((options as Partial<Own>)._own as AbortSignal | undefined) ?? options.signal;
   checkTimeout(timeout);
   checkSignal(signal);
   checkInteger('permits', permits, 1, Math.min(limit, Number.MAX_SAFE_INTEGER));

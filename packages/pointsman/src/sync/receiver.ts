@@ -10,7 +10,7 @@
 
 import { Closable } from './closable.js';
 import { dispose } from './dispose.js';
-import { claim, contestOf, isOver } from './give-up.js';
+import { claim, contestOf, decide, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
@@ -46,8 +46,8 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
  * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
  * receiver have both won before anybody leaves.
  */
-// biome-ignore lint/suspicious/noExplicitAny: whatever it waits for
 export function grantWith(
+  // biome-ignore lint/suspicious/noExplicitAny: whatever it waits for
   queue: WaitQueue<any>,
   grant: unknown,
   waiter: Waiter,
@@ -55,7 +55,7 @@ export function grantWith(
 ): void {
   queue.take(waiter);
   settle(waiter, grant);
-  const leave = contestOf(waiter.signal)?.decide(waiter.signal);
+  const leave = decide(waiter.signal);
   claim(other);
   leave?.();
 }
