@@ -46,10 +46,9 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
  * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
  * receiver have both won before anybody leaves.
  */
-// biome-ignore lint/suspicious/noExplicitAny: whatever it waits for
-export function grantWith(
-  queue: WaitQueue<any>,
-  grant: unknown,
+export function grantWith<Grant>(
+  queue: WaitQueue<Grant>,
+  grant: Grant,
   waiter: Waiter,
   other?: AbortSignal,
 ): void {

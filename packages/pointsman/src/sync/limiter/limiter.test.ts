@@ -12,7 +12,10 @@ import {
 } from '../index.js';
 
 /** Internal, so that no declaration has it. */
-const { claims } = giveUp as unknown as { claims: WeakMap<AbortSignal, (() => void) | null> };
+const { claim, enter } = giveUp as unknown as {
+  claim(signal: AbortSignal): void;
+  enter(signal: AbortSignal, contest: giveUp.Contest): unknown;
+};
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -336,10 +339,13 @@ describe('of several operations of which one may win', () => {
   /** A case of them: what is granted under its signal first lets `won` run, and nothing else may be granted. */
   const oneOf = (won: () => void) => {
     const { signal } = new AbortController();
-    claims.set(signal, () => {
-      claims.set(signal, null);
-      won();
-    });
+    let isDecided = false;
+    const decide = () => {
+      if (isDecided) return undefined;
+      isDecided = true;
+      return won;
+    };
+    enter(signal, { root: signal, isLost: () => isDecided, decide });
     return signal;
   };
 
@@ -364,7 +370,7 @@ describe('of several operations of which one may win', () => {
     const signal = oneOf(() => {});
     const loser = limiter.acquire({ signal });
     const next = limiter.acquire();
-    claims.get(signal)?.();
+    claim(signal);
     permit.release();
     await expect(loser).rejects.toBeUndefined();
     (await next).release();
@@ -636,7 +642,7 @@ describe('who wants to know', () => {
     for (const off of [...offs, ...offs]) off();
     await limiter.run(() => {});
     expect(told).toHaveLength(8);
-    expect(() => limiter.on('done' as never, () => {})).toThrow(/event must be started or/);
+    expect(() => limiter.on('done' as never, () => {})).toThrow(/event must be one of started/);
   });
 
   test('nobody is left pending by close and cancel', async () => {
@@ -683,7 +689,7 @@ describe('bad input', () => {
     [{ perKey: { rates: [] } }, /perKey has "rates"/],
     [
       { concurrency: 1, whenFull: 'drop' },
-      /whenFull must be reject or drop-oldest or wait, got "drop"/,
+      /whenFull must be one of reject, drop-oldest, wait, got "drop"/,
     ],
     [{ concurrency: 1, whenFull: 'wait', maxWaiting: 0 }, /maxWaiting must be an integer from 1/],
     [{ concurrency: 1, clock: { now: 1 } }, /clock.now must be a function, got 1/],
@@ -728,10 +734,10 @@ describe('bad input', () => {
     await expect(limiter.run('fn' as never)).rejects.toThrow('fn must be a function, got "fn"');
     await expect(limiter.onSizeLessThan(0)).rejects.toThrow(/size must be an integer from 1/);
     const { acquire, run, drain, onSizeLessThan } = limiter;
-    await expect(acquire()).rejects.toThrow('acquire must be called on its object');
-    await expect(run(() => {})).rejects.toThrow('run must be called on its object');
-    await expect(drain()).rejects.toThrow('drain must be called on its object');
-    await expect(onSizeLessThan(1)).rejects.toThrow('onSizeLessThan must be called on its object');
+    await expect(acquire()).rejects.toThrow(TypeError);
+    await expect(run(() => {})).rejects.toThrow(TypeError);
+    await expect(drain()).rejects.toThrow(TypeError);
+    await expect(onSizeLessThan(1)).rejects.toThrow(TypeError);
     const permit: Permit | undefined = limiter.tryAcquire();
     permit?.release();
     permit?.release();
