@@ -47,7 +47,7 @@ export class Barrier {
    * @throws {RangeError | TypeError} for any other size, and for options that cannot be used.
    */
   constructor(size: number, options?: NameOptions) {
-    checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
+    checkInteger('size', size, 1);
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
     this.size = size;

@@ -60,7 +60,7 @@ export class Broadcast<T> extends Publisher {
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
   constructor(capacity: number, options?: NameOptions) {
-    checkInteger('capacity', capacity, 1, Number.MAX_SAFE_INTEGER, 'an integer from 1 on');
+    checkInteger('capacity', capacity, 1);
     super(options);
     this.capacity = capacity;
   }

@@ -5,9 +5,11 @@ import * as giveUp from './give-up.js';
 import { Channel, ClosedError, QueueFullError, TimeoutError } from './index.js';
 
 /** What `select` does, step by step, which is nobody else's business. */
-const { enter, tell } = giveUp as unknown as {
-  enter(signal: AbortSignal, contest: Contest): Set<(reason: unknown) => void>;
-  tell(waiters: Set<(reason: unknown) => void>, reason: unknown): void;
+const { OwnSignal, tell } = giveUp as unknown as {
+  OwnSignal: new (
+    contest: Contest,
+  ) => AbortSignal & { set: Set<unknown>; abort(reason: unknown): void };
+  tell(waiters: Set<unknown>, reason: unknown): void;
 };
 
 interface Contest {
@@ -455,16 +457,13 @@ test('using closes it', async () => {
 describe('cases of a select', () => {
   /** What `select` does with the signals of its cases: the first grant wins, the others leave. */
   function cases(count: number) {
-    const controllers = Array.from({ length: count }, () => new AbortController());
-    const signals = controllers.map(({ signal }) => signal) as AbortSignal[];
     let winner: unknown;
     const dismiss = () => {
-      for (const controller of controllers)
-        if (controller.signal !== winner) controller.abort(gone);
-      for (const [index, set] of waiters.entries()) if (signals[index] !== winner) tell(set, gone);
+      for (const signal of signals) if (signal !== winner) signal.abort(gone);
+      for (const signal of signals) if (signal !== winner) tell(signal.set, gone);
     };
     const contest: Contest = {
-      root: controllers,
+      root: dismiss,
       isLost: (signal) => winner !== undefined && winner !== signal,
       decide(by) {
         if (winner !== undefined) return undefined;
@@ -472,12 +471,12 @@ describe('cases of a select', () => {
         return dismiss;
       },
     };
-    const waiters = signals.map((signal) => enter(signal, contest));
+    const signals = Array.from({ length: count }, () => new OwnSignal(contest));
     return {
       get won() {
         return signals.flatMap((signal, index) => (signal === winner ? [index] : []));
       },
-      signals,
+      signals: signals as AbortSignal[],
       /** Somebody else has won, and nobody has been told yet. */
       lose: () => contest.decide(null),
     };

@@ -9,7 +9,7 @@
  * it is buffered now. With a capacity of 0 that is the sender of this very value.
  */
 
-import { cancelledError, checkCount, invalid, timedOut } from './errors.js';
+import { cancelledError, checkCount, checkOneOf, invalid, timedOut } from './errors.js';
 import { claim, giveUpOn } from './give-up.js';
 import { Line, type Place } from './line.js';
 import type { WaitOptions } from './options.js';
@@ -97,9 +97,7 @@ export class Channel<T> extends Receiver<T> {
   constructor(capacity: number, options: ChannelOptions = {}) {
     super(readQueueOptions(options, channelNames).label);
     const { whenFull = 'wait' } = options;
-    if (!policies.includes(whenFull)) {
-      throw invalid('whenFull', whenFull, `one of ${policies.join(', ')}`);
-    }
+    checkOneOf('whenFull', whenFull, policies);
     this.#drops = whenFull === 'drop-oldest';
     checkCount('capacity', capacity, this.#drops ? 1 : 0);
     this.capacity = capacity;

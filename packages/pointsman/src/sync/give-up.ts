@@ -8,8 +8,8 @@
 
 import type { Own, WaitOptions } from './options.js';
 
-/** As many milliseconds as a timer can take: 24.8 days. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** @internal As many milliseconds as a timer can take: 24.8 days. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
@@ -96,11 +96,11 @@ export function claim(signal: AbortSignal | undefined): void {
 }
 
 /** @internal Tells all. */
-export function tell(waiters: Set<GiveUp>, reason: unknown): void {
-  // A copy, because everybody who is told leaves, and may make others leave or come.
-  for (const giveUp of [...waiters]) {
+export function tell<News>(listeners: Set<(news: News) => void>, news: News): void {
+  // A copy, because whoever is told may leave, and make others leave or come.
+  for (const listener of [...listeners]) {
     try {
-      giveUp(reason);
+      listener(news);
     } catch (error) {
       // Reported as the platform reports what a listener throws; the others are told all the same.
       queueMicrotask(() => {

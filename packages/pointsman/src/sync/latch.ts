@@ -30,7 +30,7 @@ export class Latch {
    * @throws {RangeError | TypeError} for any other count, and for options that cannot be used.
    */
   constructor(count: number, options?: NameOptions) {
-    checkInteger('count', count, 0, Number.MAX_SAFE_INTEGER);
+    checkInteger('count', count, 0);
     this.#queue = new WaitQueue(readLabel(options));
     this.#count = count;
   }
@@ -52,7 +52,7 @@ export class Latch {
    * @throws {RangeError | TypeError} unless `n` is an integer from 0 on.
    */
   countDown(n = 1): void {
-    checkInteger('n', n, 0, Number.MAX_SAFE_INTEGER);
+    checkInteger('n', n, 0);
     this.#count = Math.max(this.#count - n, 0);
     if (this.#count === 0) this.#queue.resolveAll();
   }

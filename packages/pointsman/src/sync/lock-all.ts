@@ -10,13 +10,13 @@
  * free. Whoever is let in instead, or offered the key, withdraws it.
  */
 
-import { invalid, timedOut } from './errors.js';
+import { fullError, invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
 import { claim, contestOf, decide, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
 import type { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
-import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
+import { readRequest, type Waiter, type WaitRequest } from './queue.js';
 import { runWith } from './semaphore.js';
 
 type Locking<Key> = Keyed<Key, SharedGate>;
@@ -141,7 +141,7 @@ export const lockAll = <Key>(
     for (const key of keys) {
       const gate = keyed._find(key);
       if ((gate?.waiting ?? 0) < maxWaiting) continue;
-      throw new WaitQueue(gate?._label ?? label, maxWaiting).full();
+      throw fullError(gate?._label ?? label, maxWaiting);
     }
 
     const several = new Several(request, keys.size);

@@ -10,7 +10,7 @@
  * it, and one place in the line.
  */
 
-import { checkCount, checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
+import { checkCount, checkInteger, fullError, invalid, timedOut } from './errors.js';
 import { claim, giveUpOn, isOver } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 import { Line, type Place } from './line.js';
@@ -90,7 +90,7 @@ export function readRequest(
   const signal = ((options as Partial<Own>)._own as AbortSignal | undefined) ?? options.signal;
   checkTimeout(timeout);
   checkSignal(signal);
-  checkInteger('permits', permits, 1, Math.min(limit, Number.MAX_SAFE_INTEGER));
+  checkInteger('permits', permits, 1, limit);
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (signal?.aborted) throw signal.reason;
   return {
@@ -115,6 +115,19 @@ export const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
   then: (_: unknown, reject: (reason: unknown) => void) => reject(reason),
 });
+
+/** @internal Begins the wait of somebody: from now on it may give up. */
+export function begin(
+  request: WaitRequest,
+  resolve: Resolve,
+  label: string,
+  giveUp: (reason: unknown) => void,
+): void {
+  request.resolve = resolve;
+  if (request.signal || request.timeout !== undefined) {
+    request.stop = giveUpOn(request, giveUp, (timeout) => timedOut(timeout, label));
+  }
+}
 
 /** @internal Ends the wait of somebody who has been taken out of its queue. */
 export function settle(waiter: Waiter, grant: unknown): void {
@@ -174,7 +187,7 @@ export class WaitQueue<Grant> {
 
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#most) return Promise.reject(this.full());
+    if (this.length >= this.#most) return Promise.reject(fullError(this.#label, this.#most));
     if (inJavaScriptCore) {
       // One function for all is cheaper than a new one each time. For V8 it is the other way round.
       const promise = new Promise<Grant>(keepResolver);
@@ -190,18 +203,11 @@ export class WaitQueue<Grant> {
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#most) throw this.full();
-      request.resolve = resolve;
-      if (request.signal || request.timeout !== undefined) {
-        request.stop = giveUpOn(
-          request,
-          (reason) => {
-            this.reject(reason, request);
-            left?.();
-          },
-          (timeout) => timedOut(timeout, this.#label),
-        );
-      }
+      if (this.length >= this.#most) throw fullError(this.#label, this.#most);
+      begin(request, resolve, this.#label, (reason) => {
+        this.reject(reason, request);
+        left?.();
+      });
       this.put(request);
     });
   }
@@ -264,10 +270,5 @@ export class WaitQueue<Grant> {
   /** Grants all that they waited for. */
   resolveAll(grant: Grant): void {
     for (let { next } = this; next; next = this.next) this.grant(grant, next);
-  }
-
-  /** What somebody is refused with for whom there is no room. */
-  full(): Error {
-    return new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
   }
 }

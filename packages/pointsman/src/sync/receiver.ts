@@ -50,10 +50,9 @@ function firstFor(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefin
  * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
  * receiver have both won before anybody leaves.
  */
-export function grantWith(
-  // biome-ignore lint/suspicious/noExplicitAny: whatever it waits for
-  queue: WaitQueue<any>,
-  grant: unknown,
+export function grantWith<Grant>(
+  queue: WaitQueue<Grant>,
+  grant: Grant,
   waiter: Waiter,
   other?: AbortSignal,
 ): void {

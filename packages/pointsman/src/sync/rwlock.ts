@@ -12,7 +12,7 @@
  */
 
 import { Drainable } from './closable.js';
-import { checkFunction } from './errors.js';
+import { checkFunction, fullError } from './errors.js';
 import { claim } from './give-up.js';
 import { type WaitOptions, waitNames } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -264,7 +264,9 @@ export class RwLock extends Drainable {
       claim(request?.signal);
       return permit;
     }
-    if (this.waiting >= this.#most && request?.timeout !== 0) throw queue.full();
+    if (this.waiting >= this.#most && request?.timeout !== 0) {
+      throw fullError(this._label, this.#most);
+    }
     if (request === undefined) return queue.append();
     return queue.insert(request, () => {
       // Those who waited for nobody but a writer that has given up.

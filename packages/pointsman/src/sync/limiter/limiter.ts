@@ -20,22 +20,22 @@
  * at which things really start, with whatever else the event loop does between letting in and starting.
  */
 
-import { asyncDispose } from '../dispose.js';
+import { Drainable } from '../closable.js';
 import {
   cancelledError,
   checkCount,
+  checkFunction,
   checkInteger,
-  closedError,
-  detached,
+  checkOneOf,
+  fullError,
   invalid,
-  QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, giveUpOn, isOver } from '../give-up.js';
+import { claim, isOver, LONGEST_TIMER, tell } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
-import { readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../queue.js';
+import { begin, readQueueOptions, readRequest, rejection, settle, WaitQueue } from '../queue.js';
 import { type Clock, systemClock } from './clock.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
@@ -72,16 +72,12 @@ const optionNames: ReadonlySet<string> = new Set([
 const policies = ['reject', 'drop-oldest', 'wait'];
 const events = ['started', 'finished', 'failed', 'dropped', 'empty', 'idle'];
 
-/** As many milliseconds as a timer can take. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 type Starting = Permit & {
   /** Logs the start. Undefined once it is logged, and where no rate wants to know. */
   _log?: (() => void) | undefined;
 };
-type Tell = (detail: never) => void;
+type Listener = (detail: { readonly key: unknown; readonly error: unknown }) => void;
 
-const nobody: Tell[] = [];
 const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
@@ -123,8 +119,7 @@ const soon = Promise.resolve();
  * console.log(api.running, api.stats.finished); // 0 1
  * ```
  */
-export class Limiter {
-  readonly #label: string;
+export class Limiter extends Drainable {
   readonly #most: number;
   readonly #whenFull: string;
   /** Whether a full queue does more than to refuse. */
@@ -146,20 +141,18 @@ export class Limiter {
   #waiting = 0;
   readonly #stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   #paused = false;
-  #closed: { readonly reason: unknown } | undefined;
   /** Whether nothing matters but the concurrency of all together. */
   #plain = true;
   /** Whether time matters, or ever has. */
   #timed = false;
-  #now = Number.NEGATIVE_INFINITY;
+  #now = -Infinity;
   #timer: unknown;
   #timerAt = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
-  /** Who waits until nothing runs, or until fewer wait: their priority is how many. */
-  readonly #drains: WaitQueue<void>;
+  /** Who waits until fewer wait: their priority is how many. */
   readonly #sizes: WaitQueue<void>;
-  readonly #listeners = new Map<string, Set<Tell>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   /** Whether somebody has left the queue, or something has come back, and nobody was told. */
   #left = false;
   #back = false;
@@ -175,19 +168,18 @@ export class Limiter {
     if (concurrency === undefined && rate === undefined && perKey === undefined) {
       throw new TypeError('options must have at least one of concurrency, rate and perKey');
     }
-    if (!policies.includes(whenFull)) throw invalid('whenFull', whenFull, policies.join(' or '));
+    checkOneOf('whenFull', whenFull, policies);
     if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
     for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
       if (typeof clock?.[method] !== 'function') {
         throw invalid(`clock.${method}`, clock?.[method], 'a function');
       }
     }
-    this.#label = label;
+    super(label);
     this.#most = most;
     this.#whenFull = whenFull;
-    this.#reorders = whenFull !== 'reject' && most < Number.POSITIVE_INFINITY;
+    this.#reorders = whenFull !== 'reject' && most < Infinity;
     this.#clock = clock;
-    this.#drains = new WaitQueue(label);
     this.#sizes = new WaitQueue(label);
     this.#change({ concurrency, rate, perKey });
   }
@@ -220,11 +212,6 @@ export class Limiter {
   /** Whether {@link pause} has been called, and not {@link resume}. */
   get paused(): boolean {
     return this.#paused;
-  }
-
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this.#closed !== undefined;
   }
 
   /** Whether nothing runs and nobody waits. */
@@ -267,7 +254,7 @@ export class Limiter {
       if (granted instanceof Permit) soon.then(() => logSoon(granted));
       return Promise.resolve(granted);
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('acquire'));
+      return Promise.reject(error);
     }
   }
 
@@ -316,7 +303,7 @@ export class Limiter {
       if (granted instanceof Permit) return this.#call(fn, granted);
       return granted.then((permit) => this.#call(fn, permit));
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('run'));
+      return Promise.reject(error);
     }
   }
 
@@ -365,7 +352,7 @@ export class Limiter {
       set priority(priority) {
         limiter.#move(request, priority);
       },
-      cancel(reason = cancelledError(limiter.#label)) {
+      cancel(reason = cancelledError(limiter._label)) {
         const waits = request?.queue !== undefined;
         if (waits) limiter.#giveUp(request as StartRequest, reason);
         return waits;
@@ -483,18 +470,6 @@ export class Limiter {
     this.#serve();
   }
 
-  /**
-   * Waits until nothing runs and nobody waits. It keeps nobody from coming meanwhile: to shut down, {@link close} first.
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Limiter)) throw detached('drain');
-    const request = readRequest(options);
-    if (this.idle) return;
-    const drained = this.#drains.insert(request);
-    this.#judge();
-    await drained;
-  }
-
   /** The same as {@link drain}, by the name that users of p-queue know. */
   onIdle(options?: WaitOptions): Promise<void> {
     return this.drain(options);
@@ -517,8 +492,7 @@ export class Limiter {
    * ```
    */
   async onSizeLessThan(size: number, options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Limiter)) throw detached('onSizeLessThan');
-    checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
+    checkInteger('size', size, 1);
     const request = readRequest(options);
     if (this.#waiting < size) return;
     const room = this.#sizes.insert({ ...request, priority: size });
@@ -548,35 +522,22 @@ export class Limiter {
     event: Event,
     listener: (detail: LimiterEvents[Event]) => void,
   ): () => void {
-    if (!events.includes(event)) throw invalid('event', event, events.join(' or '));
+    checkOneOf('event', event, events);
     checkFunction('listener', listener);
-    const told = this.#listeners.get(event) ?? new Set();
+    const listeners = this.#listeners.get(event) ?? new Set();
     // A function of its own, so that who listens twice can stop twice.
-    const tell = (detail: never) => listener(detail);
-    this.#listeners.set(event, told.add(tell));
+    const own: Listener = (detail) => listener(detail as never);
+    this.#listeners.set(event, listeners.add(own));
     this.#judge();
     return () => {
-      if (told.delete(tell) && told.size === 0) this.#listeners.delete(event);
+      if (listeners.delete(own) && listeners.size === 0) this.#listeners.delete(event);
       this.#judge();
     };
   }
 
-  /**
-   * Sends all waiters away and refuses all requests from now on, with `reason`; by default a `ClosedError`. What runs goes
-   * on. A second call does nothing.
-   */
-  close(reason: unknown = closedError(this.#label)): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = { reason };
+  /** @internal */
+  _dismiss(reason: unknown): void {
     this.#judge();
-    this.cancel(reason);
-  }
-
-  /**
-   * Sends all waiters away with `reason`, by default the platform's `AbortError`, and goes on: who comes later may wait
-   * again. What runs goes on.
-   */
-  cancel(reason: unknown = cancelledError(this.#label)): void {
     for (const { queue } of [
       { queue: this.#outside },
       ...this.#lanes.byKey.values(),
@@ -590,12 +551,6 @@ export class Limiter {
     this.#serve();
   }
 
-  /** Closes it and waits until all that runs has come back: what `await using` calls. */
-  [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
-  }
-
   /** @internal Takes back what a permit stands for. */
   _giveBack(lane: Lane, permits: number): void {
     this.#stats.finished++;
@@ -604,6 +559,7 @@ export class Limiter {
       if (this.#waiting === 0) {
         shared.out -= permits;
         lane.out -= permits;
+        if (this._watched && this.idle) this._idled();
         return;
       }
       const { queue } = lane;
@@ -653,7 +609,7 @@ export class Limiter {
   #read(options: StartOptions | undefined, names = startNames): StartRequest {
     const request = readRequest(options, names) as StartRequest;
     const { key, weight = 1 } = options ?? {};
-    if (this.#closed !== undefined) throw this.#closed.reason;
+    this._refuse();
     request.key = key;
     request.weight = weight;
     request.rank = request.priority;
@@ -674,8 +630,8 @@ export class Limiter {
 
   /** Throws unless something of this weight may ever start. */
   #check(weight: Weight | undefined): void {
-    this.#shared.check(weight, this.#label);
-    this.#each.check(weight, this.#label);
+    this.#shared.check(weight, this._label);
+    this.#each.check(weight, this._label);
   }
 
   #laneOf(key: unknown): Lane {
@@ -684,7 +640,7 @@ export class Limiter {
 
   /** A permit if one can be had at once, otherwise the promise of one. Who has no options is only a place in a line. */
   #ask(options: StartOptions | undefined, runs = false): Permit | Promise<Permit> {
-    if (options === undefined && this.#closed === undefined) {
+    if (options === undefined && !this._ending) {
       if (this.#plain && this.#enterPlain()) return new Permit(this.#unkeyed, 1);
       const permit = this.#plain ? undefined : this.#enter(nothing);
       if (permit !== undefined) return permit;
@@ -700,16 +656,9 @@ export class Limiter {
     return (
       this.#enter(request) ??
       new Promise((resolve) => {
-        if (request.timeout === 0) throw timedOut(0, this.#label);
-        request.resolve = resolve as never;
+        if (request.timeout === 0) throw timedOut(0, this._label);
         const isFull = this.#makeRoom(request);
-        if (request.signal !== undefined || request.timeout !== undefined) {
-          request.stop = giveUpOn(
-            request,
-            (reason) => this.#giveUp(request, reason),
-            (timeout) => timedOut(timeout, this.#label),
-          );
-        }
+        begin(request, resolve, this._label, (reason) => this.#giveUp(request, reason));
         this.#waiting++;
         if (isFull) this.#put(request, this.#outside, 0);
         else this.#join(request);
@@ -774,7 +723,7 @@ export class Limiter {
   #makeRoom(request: StartRequest): boolean {
     const isFull = this.#waiting - this.#outside.length >= this.#most || this.#outside.length > 0;
     if (!isFull || this.#whenFull === 'wait') return isFull;
-    const full = new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
+    const full = fullError(this._label, this.#most);
     const oldest = this.#ages[0]?.request;
     const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
     this.#stats.dropped++;
@@ -856,7 +805,7 @@ export class Limiter {
   #serve(now = this.#time()): void {
     const { ready } = this.#lanes;
     const outside = this.#outside;
-    let at = Number.POSITIVE_INFINITY;
+    let at = Infinity;
     for (;;) {
       while (outside.length > 0 && this.#waiting - outside.length < this.#most) {
         const next = outside.front as StartRequest;
@@ -891,7 +840,7 @@ export class Limiter {
           this.#dismiss(front, error);
         }
       }
-      at = Number.POSITIVE_INFINITY;
+      at = Infinity;
     }
     this.#arm(Math.min(at, this.#lanes.next), now);
     this.#report();
@@ -901,11 +850,11 @@ export class Limiter {
   #arm(at: number, now: number): void {
     const holding = this.#waiting > 0 && !this.#paused;
     if (this.#timer !== undefined) {
-      if (this.#timerAt <= at && at < Number.POSITIVE_INFINITY && this.#holding === holding) return;
+      if (this.#timerAt <= at && at < Infinity && this.#holding === holding) return;
       this.#clock.clearTimeout(this.#timer);
       this.#timer = undefined;
     }
-    if (at === Number.POSITIVE_INFINITY) return;
+    if (at === Infinity) return;
     this.#timerAt = at;
     this.#holding = holding;
     this.#timer = this.#clock.setTimeout(
@@ -922,14 +871,14 @@ export class Limiter {
   /** Tells those who want to know how many are left. */
   #report(): void {
     const sizes = this.#sizes;
-    const isWatched = this.#drains.length + sizes.length > 0;
+    const isWatched = sizes.length > 0;
     while (this.#waiting < sizes.priority) {
       const { signal } = sizes.front ?? {};
       if (isOver(signal)) sizes.reject(signal?.reason);
       else sizes.grant();
     }
     const { idle } = this;
-    if (idle) this.#drains.resolveAll();
+    if (idle && this._watched) this._idled();
     if (isWatched) this.#judge();
     const left = this.#left;
     const isNews = left || this.#back;
@@ -939,16 +888,8 @@ export class Limiter {
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
-    for (const tell of this.#listeners.get(event) ?? nobody) {
-      try {
-        tell({ key, error } as never);
-      } catch (thrown) {
-        // Reported as the platform reports what a listener throws.
-        queueMicrotask(() => {
-          throw thrown;
-        });
-      }
-    }
+    const listeners = this.#listeners.get(event);
+    if (listeners) tell(listeners, { key, error });
   }
 
   /** Finds out whether only the concurrency of all together matters: then nothing else is looked at. */
@@ -956,10 +897,10 @@ export class Limiter {
     this.#plain = !(
       this.#timed ||
       this.#paused ||
-      this.#closed !== undefined ||
-      this.#each.concurrency < Number.POSITIVE_INFINITY ||
+      this.closed ||
+      this.#each.concurrency < Infinity ||
       this.#reorders ||
-      this.#drains.length + this.#sizes.length + this.#listeners.size > 0
+      this.#sizes.length + this.#listeners.size > 0
     );
   }
 
@@ -983,34 +924,27 @@ export class Limiter {
     this.#judge();
   }
 
-  // Not an async function, as in `Semaphore.run`.
-  #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
+  async #call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
     const { key } = permit._issuer as Lane;
-    const fail = (error: unknown): never => {
+    try {
+      let result: T | PromiseLike<T>;
+      try {
+        result = fn(permit);
+      } finally {
+        permit._log?.();
+      }
+      return await result;
+    } catch (error) {
       this.#stats.failed++;
       this.#tell('failed', key, error);
-      permit._giveBack();
       throw error;
-    };
-    let result: T | PromiseLike<T>;
-    try {
-      result = fn(permit);
-    } catch (error) {
-      result = Promise.reject(error);
-    }
-    permit._log?.();
-    return Promise.resolve(result).then((value) => {
+    } finally {
       permit._giveBack();
-      return value;
-    }, fail);
+    }
   }
 }
 
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
   if (permit._log !== undefined) soon.then(() => permit._log?.());
-}
-
-function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(name, value, 'a function');
 }

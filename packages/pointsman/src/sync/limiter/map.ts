@@ -8,7 +8,7 @@
  * no permit is held but by what still runs, nothing is pulled, and nothing waits.
  */
 
-import { cancelledError, invalid } from '../errors.js';
+import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
 import { checkOptions, checkSignal } from '../options.js';
 import type { Permit } from '../permit.js';
@@ -98,9 +98,9 @@ export function map<Input, Output>(
   checkOptions(options, names);
   const { ordered = true, errors: mode = 'stop', signal, weight, key, priority } = options;
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'a boolean');
-  if (mode !== 'stop' && mode !== 'collect') throw invalid('errors', mode, "'stop' or 'collect'");
+  checkOneOf('errors', mode, ['stop', 'collect']);
   checkSignal(signal);
-  if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
+  checkFunction('fn', fn);
   const source = Object(inputs) as AsyncIterable<Input> & Iterable<Input | PromiseLike<Input>>;
   if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function') {
     throw invalid('inputs', inputs, 'an iterable or an async iterable');

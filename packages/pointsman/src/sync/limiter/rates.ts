@@ -37,11 +37,11 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
   return (Array.isArray(rates) ? rates : [rates]).map((rate: Rate) => {
     checkOptions(rate, rateNames, 'rate');
     const { limit, per, burst, name = 'rate' } = rate;
-    checkInteger('rate.limit', limit, 1, Number.MAX_SAFE_INTEGER);
+    checkInteger('rate.limit', limit, 1);
     if (!(typeof per === 'number' && per > 0 && per < Infinity)) {
       throw invalid('rate.per', per, 'a finite number of milliseconds above 0', 'number');
     }
-    if (burst !== undefined) checkInteger('rate.burst', burst, 1, Number.MAX_SAFE_INTEGER);
+    if (burst !== undefined) checkInteger('rate.burst', burst, 1);
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
     return { limit, per, burst, name };
   });

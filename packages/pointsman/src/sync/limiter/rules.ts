@@ -114,12 +114,7 @@ export class Rules {
     const one = (name: string, most: number) => {
       const least = typeof weight === 'object' ? 0 : 1;
       const of = typeof weight === 'object' ? `weight.${name}` : 'weight';
-      checkInteger(
-        label + of,
-        weighs(weight, name),
-        least,
-        Math.min(most, Number.MAX_SAFE_INTEGER),
-      );
+      checkInteger(label + of, weighs(weight, name), least, most);
     };
     one('concurrency', this.concurrency);
     for (const meter of this.meters) one(meter.rate.name, meter.most);
