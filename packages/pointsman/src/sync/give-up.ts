@@ -18,9 +18,9 @@ export interface Contest {
   /** The same for a contest and for those within one of its cases: of all these, too, only one may be granted anything. */
   readonly root: unknown;
   /** Whether somebody else has won. */
-  isLost(contender: unknown): boolean | undefined;
+  isLost(signal: AbortSignal): boolean | undefined;
   /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
-  decide(contender: unknown): (() => void) | undefined;
+  decide(signal: AbortSignal | undefined): (() => void) | undefined;
 }
 
 /** Those who wait on a signal, in the order in which they came. */
@@ -32,8 +32,9 @@ interface Waiters {
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
-const waitersOn = (signal: AbortSignal): Waiters | undefined =>
-  (signal as Partial<Own>)._own ?? waitersOf.get(signal);
+/** @internal Who waits on it, which is one and the same for a signal of our own and for the platform's made of it. */
+export const waitersOn = (signal: AbortSignal | undefined): Waiters | undefined =>
+  (signal as Partial<Own> | undefined)?._own ?? waitersOf.get(signal as AbortSignal);
 
 /**
  * @internal A signal that takes part in a contest. The platform's take microseconds to make and to abort: there is one
@@ -72,19 +73,19 @@ export class OwnSignal implements Own {
   }
 
   unlisten(): void {}
+
+  // So that it is taken for a signal by the operations of this package, which do not call these.
+  addEventListener(): void {}
+  removeEventListener(): void {}
 }
 
 /** @internal The contest that a signal takes part in. */
 export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
-  signal && waitersOn(signal)?.contest;
+  waitersOn(signal)?.contest;
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
-  signal && (signal.aborted || contestOf(signal)?.isLost(waitersOn(signal)));
-
-/** @internal Decides the contest of a signal, if it is open. The answer is what makes the others leave. */
-export const decide = (signal: AbortSignal | undefined): (() => void) | undefined =>
-  contestOf(signal)?.decide(waitersOn(signal as AbortSignal));
+  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
@@ -92,7 +93,7 @@ export const decide = (signal: AbortSignal | undefined): (() => void) | undefine
  */
 export function claim(signal: AbortSignal | undefined): void {
   // Nearly always there is none.
-  if (signal) decide(signal)?.();
+  if (signal) contestOf(signal)?.decide(signal)?.();
 }
 
 /** @internal Tells all. */

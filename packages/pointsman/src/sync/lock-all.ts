@@ -12,7 +12,7 @@
 
 import { fullError, invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
-import { claim, contestOf, decide, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
+import { claim, contestOf, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
 import type { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
@@ -153,7 +153,7 @@ export const lockAll = <Key>(
       decide() {
         if (++taken < keys.size) return undefined;
         stop();
-        return decide(request.signal);
+        return contestOf(request.signal)?.decide(request.signal);
       },
     });
     const leave = (reason: unknown): void => {

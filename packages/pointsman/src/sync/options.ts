@@ -58,13 +58,11 @@ export function checkTimeout(timeout: unknown): void {
 
 /** Whether it is an AbortSignal, of whatever realm or library. */
 export function isSignal(value: unknown): value is AbortSignal {
-  const { _own, aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal &
-    Own;
+  const { aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal;
   return (
-    _own !== undefined ||
-    (typeof aborted === 'boolean' &&
-      typeof addEventListener === 'function' &&
-      typeof removeEventListener === 'function')
+    typeof aborted === 'boolean' &&
+    typeof addEventListener === 'function' &&
+    typeof removeEventListener === 'function'
   );
 }
 

@@ -10,7 +10,7 @@
 
 import { Closable } from './closable.js';
 import { dispose } from './dispose.js';
-import { claim, contestOf, decide, isOver } from './give-up.js';
+import { claim, contestOf, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
@@ -64,7 +64,7 @@ export function grantWith<Grant>(
   }
   queue.take(waiter);
   settle(waiter, grant);
-  const leave = decide(waiter.signal);
+  const leave = contestOf(waiter.signal)?.decide(waiter.signal);
   claim(other);
   leave?.();
 }

@@ -11,7 +11,15 @@
 
 import { asyncDispose, dispose } from './dispose.js';
 import { cancelledError, invalid, timedOut } from './errors.js';
-import { type Contest, contestOf, decide, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
+import {
+  type Contest,
+  contestOf,
+  giveUpOn,
+  isOver,
+  OwnSignal,
+  tell,
+  waitersOn,
+} from './give-up.js';
 import type { Own, WaitOptions } from './options.js';
 import { readRequest } from './queue.js';
 
@@ -186,12 +194,13 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
 
     const contest: Contest = {
       root: contestOf(request.signal)?.root ?? contenders,
-      isLost: (contender) => (winner === undefined ? isOver(request.signal) : winner !== contender),
-      decide(contender) {
+      isLost: (signal) =>
+        winner === undefined ? isOver(request.signal) : winner !== waitersOn(signal),
+      decide(signal) {
         if (winner !== undefined) return;
-        winner = contender;
+        winner = waitersOn(signal);
         // This select may itself be a case: then that one has won.
-        const leave = decide(request.signal);
+        const leave = contestOf(request.signal)?.decide(request.signal);
         return () => {
           dismiss(lost);
           leave?.();
@@ -201,7 +210,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
 
     /** Whether this is the winner. Of an open contest, whoever asks is. */
     const wins = (contender: OwnSignal): boolean => {
-      contest.decide(contender)?.();
+      contest.decide(contender as unknown as AbortSignal)?.();
       return winner === contender;
     };
 
