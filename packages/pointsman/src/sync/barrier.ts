@@ -5,7 +5,7 @@
  * belongs to the next.
  */
 
-import { checkInteger, detached } from './errors.js';
+import { checkInteger } from './errors.js';
 import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue, type WaitRequest } from './queue.js';
@@ -47,7 +47,7 @@ export class Barrier {
    * @throws {RangeError | TypeError} for any other size, and for options that cannot be used.
    */
   constructor(size: number, options?: NameOptions) {
-    checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
+    checkInteger('size', size, 1);
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
     this.size = size;
@@ -65,7 +65,6 @@ export class Barrier {
    * come; with a `RangeError` or `TypeError` for options that cannot be used.
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {
-    if (!(this instanceof Barrier)) throw detached('wait');
     const request = readRequest(options);
     const queue = this.#queue;
     const signalled = this.#signalled;

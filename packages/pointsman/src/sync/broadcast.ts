@@ -9,7 +9,7 @@
  * it comes. The place that it still knows leads nowhere, so it keeps nothing alive.
  */
 
-import { checkInteger, detached, LaggedError } from './errors.js';
+import { checkInteger, LaggedError } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
@@ -60,7 +60,7 @@ export class Broadcast<T> extends Publisher {
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
   constructor(capacity: number, options?: NameOptions) {
-    checkInteger('capacity', capacity, 1, Number.MAX_SAFE_INTEGER, 'an integer from 1 on');
+    checkInteger('capacity', capacity, 1);
     super(options);
     this.capacity = capacity;
   }
@@ -145,7 +145,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(this instanceof BroadcastReceiver ? error : detached('receive'));
+      return Promise.reject(error);
     }
   }
 

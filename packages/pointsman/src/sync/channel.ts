@@ -9,12 +9,12 @@
  * it is buffered now. With a capacity of 0 that is the sender of this very value.
  */
 
-import { cancelledError, checkCount, detached, invalid, timedOut } from './errors.js';
+import { cancelledError, checkCount, checkOneOf, invalid, timedOut } from './errors.js';
 import { claim, giveUpOn } from './give-up.js';
 import { Line, type Place } from './line.js';
 import type { WaitOptions } from './options.js';
 import { readQueueOptions, readRequest, WaitQueue } from './queue.js';
-import { firstOf, Receiver } from './receiver.js';
+import { firstOf, grantWith, Receiver } from './receiver.js';
 
 /** What a {@link Channel} may be told when it is made. */
 export interface ChannelOptions {
@@ -97,9 +97,7 @@ export class Channel<T> extends Receiver<T> {
   constructor(capacity: number, options: ChannelOptions = {}) {
     super(readQueueOptions(options, channelNames).label);
     const { whenFull = 'wait' } = options;
-    if (!policies.includes(whenFull)) {
-      throw invalid('whenFull', whenFull, `one of ${policies.join(', ')}`);
-    }
+    checkOneOf('whenFull', whenFull, policies);
     this.#drops = whenFull === 'drop-oldest';
     checkCount('capacity', capacity, this.#drops ? 1 : 0);
     this.capacity = capacity;
@@ -158,7 +156,7 @@ export class Channel<T> extends Receiver<T> {
       if (senders.length > length) values.add(held);
       return turn;
     } catch (error) {
-      return Promise.reject(this instanceof Channel ? error : detached('send'));
+      return Promise.reject(error);
     }
   }
 
@@ -191,7 +189,6 @@ export class Channel<T> extends Receiver<T> {
    * ```
    */
   async sendAll(source: Iterable<T> | AsyncIterable<T>, options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Channel)) throw detached('sendAll');
     const { signal, timeout } = readRequest(options);
     const { [Symbol.iterator]: each, [Symbol.asyncIterator]: eachAsync } = Object(source);
     const start = eachAsync ?? each;
@@ -251,7 +248,7 @@ export class Channel<T> extends Receiver<T> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(this instanceof Channel ? error : detached('receive'));
+      return Promise.reject(error);
     }
   }
 
@@ -300,7 +297,7 @@ export class Channel<T> extends Receiver<T> {
         return this.#batch(max, [value]);
       });
     } catch (error) {
-      return Promise.reject(this instanceof Channel ? error : detached('receiveMany'));
+      return Promise.reject(error);
     }
   }
 
@@ -339,20 +336,20 @@ export class Channel<T> extends Receiver<T> {
     values.shift();
     const sender = firstOf(this.#senders, signal);
     if (sender === undefined) claim(signal);
-    else this.#senders.grant(undefined, sender, signal);
+    else grantWith(this.#senders, undefined, sender, signal);
     return first instanceof Held ? first.value : first;
   }
 
   /** @internal */
-  override _end(): void {
+  override _dismiss(reason: unknown): void {
     const buffered = new Line<T | Held<T>>();
     for (let { length } = this; length > 0; length--) {
       buffered.push(this.#values.front as T | Held<T>);
       this.#values.shift();
     }
     this.#values = buffered;
-    this.#senders.rejectAll(this._ending?.reason);
-    super._end();
+    this.#senders.rejectAll(reason);
+    super._dismiss(reason);
   }
 
   #batch(max: number, values: T[]): T[] {

@@ -5,7 +5,7 @@
  * back, and stands in the queue for the lock from the very step in which it was notified or gave up.
  */
 
-import { cancelledError, detached, invalid, timedOut } from './errors.js';
+import { cancelledError, checkFunction, invalid, timedOut } from './errors.js';
 import type { Gate } from './gate.js';
 import { claim, giveUpOn, isOver } from './give-up.js';
 import { Mutex } from './mutex.js';
@@ -78,7 +78,6 @@ export class Condition {
    *   this: it rejects with an `AbortError`, and nobody comes back for the lock.
    */
   async wait(lock: Permit, options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Condition)) throw detached('wait');
     const gate = this.#gateOf(lock);
     const request = readRequest(options);
     this.#queue ??= new WaitQueue(gate._label);
@@ -137,10 +136,9 @@ export class Condition {
     predicate: () => boolean | PromiseLike<boolean>,
     options?: WaitOptions,
   ): Promise<void> {
-    if (!(this instanceof Condition)) throw detached('waitFor');
     const gate = this.#gateOf(lock);
     const request = readRequest(options);
-    if (typeof predicate !== 'function') throw invalid('predicate', predicate, 'a function');
+    checkFunction('predicate', predicate);
     // A signal of its own: under that of a `select`, the first notification would be what it is granted.
     const controller = new AbortController();
     const stop = giveUpOn(

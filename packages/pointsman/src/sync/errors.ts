@@ -38,6 +38,10 @@ export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
+/** @internal */
+export const fullError = (label: string, most: number): Error =>
+  new QueueFullError(`${label}the queue is full: ${most} may wait`);
+
 /**
  * A receiver of a `Broadcast` was slower than the senders, and what it had not received was given up for what came
  * later. It has lost its place once: it goes on with the oldest value that is kept.
@@ -96,23 +100,34 @@ export function describe(value: unknown): string {
   }
 }
 
-/** Throws unless the value is an integer in the range. */
+/** Throws unless it can be called. */
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw invalid(name, value, 'a function');
+}
+
+/** Throws unless the value is one of these. */
+export function checkOneOf(name: string, value: unknown, choices: readonly string[]): void {
+  if (!choices.includes(value as string))
+    throw invalid(name, value, `one of ${choices.join(', ')}`);
+}
+
+/** Throws unless the value is an integer in the range, and exact. */
 export function checkInteger(
   name: string,
   value: unknown,
   min: number,
-  max: number,
-  expected = `an integer from ${min} to ${max}`,
+  max = Infinity,
+  expected = `an integer from ${min} ${max < Infinity ? `to ${max}` : 'on'}`,
 ): void {
-  if (!(Number.isInteger(value) && (value as number) >= min && (value as number) <= max)) {
+  if (!(Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max)) {
     throw invalid(name, value, expected, 'number');
   }
 }
 
 /** Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (value === Number.POSITIVE_INFINITY) return;
-  checkInteger(name, value, min, Number.MAX_SAFE_INTEGER, `an integer from ${min} on or Infinity`);
+  if (value === Infinity) return;
+  checkInteger(name, value, min, Infinity, `an integer from ${min} on or Infinity`);
 }
 
 /** What a method is refused with that was called without its object. */

@@ -6,10 +6,10 @@
  * make a crowd on one signal cost the square of its size.
  */
 
-import type { WaitOptions } from './options.js';
+import type { Own, WaitOptions } from './options.js';
 
-/** As many milliseconds as a timer can take: 24.8 days. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** @internal As many milliseconds as a timer can take: 24.8 days. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 type GiveUp = (reason: unknown) => void;
 
@@ -20,7 +20,7 @@ export interface Contest {
   /** Whether somebody else has won. */
   isLost(signal: AbortSignal): boolean | undefined;
   /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
-  decide(winner: unknown): (() => void) | undefined;
+  decide(signal: AbortSignal | undefined): (() => void) | undefined;
 }
 
 /** Those who wait on a signal, in the order in which they came. */
@@ -32,9 +32,56 @@ interface Waiters {
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
+/** @internal Who waits on it, which is one and the same for a signal of our own and for the platform's made of it. */
+export const waitersOn = (signal: AbortSignal | undefined): Waiters | undefined =>
+  (signal as Partial<Own> | undefined)?._own ?? waitersOf.get(signal as AbortSignal);
+
+/**
+ * @internal A signal that takes part in a contest. The platform's take microseconds to make and to abort: there is one
+ * only for those who ask for it. Nobody listens to this one: whoever aborts it tells those who wait.
+ */
+export class OwnSignal implements Own {
+  readonly set = new Set<GiveUp>();
+  readonly contest: Contest;
+  aborted = false;
+  reason: unknown;
+  #controller: AbortController | undefined;
+
+  constructor(contest: Contest) {
+    this.contest = contest;
+  }
+
+  get _own(): this {
+    return this;
+  }
+
+  /** The same for those outside of this package. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      waitersOf.set(this.#controller.signal, this);
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  unlisten(): void {}
+
+  // So that it is taken for a signal by the operations of this package, which do not call these.
+  addEventListener(): void {}
+  removeEventListener(): void {}
+}
+
 /** @internal The contest that a signal takes part in. */
 export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
-  waitersOf.get(signal as AbortSignal)?.contest;
+  waitersOn(signal)?.contest;
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
@@ -42,33 +89,19 @@ export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
- * what competes with it leaves, which may let others in anywhere. Where one grant is good for two, a sender and its
- * receiver, both have won before anybody leaves.
+ * what competes with it leaves, which may let others in anywhere.
  */
-export function claim(signal: AbortSignal | undefined, other?: AbortSignal): void {
-  // Nearly always.
-  if (signal === undefined && other === undefined) return;
-  const leave = contestOf(signal)?.decide(signal);
-  contestOf(other)?.decide(other)?.();
-  leave?.();
-}
-
-/**
- * @internal Enters a new signal in a contest, and returns those who wait on it. There is no listener: whoever aborts
- * the signal tells them.
- */
-export function enter(signal: AbortSignal, contest: Contest): Set<GiveUp> {
-  const set = new Set<GiveUp>();
-  waitersOf.set(signal, { set, contest, unlisten() {} });
-  return set;
+export function claim(signal: AbortSignal | undefined): void {
+  // Nearly always there is none.
+  if (signal) contestOf(signal)?.decide(signal)?.();
 }
 
 /** @internal Tells all. */
-export function tell(waiters: Set<GiveUp>, reason: unknown): void {
-  // A copy, because everybody who is told leaves, and may make others leave or come.
-  for (const giveUp of [...waiters]) {
+export function tell<News>(listeners: Set<(news: News) => void>, news: News): void {
+  // A copy, because whoever is told may leave, and make others leave or come.
+  for (const listener of [...listeners]) {
     try {
-      giveUp(reason);
+      listener(news);
     } catch (error) {
       // Reported as the platform reports what a listener throws; the others are told all the same.
       queueMicrotask(() => {
@@ -110,7 +143,7 @@ export function giveUpOn(
   timeoutError: (timeout: number) => unknown,
 ): () => void {
   const { signal, timeout } = options;
-  const waiters = signal && (waitersOf.get(signal) ?? listen(signal));
+  const waiters = signal && (waitersOn(signal) ?? listen(signal));
   let timer: ReturnType<typeof setTimeout> | undefined;
   let watching = true;
   const stop = (): boolean => {
@@ -131,6 +164,6 @@ export function giveUpOn(
     const next = () => (left > step ? wait(left - step) : end(timeoutError(timeout as number)));
     timer = setTimeout(next, step);
   };
-  if (timeout !== undefined && timeout < Number.POSITIVE_INFINITY) wait(timeout);
+  if (timeout !== undefined && timeout < Infinity) wait(timeout);
   return stop;
 }

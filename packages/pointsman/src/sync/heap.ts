@@ -48,9 +48,9 @@ export function remove<Item extends Ranked>(heap: Item[], item: Item): void {
     const left = 2 * index + 1;
     const right = left + 1;
     let child = heap[left];
-    if (child === undefined) break;
+    if (!child) break;
     const other = heap[right];
-    if (other !== undefined && before(other, child)) child = other;
+    if (other && before(other, child)) child = other;
     if (!before(child, last)) break;
     const next = child.index;
     put(heap, child, index);

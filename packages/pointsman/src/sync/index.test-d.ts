@@ -275,7 +275,7 @@ describe('the keyed forms', () => {
     >();
     type Common =
       | typeof Symbol.asyncDispose
-      | ('cancel' | 'close' | 'closed' | 'drain' | 'keys' | 'run' | 'size' | 'waiting');
+      | ('cancel' | 'close' | 'closed' | 'drain' | 'idle' | 'keys' | 'run' | 'size' | 'waiting');
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
       | Common
       | ('assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock' | 'waitForUnlock')

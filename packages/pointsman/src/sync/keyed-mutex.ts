@@ -43,7 +43,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
 
   /** Takes the lock of this key, waiting until it is this request's turn. As {@link Mutex.lock}. */
   lock(key: Key, options?: LockOptions): Promise<Permit> {
-    return requestOf(this, 'lock', key, (entry) => entry.acquire(options));
+    return requestOf(this, key, (entry) => entry.acquire(options));
   }
 
   /** Takes the lock of this key if that needs no waiting. As {@link Mutex.tryLock}. */
@@ -53,7 +53,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
 
   /** Runs `fn` under the lock of this key. As {@link Mutex.run}. */
   run<T>(key: Key, fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
-    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
+    return requestOf(this, key, (entry) => entry.run(fn, options));
   }
 
   /**
@@ -104,7 +104,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
 
   /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
   waitForUnlock(key: Key, options?: LockOptions): Promise<void> {
-    return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
+    return requestOf(this, key, (entry) => entry.waitForPermit(options));
   }
 
   /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */

@@ -39,12 +39,12 @@ export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
 
   /** Comes in as a reader of this key. As {@link RwLock.read}. */
   read(key: Key, options?: WaitOptions): Promise<Permit> {
-    return requestOf(this, 'read', key, (entry) => entry.read(options));
+    return requestOf(this, key, (entry) => entry.read(options));
   }
 
   /** Comes in as a writer of this key. As {@link RwLock.write}. */
   write(key: Key, options?: WriteOptions): Promise<WritePermit> {
-    return requestOf(this, 'write', key, (entry) => entry.write(options));
+    return requestOf(this, key, (entry) => entry.write(options));
   }
 
   /** Comes in as a reader of this key if that needs no waiting. As {@link RwLock.tryRead}. */
@@ -63,7 +63,7 @@ export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: WaitOptions,
   ): Promise<T> {
-    return requestOf(this, 'runRead', key, (entry) => entry.runRead(fn, options));
+    return requestOf(this, key, (entry) => entry.runRead(fn, options));
   }
 
   /** Runs `fn` as a writer of this key. As {@link RwLock.runWrite}. */
@@ -72,7 +72,7 @@ export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
     fn: (permit: WritePermit) => T | PromiseLike<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return requestOf(this, 'runWrite', key, (entry) => entry.runWrite(fn, options));
+    return requestOf(this, key, (entry) => entry.runWrite(fn, options));
   }
 
   /** @internal */

@@ -47,7 +47,7 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
 
   /** Takes permits of this key, waiting until it is this request's turn. As {@link Semaphore.acquire}. */
   acquire(key: Key, options?: AcquireOptions): Promise<Permit> {
-    return requestOf(this, 'acquire', key, (entry) => entry.acquire(options));
+    return requestOf(this, key, (entry) => entry.acquire(options));
   }
 
   /** Takes permits of this key if that needs no waiting. As {@link Semaphore.tryAcquire}. */
@@ -61,12 +61,12 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: AcquireOptions,
   ): Promise<T> {
-    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
+    return requestOf(this, key, (entry) => entry.run(fn, options));
   }
 
   /** Waits until it could have permits of this key, and takes none. As {@link Semaphore.waitForPermit}. */
   waitForPermit(key: Key, options?: AcquireOptions): Promise<void> {
-    return requestOf(this, 'waitForPermit', key, (entry) => entry.waitForPermit(options));
+    return requestOf(this, key, (entry) => entry.waitForPermit(options));
   }
 
   /** @internal */

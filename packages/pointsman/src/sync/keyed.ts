@@ -6,34 +6,25 @@
  * key can never have two.
  */
 
-import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, describe, detached } from './errors.js';
-import type { WaitOptions } from './options.js';
-import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from './queue.js';
+import { Drainable } from './closable.js';
+import { describe } from './errors.js';
+import { type QueueOptions, readQueueOptions } from './queue.js';
 
 /** What the primitive of a key must offer, so that it is there for exactly as long as it is in use. */
-export interface KeyedEntry {
+export interface KeyedEntry extends Drainable {
   readonly waiting: number;
-  readonly idle: boolean;
-  /** @internal */
-  _watched: boolean;
-  /** @internal */
-  _onIdle: (() => void) | undefined;
-  close(reason: unknown): void;
-  cancel(reason: unknown): void;
 }
 
 /** What {@link KeyedSemaphore}, {@link KeyedMutex} and {@link KeyedRwLock} have in common. */
-export abstract class Keyed<Key, Entry extends KeyedEntry> {
+export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
   readonly #entries = new Map<Key, Entry>();
-  readonly #drains: WaitQueue<void>;
   /** @internal */
   readonly _options: ReturnType<typeof readQueueOptions>;
-  #closed: { readonly reason: unknown } | undefined;
 
   constructor(options?: QueueOptions) {
-    this._options = readQueueOptions(options);
-    this.#drains = new WaitQueue(this._options.label);
+    const read = readQueueOptions(options);
+    super(read.label);
+    this._options = read;
   }
 
   /** How many keys are held or waited for. */
@@ -41,9 +32,9 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
     return this.#entries.size;
   }
 
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this.#closed !== undefined;
+  /** Whether no key is held and nobody waits. */
+  get idle(): boolean {
+    return this.size === 0;
   }
 
   /** The keys that are held or waited for, in the order in which they came into use. */
@@ -56,29 +47,12 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
     return this._find(key)?.waiting ?? 0;
   }
 
-  /** Waits until no key is held and nobody waits. As {@link Semaphore.drain}. */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Keyed)) throw detached('drain');
-    const request = readRequest(options);
-    if (this.size > 0) await this.#drains.insert(request);
-  }
-
-  /** Sends all waiters away and refuses all requests, for any key. As {@link Semaphore.close}. */
-  close(reason: unknown = closedError(this._options.label)): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = { reason };
-    for (const entry of this.#entries.values()) entry.close(reason);
-  }
-
-  /** Sends all waiters away, for any key, and goes on. As {@link Semaphore.cancel}. */
-  cancel(reason: unknown = cancelledError(this._options.label)): void {
-    for (const entry of this.#entries.values()) entry.cancel(reason);
-  }
-
-  /** Closes it and waits until no key is held: what `await using` calls. */
-  [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
+  /** @internal Those who come later are refused by entries that are closed when they are made. */
+  _dismiss(reason: unknown): void {
+    for (const entry of this.#entries.values()) {
+      if (this.closed) entry.close(reason);
+      else entry.cancel(reason);
+    }
   }
 
   /** @internal Makes the primitive of a key. Its options are those of all keys. */
@@ -95,14 +69,14 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
     if (found !== undefined) return request(found);
     const { name, maxWaiting } = this._options;
     const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
-    if (this.#closed !== undefined) entry.close(this.#closed.reason);
+    if (this._ending) entry.close(this._ending.reason);
     this.#entries.set(key, entry);
     entry._watched = true;
     entry._onIdle = () => {
       // It may be told twice, and the key have another entry by then.
       if (this.#entries.get(key) !== entry) return;
       this.#entries.delete(key);
-      if (this.size === 0) this.#drains.resolveAll();
+      if (this.idle) this._idled();
     };
     try {
       return request(entry);
@@ -113,13 +87,15 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> {
   }
 }
 
-/** @internal Makes a request that waits, and says so where a method has lost its object. */
+/** @internal Makes a request that waits: whatever is wrong, its promise rejects. */
 export function requestOf<Key, Entry extends KeyedEntry, Result>(
   keyed: Keyed<Key, Entry>,
-  method: string,
   key: Key,
   request: (entry: Entry) => Promise<Result>,
 ): Promise<Result> {
-  if (keyed instanceof Keyed) return keyed._request(key, request);
-  return Promise.reject(detached(method));
+  try {
+    return keyed._request(key, request);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

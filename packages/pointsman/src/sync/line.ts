@@ -67,7 +67,7 @@ export class Line<Item> {
     chunk.left++;
     if (--this.length === 0) {
       this.#reset();
-    } else if (chunk.left === SIZE && chunk.previous !== undefined && chunk.next !== undefined) {
+    } else if (chunk.left === SIZE && chunk.previous && chunk.next) {
       chunk.previous.next = chunk.next;
       chunk.next.previous = chunk.previous;
     }
@@ -85,7 +85,7 @@ export class Line<Item> {
   #grow(): void {
     this.#tail = 0;
     const last = this.#last;
-    if (last !== undefined && last.left === SIZE) {
+    if (last?.left === SIZE) {
       last.left = 0;
       return;
     }
@@ -95,8 +95,8 @@ export class Line<Item> {
       previous: last,
       left: 0,
     };
-    if (last === undefined) this.first = chunk;
-    else last.next = chunk;
+    if (last) last.next = chunk;
+    else this.first = chunk;
     this.#last = chunk;
   }
 

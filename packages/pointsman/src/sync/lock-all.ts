@@ -10,13 +10,13 @@
  * free. Whoever is let in instead, or offered the key, withdraws it.
  */
 
-import { detached, invalid, timedOut } from './errors.js';
+import { fullError, invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
-import { claim, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
-import { Keyed } from './keyed.js';
+import { claim, contestOf, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
+import type { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
-import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
+import { readRequest, type Waiter, type WaitRequest } from './queue.js';
 import { runWith } from './semaphore.js';
 
 type Locking<Key> = Keyed<Key, SharedGate>;
@@ -132,7 +132,6 @@ export const lockAll = <Key>(
   options?: LockOptions,
 ): Promise<Locks<Key>> =>
   new Promise((resolve, reject) => {
-    if (!(keyed instanceof Keyed)) throw detached('lockAll');
     const keys = readKeys(given);
     const request = readRequest(options, lockNames);
     const locks = take(keyed, keys, request);
@@ -143,14 +142,13 @@ export const lockAll = <Key>(
     for (const key of keys) {
       const gate = keyed._find(key);
       if ((gate?.waiting ?? 0) < maxWaiting) continue;
-      throw new WaitQueue(gate?._label ?? label, maxWaiting).full();
+      throw fullError(gate?._label ?? label, maxWaiting);
     }
 
     const several = new Several(request, keys.size);
-    const { signal } = new AbortController();
     let taken = 0;
     let over = false;
-    const waiters = enter(signal, {
+    const signal = new OwnSignal({
       root: contestOf(request.signal)?.root,
       isLost: () => over || isOver(request.signal),
       decide() {
@@ -162,14 +160,14 @@ export const lockAll = <Key>(
     const leave = (reason: unknown): void => {
       over = true;
       stop();
-      tell(waiters, reason);
+      tell(signal.set, reason);
       reject(reason);
     };
     const stop = giveUpOn(
       request,
       (reason) => {
         // Unless it was closed or cancelled before in this turn: then it is about to be told so.
-        if (waiters.size === keys.size) leave(reason);
+        if (signal.set.size === keys.size) leave(reason);
       },
       (timeout) => timedOut(timeout, label),
     );

@@ -1,7 +1,6 @@
 /** A mutual exclusion lock: one holder at a time, waiters first come, first served. */
 
 import { asyncDispose } from './dispose.js';
-import { detached } from './errors.js';
 import { assertHeld, Gate } from './gate.js';
 import type { WaitOptions } from './options.js';
 import type { Permit } from './permit.js';
@@ -95,8 +94,8 @@ export class Mutex {
   lock(options?: LockOptions): Promise<Permit> {
     try {
       return this.#gate.acquire(options);
-    } catch {
-      return Promise.reject(detached('lock'));
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 
@@ -126,8 +125,8 @@ export class Mutex {
   run<T>(fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
     try {
       return this.#gate.run(fn, options);
-    } catch {
-      return Promise.reject(detached('run'));
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 
@@ -148,7 +147,6 @@ export class Mutex {
    * ```
    */
   async waitForUnlock(options?: LockOptions): Promise<void> {
-    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
     await this.#gate.waitForPermit(options);
   }
 
@@ -175,7 +173,6 @@ export class Mutex {
 
   /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Mutex)) throw detached('drain');
     return this.#gate.drain(options);
   }
 

@@ -4,7 +4,6 @@
  * Invariant: while a notification is kept, nobody waits.
  */
 
-import { detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
@@ -84,7 +83,7 @@ export class Notify {
       claim(request?.signal);
       return Promise.resolve();
     } catch (error) {
-      return Promise.reject(this instanceof Notify ? error : detached('notified'));
+      return Promise.reject(error);
     }
   }
 

@@ -6,6 +6,7 @@
  */
 
 import { describe, invalid, tagOf } from './errors.js';
+import type { OwnSignal } from './give-up.js';
 
 /** What every operation that waits may be told. */
 export interface WaitOptions {
@@ -21,6 +22,11 @@ export interface WaitOptions {
    * long as it takes.
    */
   readonly timeout?: number | undefined;
+}
+
+/** @internal A signal of this package, and what passes one on. */
+export interface Own {
+  readonly _own: OwnSignal;
 }
 
 /** Throws unless it is an object whose options all have one of these names. */
@@ -52,7 +58,6 @@ export function checkTimeout(timeout: unknown): void {
 
 /** Whether it is an AbortSignal, of whatever realm or library. */
 export function isSignal(value: unknown): value is AbortSignal {
-  if (value instanceof AbortSignal) return true;
   const { aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal;
   return (
     typeof aborted === 'boolean' &&

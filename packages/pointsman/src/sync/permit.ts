@@ -37,7 +37,7 @@ export class Permit {
 
   /** Whether the permits have gone back. */
   get released(): boolean {
-    return this._issuer === undefined;
+    return !this._issuer;
   }
 
   /**
@@ -61,7 +61,7 @@ export class Permit {
    */
   _giveBack(): void {
     const issuer = this._issuer;
-    if (issuer !== undefined) {
+    if (issuer) {
       this._issuer = undefined;
       issuer._giveBack(this.permits);
     }

@@ -5,8 +5,10 @@
  * how many there are: a receiver that nobody refers to any more is garbage.
  */
 
+import { Closable } from './closable.js';
+import { dispose } from './dispose.js';
 import { type NameOptions, readLabel } from './queue.js';
-import { Closable, firstOf, Receiver } from './receiver.js';
+import { firstOf, Receiver } from './receiver.js';
 
 /** Where values are sent that each receiver sees. */
 export abstract class Publisher extends Closable {
@@ -33,11 +35,16 @@ export abstract class Publisher extends Closable {
   }
 
   /** @internal */
-  _end(): void {
+  _dismiss(reason: unknown): void {
     // If it is closed while something is being sent, those who are not served yet get that first.
     this._serve();
-    for (const receiver of this._waiting) if (receiver.closed) receiver._end();
+    for (const receiver of this._waiting) if (receiver.closed) receiver._dismiss(reason);
     this._waiting.clear();
+  }
+
+  /** Closes it: what `using` calls. */
+  [dispose](): void {
+    this.close();
   }
 }
 

@@ -10,11 +10,18 @@
  * it, and one place in the line.
  */
 
-import { checkCount, checkInteger, invalid, QueueFullError, timedOut } from './errors.js';
+import { checkCount, checkInteger, fullError, invalid, timedOut } from './errors.js';
 import { claim, giveUpOn, isOver } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
 import { Line, type Place } from './line.js';
-import { checkOptions, checkSignal, checkTimeout, type WaitOptions, waitNames } from './options.js';
+import {
+  checkOptions,
+  checkSignal,
+  checkTimeout,
+  type Own,
+  type WaitOptions,
+  waitNames,
+} from './options.js';
 
 /** What every primitive may be told when it is made. */
 export interface QueueOptions {
@@ -35,7 +42,7 @@ const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 /** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
 export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
   checkOptions(options, names);
-  const { name = '', maxWaiting = Number.POSITIVE_INFINITY } = options;
+  const { name = '', maxWaiting = Infinity } = options;
   if (typeof name !== 'string') throw invalid('name', name, 'a string');
   checkCount('maxWaiting', maxWaiting, 0);
   return { name, maxWaiting, label: name && `${name}: ` };
@@ -59,9 +66,9 @@ export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
   readonly owner: unknown;
   /** It wants to know that its turn has come, and takes nothing. */
-  readonly passing: boolean;
+  passing?: boolean;
   /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
-  held: Holder | undefined;
+  held?: Holder;
   resolve: Resolve | undefined;
   /** Stops watching the signal and the time. */
   stop: (() => void) | undefined;
@@ -76,13 +83,14 @@ export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
   names = waitNames,
   limit = 1,
-  passing = false,
 ): WaitRequest {
   checkOptions(options, names);
-  const { permits = 1, priority = 0, signal, timeout, owner } = options;
+  const { permits = 1, priority = 0, timeout, owner } = options;
+  // To read the signal of a case of `select` would make one of the platform's.
+  const signal = ((options as Partial<Own>)._own as AbortSignal | undefined) ?? options.signal;
   checkTimeout(timeout);
   checkSignal(signal);
-  checkInteger('permits', permits, 1, Math.min(limit, Number.MAX_SAFE_INTEGER));
+  checkInteger('permits', permits, 1, limit);
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (signal?.aborted) throw signal.reason;
   return {
@@ -91,8 +99,6 @@ export function readRequest(
     signal,
     timeout,
     owner,
-    passing,
-    held: undefined,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -109,6 +115,19 @@ export const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
   then: (_: unknown, reject: (reason: unknown) => void) => reject(reason),
 });
+
+/** @internal Begins the wait of somebody: from now on it may give up. */
+export function begin(
+  request: WaitRequest,
+  resolve: Resolve,
+  label: string,
+  giveUp: (reason: unknown) => void,
+): void {
+  request.resolve = resolve;
+  if (request.signal || request.timeout !== undefined) {
+    request.stop = giveUpOn(request, giveUp, (timeout) => timedOut(timeout, label));
+  }
+}
 
 /** @internal Ends the wait of somebody who has been taken out of its queue. */
 export function settle(waiter: Waiter, grant: unknown): void {
@@ -140,7 +159,7 @@ export class WaitQueue<Grant> {
   #requests = 0;
 
   /** The label is what the messages of errors begin with. */
-  constructor(label: string, most = Number.POSITIVE_INFINITY) {
+  constructor(label: string, most = Infinity) {
     this.#label = label;
     this.#most = most;
   }
@@ -157,19 +176,18 @@ export class WaitQueue<Grant> {
   /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
-    if (first !== undefined && (first.priority > 0 || this._line.length === 0)) return first;
-    return this._line.front;
+    return first && (first.priority > 0 || this._line.length === 0) ? first : this._line.front;
   }
 
   /** The priority that a newcomer must exceed so that it goes before all others. */
   get priority(): number {
     const { front } = this;
-    return front === undefined ? Number.NEGATIVE_INFINITY : (front.priority ?? 0);
+    return front ? (front.priority ?? 0) : -Infinity;
   }
 
   /** A promise of a turn for somebody without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#most) return Promise.reject(this.full());
+    if (this.length >= this.#most) return Promise.reject(fullError(this.#label, this.#most));
     if (inJavaScriptCore) {
       // One function for all is cheaper than a new one each time. For V8 it is the other way round.
       const promise = new Promise<Grant>(keepResolver);
@@ -185,18 +203,11 @@ export class WaitQueue<Grant> {
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#most) throw this.full();
-      request.resolve = resolve;
-      if (request.signal !== undefined || request.timeout !== undefined) {
-        request.stop = giveUpOn(
-          request,
-          (reason) => {
-            this.reject(reason, request);
-            left?.();
-          },
-          (timeout) => timedOut(timeout, this.#label),
-        );
-      }
+      if (this.length >= this.#most) throw fullError(this.#label, this.#most);
+      begin(request, resolve, this.#label, (reason) => {
+        this.reject(reason, request);
+        left?.();
+      });
       this.put(request);
     });
   }
@@ -225,13 +236,12 @@ export class WaitQueue<Grant> {
 
   /**
    * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
-   * waiter of a `select` leaves its other queues in here, which may let others in. `other` is the signal of whoever
-   * is granted something in the same step.
+   * waiter of a `select` leaves its other queues in here, which may let others in.
    */
-  grant(grant: Grant, waiter = this.front as Waiter, other?: AbortSignal): void {
+  grant(grant: Grant, waiter = this.front as Waiter): void {
     this.take(waiter);
     settle(waiter, grant);
-    claim(waiter.signal, other);
+    claim(waiter.signal);
   }
 
   /** Takes a waiter out of the queue and sends it away. */
@@ -252,18 +262,13 @@ export class WaitQueue<Grant> {
   get next(): Waiter | undefined {
     for (;;) {
       const { front } = this;
-      if (front?.signal === undefined || !isOver(front.signal)) return front;
-      this.reject(front.signal.reason, front);
+      if (!isOver(front?.signal)) return front;
+      this.reject(front?.signal?.reason, front);
     }
   }
 
   /** Grants all that they waited for. */
   resolveAll(grant: Grant): void {
-    for (let { next } = this; next !== undefined; next = this.next) this.grant(grant, next);
-  }
-
-  /** What somebody is refused with for whom there is no room. */
-  full(): Error {
-    return new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
+    for (let { next } = this; next; next = this.next) this.grant(grant, next);
   }
 }

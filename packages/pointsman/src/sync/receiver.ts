@@ -8,72 +8,27 @@
  * Apart from the values that nobody has taken yet, all state of a wait is in the queue.
  */
 
+import { Closable } from './closable.js';
 import { dispose } from './dispose.js';
-import { closedError } from './errors.js';
 import { claim, contestOf, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { readRequest, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
+import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from './queue.js';
 
-/** How it ended: with an error, or only because no more comes. */
-interface Ending {
-  readonly reason: unknown;
-  readonly failed: boolean;
-}
-
-/** What can be closed once, with a reason or without. */
-export abstract class Closable {
-  /** @internal */
-  _ending: Ending | undefined;
-  /** @internal What the messages of its errors begin with. */
-  readonly _label: string;
-
-  /** @internal */
-  constructor(label: string) {
-    this._label = label;
-  }
-
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this._ending !== undefined;
-  }
-
-  /**
-   * Ends it: nothing more can be sent. What was sent before can still be received; after that, receivers are
-   * rejected with the reason, by default a `ClosedError`, and iterators end, or throw the reason if one is given.
-   * A second call does nothing.
-   */
-  close(reason?: unknown): void {
-    if (this._ending !== undefined) return;
-    const failed = reason !== undefined;
-    this._ending = { reason: failed ? reason : closedError(this._label), failed };
-    this._end();
-  }
-
-  /** Closes it: what `using` calls. */
-  [dispose](): void {
-    this.close();
-  }
-
-  /** @internal Throws how it has ended, if it has. */
-  _refuse(): void {
-    if (this._ending !== undefined) throw this._ending.reason;
-  }
-
-  /** @internal Tells those who wait. */
-  abstract _end(): void;
-}
+/** @internal The first in the queue who may still be granted something under this signal. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
+export const firstOf = (queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined =>
+  // Nearly always nobody has a request: then this is small enough to be inlined.
+  queue.plain ? queue._line.front : firstFor(queue, signal);
 
 /**
- * @internal The first in the queue who may still be granted something under this signal. Two cases of one `select`
- * must not meet: if somebody else waits behind them, they leave before they are asked; otherwise nobody is there.
+ * Two cases of one `select` must not meet: if somebody else waits behind them, they leave before they are asked;
+ * otherwise nobody is there.
  */
 // biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
-export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
-  if (queue.length === 0) return undefined;
+function firstFor(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
   const root = contestOf(signal)?.root;
   const isRival = (waiter: Waiter) => root !== undefined && contestOf(waiter.signal)?.root === root;
   for (let { front } = queue; front !== undefined; front = queue.front) {
-    if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
       front.held?.delete(front);
@@ -90,6 +45,29 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
     }
   }
   return undefined;
+}
+
+/**
+ * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
+ * receiver have both won before anybody leaves.
+ */
+export function grantWith<Grant>(
+  queue: WaitQueue<Grant>,
+  grant: Grant,
+  waiter: Waiter,
+  other?: AbortSignal,
+): void {
+  if (typeof waiter === 'function') {
+    queue._line.shift();
+    waiter(grant);
+    claim(other);
+    return;
+  }
+  queue.take(waiter);
+  settle(waiter, grant);
+  const leave = contestOf(waiter.signal)?.decide(waiter.signal);
+  claim(other);
+  leave?.();
 }
 
 const done = () => ({ value: undefined, done: true }) as const;
@@ -129,6 +107,11 @@ export abstract class Receiver<T> extends Closable {
     return this._wait(request);
   }
 
+  /** Closes it: what `using` calls. */
+  [dispose](): void {
+    this.close();
+  }
+
   /** @internal */
   _tryReceive(): { value: T } | undefined {
     if (this._has()) return { value: this._take() };
@@ -148,13 +131,13 @@ export abstract class Receiver<T> extends Closable {
   /** @internal Gives a value to the one who waits. */
   _give(value: T, waiter: Waiter, signal?: AbortSignal): void {
     waiter.held?.delete(waiter);
-    this._receivers.grant(waiter.held ? { value, done: false } : value, waiter, signal);
+    grantWith(this._receivers, waiter.held ? { value, done: false } : value, waiter, signal);
   }
 
   /** @internal */
-  _end(): void {
+  _dismiss(reason: unknown): void {
     const receivers = this._receivers;
-    const { reason, failed } = this._ending as Ending;
+    const failed = this._ending?.failed;
     for (let { front } = receivers; front !== undefined; front = receivers.front) {
       front.held?.delete(front);
       if (front.held === undefined || failed) receivers.reject(reason, front);

@@ -11,8 +11,8 @@
  * leave without going, and there is no moment in between in which another writer could come.
  */
 
-import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, detached, invalid } from './errors.js';
+import { Drainable } from './closable.js';
+import { checkFunction, fullError } from './errors.js';
 import { claim } from './give-up.js';
 import { type WaitOptions, waitNames } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -91,19 +91,12 @@ export class WritePermit extends Permit {
  * console.log(await Promise.all([version(), reload(), version()])); // [ 1, undefined, 2 ]
  * ```
  */
-export class RwLock {
+export class RwLock extends Drainable {
   /** How many readers are inside; -1 is a writer. */
   #inside = 0;
-  #closed: { readonly reason: unknown } | undefined;
-  #drains: WaitQueue<void> | undefined;
   readonly #most: number;
-  readonly #label: string;
   readonly #reads: WaitQueue<Permit>;
   readonly #writes: WaitQueue<WritePermit>;
-  /** @internal Whether anybody wants to know when the last has left. */
-  _watched = false;
-  /** @internal Called when it is idle, for whoever made it. */
-  _onIdle: (() => void) | undefined;
 
   /**
    * @param options `maxWaiting` bounds readers and writers together.
@@ -111,7 +104,7 @@ export class RwLock {
    */
   constructor(options?: QueueOptions) {
     const { label, maxWaiting } = readQueueOptions(options);
-    this.#label = label;
+    super(label);
     this.#most = maxWaiting;
     this.#reads = new WaitQueue(label, maxWaiting);
     this.#writes = new WaitQueue(label, maxWaiting);
@@ -132,11 +125,6 @@ export class RwLock {
     return this.#reads.length + this.#writes.length;
   }
 
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this.#closed !== undefined;
-  }
-
   /** Whether nobody is inside and nobody waits. */
   get idle(): boolean {
     return this.#inside === 0 && this.waiting === 0;
@@ -152,7 +140,7 @@ export class RwLock {
       const permit = options === undefined && this.#enter(this.#reads, true);
       return (permit || Promise.resolve(this.#request(this.#reads, options))) as never;
     } catch (error) {
-      return refused(this, 'read', error);
+      return Promise.reject(error);
     }
   }
 
@@ -175,7 +163,7 @@ export class RwLock {
       const permit = options === undefined && this.#enter(this.#writes, true);
       return (permit || Promise.resolve(this.#request(this.#writes, options))) as never;
     } catch (error) {
-      return refused(this, 'write', error);
+      return Promise.reject(error);
     }
   }
 
@@ -213,7 +201,7 @@ export class RwLock {
     try {
       return this.#run(this.#reads, fn, options);
     } catch (error) {
-      return refused(this, 'runRead', error);
+      return Promise.reject(error);
     }
   }
 
@@ -225,37 +213,14 @@ export class RwLock {
     try {
       return this.#run(this.#writes, fn, options);
     } catch (error) {
-      return refused(this, 'runWrite', error);
+      return Promise.reject(error);
     }
   }
 
-  /** Waits until nobody is inside and nobody waits. As {@link Semaphore.drain}. */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof RwLock)) throw detached('drain');
-    const request = readRequest(options);
-    if (this.idle) return;
-    this.#drains ??= new WaitQueue(this.#label);
-    this._watched = true;
-    await this.#drains.insert(request);
-  }
-
-  /** Sends all away who wait and refuses all requests from now on. As {@link Semaphore.close}. */
-  close(reason: unknown = closedError(this.#label)): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = { reason };
-    this.cancel(reason);
-  }
-
-  /** Sends all away who wait, and goes on. As {@link Semaphore.cancel}. */
-  cancel(reason: unknown = cancelledError(this.#label)): void {
+  /** @internal */
+  _dismiss(reason: unknown): void {
     this.#writes.rejectAll(reason);
     this.#reads.rejectAll(reason);
-  }
-
-  /** Closes it and waits until all have left: what `await using` calls. */
-  [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
   }
 
   /** @internal */
@@ -276,7 +241,7 @@ export class RwLock {
 
   /** A permit, or the promise of it, if it can be had at once. */
   #enter(queue: unknown, promised?: boolean): Permit | undefined {
-    if (this.#closed !== undefined) throw this.#closed.reason;
+    this._refuse();
     if (queue === this.#reads) {
       if (!this.#mayRead()) return undefined;
       this.#inside++;
@@ -299,7 +264,9 @@ export class RwLock {
       claim(request?.signal);
       return permit;
     }
-    if (this.waiting >= this.#most && request?.timeout !== 0) throw queue.full();
+    if (this.waiting >= this.#most && request?.timeout !== 0) {
+      throw fullError(this._label, this.#most);
+    }
     if (request === undefined) return queue.append();
     return queue.insert(request, () => {
       // Those who waited for nobody but a writer that has given up.
@@ -314,7 +281,7 @@ export class RwLock {
     fn: (permit: Held) => T | PromiseLike<T>,
     options: WriteOptions | undefined,
   ): Promise<T> {
-    if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
+    checkFunction('fn', fn);
     const granted = this.#request(queue, options);
     if (granted instanceof Permit) return runWith(granted, fn);
     return granted.then((permit) => runWith(permit, fn));
@@ -345,11 +312,7 @@ export class RwLock {
       this.#letReadersIn();
       this.#leave();
     } else if (this._watched) {
-      this.#drains?.resolveAll();
-      this._onIdle?.();
+      this._idled();
     }
   }
 }
-
-const refused = (lock: RwLock, method: string, error: unknown): Promise<never> =>
-  Promise.reject(lock instanceof RwLock ? error : detached(method));

@@ -367,6 +367,71 @@ describe('what loses', () => {
   });
 });
 
+describe('the signal of a case', () => {
+  test('is one of the platform for whoever reads it, and always the same', async () => {
+    const semaphore = new Semaphore(0);
+    const seen: AbortSignal[] = [];
+    const first = select(
+      {
+        reads: (only) => {
+          const { signal } = only;
+          seen.push(signal, only.signal, { ...only }.signal);
+          expect(AbortSignal.any([signal])).toBeInstanceOf(AbortSignal);
+          return new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason));
+          });
+        },
+        permit: (only) => semaphore.acquire(only),
+      },
+      { biased: true },
+    );
+    await nextMacrotask();
+    const [signal] = seen;
+    expect(new Set(seen).size).toBe(1);
+    expect(signal).toBeInstanceOf(AbortSignal);
+    expect(signal?.aborted).toBe(false);
+    semaphore.limit = 1;
+    expect(signal?.reason).toMatchObject({ name: 'AbortError' });
+    expect((await first).key).toBe('permit');
+  });
+
+  test('has aborted for whoever reads it first after the case has lost', async () => {
+    const semaphore = new Semaphore(0);
+    const given: SelectSignal[] = [];
+    const first = select(
+      {
+        late: (only) => {
+          given.push(only);
+          return semaphore.acquire(only);
+        },
+        permit: (only) => semaphore.acquire({ ...only, priority: 1 }),
+      },
+      { biased: true },
+    );
+    semaphore.limit = 1;
+    expect((await first).key).toBe('permit');
+    expect(given[0]?.signal.reason).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('is as good as what it is passed on in: as it is, spread, or with a signal of the caller instead', async () => {
+    const semaphore = new Semaphore(0);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const first = select({
+      asItIs: (only) => semaphore.acquire(only),
+      spread: (only) => semaphore.acquire({ ...only, permits: 2 }),
+      read: ({ signal }) => semaphore.acquire({ signal }),
+      own: (only) => semaphore.acquire({ ...only, signal }),
+    });
+    await nextMacrotask();
+    expect(semaphore.waiting).toBe(4);
+    const failed = expect(first).rejects.toBe('mine');
+    controller.abort('mine');
+    await failed;
+    expect(semaphore.waiting).toBe(0);
+  });
+});
+
 describe('a promise that is selected again and again', () => {
   test('is asked once, and keeps nothing of selects that are over', async () => {
     const { promise, resolve } = deferred<string>();

@@ -11,8 +11,16 @@
 
 import { asyncDispose, dispose } from './dispose.js';
 import { cancelledError, invalid, timedOut } from './errors.js';
-import { type Contest, contestOf, enter, giveUpOn, isOver, tell } from './give-up.js';
-import type { WaitOptions } from './options.js';
+import {
+  type Contest,
+  contestOf,
+  giveUpOn,
+  isOver,
+  OwnSignal,
+  tell,
+  waitersOn,
+} from './give-up.js';
+import type { Own, WaitOptions } from './options.js';
 import { readRequest } from './queue.js';
 
 /** What a case of {@link select} passes on to the operation that it starts: it loses when this signal aborts. */
@@ -50,10 +58,29 @@ const selectNames: ReadonlySet<string> = new Set(['biased', 'signal', 'timeout']
 /** Why the others leave. One for all: to make an exception takes longer than all the rest. */
 const lost = /* @__PURE__ */ cancelledError('select: ');
 
-/** Who takes part: what to tell when it loses, and if it is an operation, what aborts it. */
-interface Contender {
-  readonly waiters: Set<(reason: unknown) => void>;
-  readonly controller?: AbortController;
+const signalOfCase: PropertyDescriptor & ThisType<Own> = {
+  enumerable: true,
+  get() {
+    return this._own.signal;
+  },
+};
+
+/**
+ * What a case passes on. This package finds its own signal behind it; the platform's is made when somebody reads
+ * `signal`, or spreads it, which needs a property of the object itself.
+ */
+class Only implements Own, SelectSignal {
+  readonly #own: OwnSignal;
+  declare readonly signal: AbortSignal;
+
+  constructor(own: OwnSignal) {
+    this.#own = own;
+    Object.defineProperty(this, 'signal', signalOfCase);
+  }
+
+  get _own(): OwnSignal {
+    return this.#own;
+  }
 }
 
 type Settled = (promise: Promise<unknown>) => void;
@@ -143,63 +170,63 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
     const request = readRequest(options, selectNames);
     const { biased = false } = options;
     if (typeof biased !== 'boolean') throw invalid('biased', biased, 'a boolean');
-    const left = Object.entries(cases ?? {}).filter(([, each]) => each !== false && each != null);
+    const left = Object.entries(cases ?? {}).filter(
+      (entry) => entry[1] !== false && entry[1] != null,
+    );
     if (left.length === 0) throw invalid('cases', cases, 'an object with a case to wait for');
     for (const [key, each] of left) {
       if (typeof each === 'number' && each >= 0) continue;
       if (typeof ((each as PromiseLike<unknown>).then ?? each) === 'function') continue;
       throw invalid(`case ${key}`, each, 'a function, a promise or a number of milliseconds');
     }
-
-    const contenders: Contender[] = [];
-
-    const dismiss = (losers: Contender[], reason: unknown): void => {
-      // First all signals: who is sent away because others left before it must find the reason there.
-      for (const { controller } of losers) controller?.abort(reason);
-      for (const { waiters } of losers) tell(waiters, reason);
-    };
-
-    /** The signal of the case that has won, or the contender if it has none; null if nobody can any more. */
+    // From here on, the first is the last.
+    if (biased) left.reverse();
+    const contenders: OwnSignal[] = [];
+    /** Null if nobody can win any more. */
     let winner: unknown;
-    const hasWon = (contender: Contender) => winner === (contender.controller?.signal ?? contender);
+
+    /** Sends away who has won, or all others. */
+    const dismiss = (reason: unknown, won = false): void => {
+      // First all signals: who is sent away because others left before it must find the reason there.
+      for (const each of contenders) if ((each === winner) === won) each.abort(reason);
+      for (const each of contenders) if ((each === winner) === won) tell(each.set, reason);
+    };
 
     const contest: Contest = {
       root: contestOf(request.signal)?.root ?? contenders,
-      isLost: (signal) => (winner === undefined ? isOver(request.signal) : winner !== signal),
-      decide(by) {
+      isLost: (signal) =>
+        winner === undefined ? isOver(request.signal) : winner !== waitersOn(signal),
+      decide(signal) {
         if (winner !== undefined) return;
-        winner = by;
+        winner = waitersOn(signal);
         // This select may itself be a case: then that one has won.
         const leave = contestOf(request.signal)?.decide(request.signal);
         return () => {
-          dismiss(
-            contenders.filter((each) => !hasWon(each)),
-            lost,
-          );
+          dismiss(lost);
           leave?.();
         };
       },
     };
 
     /** Whether this is the winner. Of an open contest, whoever asks is. */
-    const wins = (contender: Contender): boolean => {
-      contest.decide(contender.controller?.signal ?? contender)?.();
-      return hasWon(contender);
+    const wins = (contender: OwnSignal): boolean => {
+      contest.decide(contender as unknown as AbortSignal)?.();
+      return winner === contender;
     };
 
     const stop = giveUpOn(
       request,
       (reason) => {
         // Who has won already is told as well, and answers as it sees fit.
-        if (winner) return dismiss(contenders.filter(hasWon), reason);
+        if (winner) return dismiss(reason, true);
         winner = null;
-        dismiss(contenders, reason);
+        dismiss(reason);
         reject(reason);
       },
       timedOut,
     );
 
-    const follow = (contender: Contender, key: string, promise: Promise<unknown>) =>
+    const follow = (contender: OwnSignal, key: string, promise: Promise<unknown>) =>
       promise.then(
         (value) => {
           if (!wins(contender)) return disposeOf(value);
@@ -214,39 +241,39 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       );
 
     const startNext = (): void => {
-      while (winner === undefined && left.length > 0) {
-        const index = biased ? 0 : Math.floor(Math.random() * left.length);
-        const [[key, next]] = left.splice(index, 1) as [[string, Exclude<SelectCase, Off>]];
+      while (winner === undefined) {
+        const index = biased ? left.length - 1 : Math.floor(Math.random() * left.length);
+        const entry = left[index];
+        if (entry === undefined) return;
+        const [key, next] = entry as [string, Exclude<SelectCase, Off>];
+        left[index] = left[left.length - 1] as typeof entry;
+        left.pop();
+        const contender = new OwnSignal(contest);
+        const waiters = contender.set;
+        contenders.push(contender);
         if (typeof next === 'function') {
-          const controller = new AbortController();
-          const { signal } = controller;
-          const waiters = enter(signal, contest);
-          const contender = { waiters, controller };
-          contenders.push(contender);
           let promise: Promise<unknown>;
           try {
-            promise = Promise.resolve(next({ signal }));
+            promise = Promise.resolve(next(new Only(contender)));
           } catch (error) {
             promise = Promise.reject(error);
           }
           follow(contender, key, promise);
-          if (waiters.size > 0) continue;
         } else {
-          const waiters = new Set<() => void>();
-          const contender = { waiters };
-          contenders.push(contender);
           // Asks first: the value of a promise that was given as it is belongs to whoever gave it.
           const settled = (promise: unknown) =>
             wins(contender) && follow(contender, key, promise as Promise<unknown>);
-          if (typeof next === 'number') {
-            waiters.add(giveUpOn({ timeout: next }, settled, () => Promise.resolve()));
-            continue;
-          }
-          waiters.add(watch(next, settled));
+          waiters.add(
+            typeof next === 'number'
+              ? giveUpOn({ timeout: next }, settled, () => Promise.resolve())
+              : watch(next, settled),
+          );
         }
-        // It may have settled already, and gets the time to say so.
-        queueMicrotask(startNext);
-        return;
+        if (waiters.size === 0 || typeof next === 'object') {
+          // It may have settled already, and gets the time to say so.
+          if (winner === undefined) queueMicrotask(startNext);
+          return;
+        }
       }
     };
     startNext();

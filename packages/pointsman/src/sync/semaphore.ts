@@ -17,8 +17,8 @@
  * of many waiters. Both run a waiter's continuation in the async context of whoever released.
  */
 
-import { asyncDispose } from './dispose.js';
-import { cancelledError, checkCount, closedError, detached, invalid } from './errors.js';
+import { Drainable } from './closable.js';
+import { checkCount, checkFunction, invalid } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -74,18 +74,10 @@ const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
  * console.log(connections.available); // 2
  * ```
  */
-export class Semaphore {
+export class Semaphore extends Drainable {
   #limit: number;
   #out = 0;
-  #closed: { readonly reason: unknown } | undefined;
-  #drains: WaitQueue<void> | undefined;
   readonly #queue: WaitQueue<Permit | undefined>;
-  /** @internal What the messages of its errors begin with. */
-  readonly _label: string;
-  /** @internal Whether anybody wants to know when the last permit has come back. */
-  _watched = false;
-  /** @internal Called when it is idle, for whoever made it. */
-  _onIdle: (() => void) | undefined;
 
   /**
    * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
@@ -94,8 +86,8 @@ export class Semaphore {
   constructor(limit: number, options?: QueueOptions) {
     checkCount('limit', limit, 0);
     const { label, maxWaiting } = readQueueOptions(options);
+    super(label);
     this.#limit = limit;
-    this._label = label;
     this.#queue = new WaitQueue(label, maxWaiting);
   }
 
@@ -140,11 +132,6 @@ export class Semaphore {
     return this.#queue.length;
   }
 
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this.#closed !== undefined;
-  }
-
   /** Whether no permit is out and nobody waits. */
   get idle(): boolean {
     return this.#out === 0 && this.#queue.length === 0;
@@ -176,13 +163,10 @@ export class Semaphore {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
-      if (options === undefined) {
-        if (this.#enter()) return new Permit(this, 1, true) as never;
-        if (this.#closed === undefined) return this.#queue.append() as Promise<Permit>;
-      }
+      if (options === undefined && this.#enter()) return new Permit(this, 1, true) as never;
       return Promise.resolve(this.#request(options));
     } catch (error) {
-      return Promise.reject(this instanceof Semaphore ? error : detached('acquire'));
+      return Promise.reject(error);
     }
   }
 
@@ -207,7 +191,7 @@ export class Semaphore {
    * ```
    */
   tryAcquire(options?: TryAcquireOptions): Permit | undefined {
-    if (options === undefined && this.#closed === undefined) {
+    if (options === undefined && !this._ending) {
       return this.#enter() ? new Permit(this, 1) : undefined;
     }
     return this.#take(readRequest(options, this._tryNames, this.#most));
@@ -232,12 +216,12 @@ export class Semaphore {
    */
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     try {
-      if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
+      checkFunction('fn', fn);
       const granted = this.#request(options);
       if (granted instanceof Permit) return runWith(granted, fn);
       return granted.then((permit) => runWith(permit, fn));
     } catch (error) {
-      return Promise.reject(this instanceof Semaphore ? error : detached('run'));
+      return Promise.reject(error);
     }
   }
 
@@ -258,82 +242,9 @@ export class Semaphore {
    * ```
    */
   async waitForPermit(options?: AcquireOptions): Promise<void> {
-    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
-    const request = readRequest(options, this._waitNames, this.#most, true);
+    const request = readRequest(options, this._waitNames, this.#most);
+    request.passing = true;
     if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
-  }
-
-  /**
-   * Waits until no permit is out and nobody waits. It keeps nobody from coming in meanwhile or
-   * afterwards: to shut down, {@link close} first.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(2);
-   * const permit = await semaphore.acquire();
-   * setTimeout(() => permit.release(), 1);
-   * await semaphore.drain();
-   * console.log(permit.released); // true
-   * ```
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Semaphore)) throw detached('drain');
-    const request = readRequest(options);
-    if (this.idle) return;
-    this.#drains ??= new WaitQueue(this._label);
-    this._watched = true;
-    await this.#drains.insert(request);
-  }
-
-  /**
-   * Sends all waiters away and refuses all requests from now on, with `reason`; by default a
-   * `ClosedError`. Permits that are out stay valid until they are released. A second call does nothing.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(1);
-   * using permit = await semaphore.acquire();
-   * const waiter = semaphore.acquire();
-   * semaphore.close(new Error('going home'));
-   * await waiter.catch((error) => console.log(error.message)); // going home
-   * ```
-   */
-  close(reason: unknown = closedError(this._label)): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = { reason };
-    this.cancel(reason);
-  }
-
-  /**
-   * Sends all waiters away with `reason`, and goes on: who comes later may wait again. By default the reason is
-   * the platform's `AbortError`, as if the signals of all had aborted. Permits that are out stay valid, and
-   * {@link drain} goes on waiting for them.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(1);
-   * using permit = await semaphore.acquire();
-   * const waiter = semaphore.acquire();
-   * semaphore.cancel();
-   * await waiter.catch((error) => console.log(error.name)); // AbortError
-   * console.log(semaphore.closed); // false
-   * ```
-   */
-  cancel(reason: unknown = cancelledError(this._label)): void {
-    this.#queue.rejectAll(reason);
-    this.#serve();
-  }
-
-  /** Closes it and waits until all permits have come back: what `await using` calls. */
-  [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
   }
 
   /** @internal The options that a wait takes. */
@@ -346,15 +257,10 @@ export class Semaphore {
     return tryAcquireNames;
   }
 
-  /** @internal Called whenever the last permit of a watched semaphore has come back. */
-  _idled(): void {
-    this.#drains?.resolveAll();
-    this._onIdle?.();
-  }
-
-  /** @internal Throws if a request cannot be granted however long it waits. */
-  _refuse(_request: WaitRequest): void {
-    if (this.#closed !== undefined) throw this.#closed.reason;
+  /** @internal */
+  _dismiss(reason: unknown): void {
+    this.#queue.rejectAll(reason);
+    this.#serve();
   }
 
   /** @internal Makes the permit for somebody whose turn it is, or none if that one must stay in its place. */
@@ -379,12 +285,12 @@ export class Semaphore {
 
   /** How many permits a request may ask for. In a pause nobody knows yet. */
   get #most(): number {
-    return this.#limit || Number.POSITIVE_INFINITY;
+    return this.#limit || Infinity;
   }
 
   /** Takes one permit, if there is one for a newcomer. */
   #enter(): boolean {
-    const isFree = this.#out < this.#limit && !this.#closed && this.#queue.priority < 0;
+    const isFree = this.#out < this.#limit && !this._ending && this.#queue.priority < 0;
     if (isFree) this.#out++;
     return isFree;
   }
@@ -393,7 +299,7 @@ export class Semaphore {
   #request(options: AcquireOptions | undefined): Permit | Promise<Permit> {
     if (options === undefined) {
       if (this.#enter()) return new Permit(this, 1);
-      if (this.#closed === undefined) return this.#queue.append() as Promise<Permit>;
+      if (!this._ending) return this.#queue.append() as Promise<Permit>;
     }
     const request = readRequest(options, this._waitNames, this.#most);
     return (
@@ -420,7 +326,7 @@ export class Semaphore {
   /** Serves the queue from its front for as long as that is possible. */
   #serve(): void {
     const queue = this.#queue;
-    for (let { next } = queue; next !== undefined; next = queue.next) {
+    for (let { next } = queue; next; next = queue.next) {
       const { permits = 1 } = next;
       if (permits > this.#most) {
         const expected = `at most the limit of ${this.#limit}`;
@@ -440,27 +346,14 @@ export class Semaphore {
   }
 }
 
-/**
- * @internal Not an async function: its frame would wait in the queue as well, which costs time when nobody waits and
- * twice the memory when many do.
- */
-export function runWith<T, Held extends Permit>(
+/** @internal Runs a function with a permit that goes back when its result has settled. */
+export async function runWith<T, Held extends Permit>(
   permit: Held,
   fn: (permit: Held) => T | PromiseLike<T>,
 ): Promise<T> {
   try {
-    return Promise.resolve(fn(permit)).then(
-      (value) => {
-        permit._giveBack();
-        return value;
-      },
-      (error) => {
-        permit._giveBack();
-        throw error;
-      },
-    );
-  } catch (error) {
+    return await fn(permit);
+  } finally {
     permit._giveBack();
-    return Promise.reject(error);
   }
 }

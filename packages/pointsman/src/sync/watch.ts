@@ -4,7 +4,6 @@
  * Invariant: a receiver waits only if it has seen the latest value.
  */
 
-import { detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
@@ -114,7 +113,7 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(this instanceof WatchReceiver ? error : detached('changed'));
+      return Promise.reject(error);
     }
   }
 

@@ -109,7 +109,7 @@ export class Lanes {
   /** The earliest moment at which a lane changes by itself. */
   get next(): number {
     const first = this.#timed[0];
-    return first === undefined ? Number.POSITIVE_INFINITY : -first.priority;
+    return first === undefined ? Infinity : -first.priority;
   }
 
   /** Sends a lane to the end of the round. */
@@ -127,7 +127,7 @@ export class Lanes {
     let heap: Lane[] | undefined;
     let priority = -at;
     if (at > now) {
-      if (at < Number.POSITIVE_INFINITY) heap = this.#timed;
+      if (at < Infinity) heap = this.#timed;
     } else if (front === undefined) {
       if (this.byKey.get(lane.key) === lane) this.byKey.delete(lane.key);
     } else {

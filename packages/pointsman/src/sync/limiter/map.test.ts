@@ -475,7 +475,7 @@ test('what cannot be used is refused at once', () => {
   expect(refused([], undefined)).toThrow('fn must be a function, got undefined');
   expect(refused([], fn, { ordered: 1 })).toThrow('ordered must be a boolean, got 1');
   expect(refused([], fn, { errors: 'ignore' })).toThrow(
-    "errors must be 'stop' or 'collect', got \"ignore\"",
+    'errors must be one of stop, collect, got "ignore"',
   );
   expect(refused([], fn, { signal: {} })).toThrow('signal must be an AbortSignal');
   expect(refused([], fn, { concurrency: 2 })).toThrow('options has "concurrency"');

@@ -37,11 +37,11 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
   return (Array.isArray(rates) ? rates : [rates]).map((rate: Rate) => {
     checkOptions(rate, rateNames, 'rate');
     const { limit, per, burst, name = 'rate' } = rate;
-    checkInteger('rate.limit', limit, 1, Number.MAX_SAFE_INTEGER);
-    if (!(typeof per === 'number' && per > 0 && per < Number.POSITIVE_INFINITY)) {
+    checkInteger('rate.limit', limit, 1);
+    if (!(typeof per === 'number' && per > 0 && per < Infinity)) {
       throw invalid('rate.per', per, 'a finite number of milliseconds above 0', 'number');
     }
-    if (burst !== undefined) checkInteger('rate.burst', burst, 1, Number.MAX_SAFE_INTEGER);
+    if (burst !== undefined) checkInteger('rate.burst', burst, 1);
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
     return { limit, per, burst, name };
   });
@@ -64,10 +64,10 @@ export abstract class Meter {
 
   /** When so much may start: `Infinity` as long as that depends on what is not logged yet, `NaN` for never. */
   at(weight: number): number {
-    if (weight === 0) return Number.NEGATIVE_INFINITY;
+    if (weight === 0) return -Infinity;
     const room = this.most - this.#taken - weight;
     if (room >= 0) return this._leaves(room);
-    return weight > this.most ? Number.NaN : Number.POSITIVE_INFINITY;
+    return weight > this.most ? Number.NaN : Infinity;
   }
 
   take(weight: number): void {
@@ -96,7 +96,7 @@ export abstract class Meter {
  * have left is found by bisection. Its first entry stands for all that has been forgotten.
  */
 class Window extends Meter {
-  readonly #log: number[] = [Number.NEGATIVE_INFINITY, 0];
+  readonly #log: number[] = [-Infinity, 0];
   /** Where the first entry is. */
   #first = 0;
 
@@ -139,7 +139,7 @@ class Window extends Meter {
 
 /** A token bucket: all that it knows is when it will be full. */
 class Bucket extends Meter {
-  #full = Number.NEGATIVE_INFINITY;
+  #full = -Infinity;
 
   change(rate: ReadRate, now: number): void {
     const missing = (this.#full - now) / this.#each;

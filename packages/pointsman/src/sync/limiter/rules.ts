@@ -50,13 +50,13 @@ export function log(meters: readonly Meter[], weight: Weight | undefined, now: n
 const none: readonly Meter[] = [];
 
 export class Rules {
-  concurrency = Number.POSITIVE_INFINITY;
+  concurrency = Infinity;
   /** Another array when they change, so that whoever took from them finds them again. */
   meters = none;
   /** How much weight runs. */
   out = 0;
   /** The moment before which nothing may start. */
-  until = Number.NEGATIVE_INFINITY;
+  until = -Infinity;
 
   get rates(): readonly ReadRate[] {
     return this.meters.map(({ rate }) => ({ ...rate }));
@@ -91,7 +91,7 @@ export class Rules {
     const most = this.concurrency;
     let at = this.until;
     const running = weighs(weight, 'concurrency');
-    if (this.out + running > most) at = running > most ? Number.NaN : Number.POSITIVE_INFINITY;
+    if (this.out + running > most) at = running > most ? Number.NaN : Infinity;
     for (const meter of this.meters) {
       at = Math.max(at, meter.at(weighs(weight, meter.rate.name)));
     }
@@ -100,7 +100,7 @@ export class Rules {
 
   /** When it will be as if nothing had ever started. */
   clearAt(): number {
-    if (this.out > 0) return Number.POSITIVE_INFINITY;
+    if (this.out > 0) return Infinity;
     return this.meters.reduce((at, meter) => Math.max(at, meter.at(meter.most)), this.until);
   }
 
@@ -114,12 +114,7 @@ export class Rules {
     const one = (name: string, most: number) => {
       const least = typeof weight === 'object' ? 0 : 1;
       const of = typeof weight === 'object' ? `weight.${name}` : 'weight';
-      checkInteger(
-        label + of,
-        weighs(weight, name),
-        least,
-        Math.min(most, Number.MAX_SAFE_INTEGER),
-      );
+      checkInteger(label + of, weighs(weight, name), least, most);
     };
     one('concurrency', this.concurrency);
     for (const meter of this.meters) one(meter.rate.name, meter.most);
