@@ -123,9 +123,9 @@ export function giveUpOn(
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));
   const wait = (left: number): void => {
-    const step = Math.min(left, LONGEST_TIMER);
-    const next = () => (left > step ? wait(left - step) : end(timeoutError(timeout as number)));
-    timer = setTimeout(next, step);
+    const next = () =>
+      left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout as number));
+    timer = setTimeout(next, Math.min(left, LONGEST_TIMER));
   };
   if (timeout !== undefined && timeout < Infinity) wait(timeout);
   return stop;

@@ -29,10 +29,10 @@ export function checkOptions(
   names: ReadonlySet<string>,
   argument = 'options',
 ): asserts options is object {
-  if (typeof options !== 'object' || options === null || !isRecord(options)) {
+  if (Object(options) !== options || !isRecord(options as object)) {
     throw invalid(argument, options, 'an object');
   }
-  for (const name of Object.keys(options)) {
+  for (const name of Object.keys(options as object)) {
     if (names.has(name)) continue;
     const known = [...names].join(', ');
     throw new TypeError(`${argument} has ${describe(name)}, expected only ${known}`);

@@ -94,7 +94,7 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
   /** @internal */
   _serve(): void {
     const waiter = firstOf(this._receivers);
-    if (waiter !== undefined) this._give(this._take(), waiter);
+    if (waiter) this._give(this._take(), waiter);
     this._waits();
   }
 }

@@ -23,7 +23,7 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
   if (queue.length === 0) return undefined;
   const root = contestOf(signal)?.root;
   const isRival = (waiter: Waiter) => root !== undefined && contestOf(waiter.signal)?.root === root;
-  for (let { front } = queue; front !== undefined; front = queue.front) {
+  for (let { front } = queue; front; front = queue.front) {
     if (queue.plain) return front;
     if (isOver(front.signal)) {
       // Its listener has not run yet; it must not be let in by one that has.
@@ -34,8 +34,8 @@ export function firstOf(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | u
     } else {
       let { first: chunk } = queue._line;
       const stays = (waiter: Waiter | undefined) => waiter && !isRival(waiter);
-      while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
-      if (chunk === undefined) return undefined;
+      while (chunk && !chunk.places.some(stays)) chunk = chunk.next;
+      if (!chunk) return undefined;
       claim(signal);
     }
   }
@@ -127,7 +127,7 @@ export abstract class Receiver<T> extends Closable {
   _dismiss(reason: unknown): void {
     const receivers = this._receivers;
     const failed = this._ending?.failed;
-    for (let { front } = receivers; front !== undefined; front = receivers.front) {
+    for (let { front } = receivers; front; front = receivers.front) {
       front.held?.delete(front);
       if (front.held === undefined || failed) receivers.reject(reason, front);
       else receivers.grant(done(), front);
@@ -155,7 +155,7 @@ class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
   next(): Promise<IteratorResult<T, undefined>> {
     try {
       const receiver = this.#receiver;
-      if (receiver === undefined) return Promise.resolve(done());
+      if (!receiver) return Promise.resolve(done());
       if (receiver._has()) return Promise.resolve({ value: receiver._take(), done: false });
       if (receiver._ending?.failed === false) return this.return();
       const request = readRequest();

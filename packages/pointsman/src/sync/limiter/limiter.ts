@@ -278,7 +278,7 @@ export class Limiter extends Drainable {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
     }
     const permit = this.#enter(this.#read(options, tryNames));
-    if (permit !== undefined) logSoon(permit);
+    if (permit) logSoon(permit);
     return permit;
   }
 
@@ -643,7 +643,7 @@ export class Limiter extends Drainable {
     if (options === undefined && !this._ending) {
       if (this.#plain && this.#enterPlain()) return new Permit(this.#unkeyed, 1);
       const permit = this.#plain ? undefined : this.#enter(nothing);
-      if (permit !== undefined) return permit;
+      if (permit) return permit;
       if (!this.#reorders && this.#waiting < this.#most) return this.#append();
     }
     const request = this.#read(options);
@@ -677,12 +677,12 @@ export class Limiter extends Drainable {
     const front = lane?.front;
     // A key that waits with lower priorities has had its turn set already.
     const isEarlier = ({ priority, order }: Lane) =>
-      front !== undefined && priority === rank && (lane as Lane).order < order;
+      front && priority === rank && (lane as Lane).order < order;
     if (
       this.#paused ||
       this.#outside.length > 0 ||
-      (front !== undefined && (front.priority ?? 0) >= rank) ||
-      (first !== undefined && first.priority >= rank && !isEarlier(first)) ||
+      (front && (front.priority ?? 0) >= rank) ||
+      (first && first.priority >= rank && !isEarlier(first)) ||
       Math.max(this.#shared.at(weight), lane?.at(weight) ?? now) > now
     ) {
       return undefined;
@@ -725,7 +725,7 @@ export class Limiter extends Drainable {
     if (!isFull || this.#whenFull === 'wait') return isFull;
     const full = fullError(this._label, this.#most);
     const oldest = this.#ages[0]?.request;
-    const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
+    const dropped = !oldest || oldest.rank > request.rank ? request : oldest;
     this.#stats.dropped++;
     if (dropped === oldest) this.#dismiss(oldest, full);
     this.#tell('dropped', dropped.key);
@@ -738,7 +738,7 @@ export class Limiter extends Drainable {
   #join(request: StartRequest): void {
     const lane = this.#laneOf(request.key);
     request.lane = lane;
-    if (lane.front === undefined) this.#lanes.turn(lane);
+    if (!lane.front) this.#lanes.turn(lane);
     this.#put(request, lane.queue, request.rank);
     if (this.#whenFull === 'drop-oldest') {
       request.age = { priority: -request.rank, order: this.#arrivals++, index: 0, request };
@@ -760,7 +760,7 @@ export class Limiter extends Drainable {
     this.#waiting--;
     this.#left = true;
     if (typeof waiter === 'object') waiter.queue = waiter.age = undefined;
-    if (age !== undefined) remove(this.#ages, age);
+    if (age) remove(this.#ages, age);
   }
 
   /** Sends somebody away. */
@@ -780,13 +780,13 @@ export class Limiter extends Drainable {
   /** Gives another priority to somebody who waits. */
   #move(request: StartRequest | undefined, priority: number): void {
     readRequest({ priority }, startNames);
-    if (request?.queue === undefined) return;
+    if (!request?.queue) return;
     request.rank = priority;
     const { queue, lane, age } = request;
-    if (lane === undefined) return;
+    if (!lane) return;
     queue.take(request);
     this.#put(request, queue, priority);
-    if (age !== undefined) {
+    if (age) {
       remove(this.#ages, age);
       age.priority = -priority;
       insert(this.#ages, age);
@@ -814,7 +814,7 @@ export class Limiter extends Drainable {
       }
       this.#lanes.ripen(now);
       const lane = ready[0];
-      if (lane === undefined || this.#paused) break;
+      if (!lane || this.#paused) break;
       const front = lane.front as StartRequest;
       if (isOver(front.signal)) {
         // Its listener has not run yet; it must not be let in by one that has.
@@ -946,5 +946,5 @@ export class Limiter extends Drainable {
 
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
-  if (permit._log !== undefined) soon.then(() => permit._log?.());
+  if (permit._log) soon.then(() => permit._log?.());
 }
