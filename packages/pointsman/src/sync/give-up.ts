@@ -38,7 +38,7 @@ export const contestOf = (signal: AbortSignal | undefined): Contest | undefined 
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
-  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
+  signal && (signal.aborted || contestOf(signal)?.isLost(signal));
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:

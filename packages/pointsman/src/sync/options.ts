@@ -29,13 +29,13 @@ export function checkOptions(
   names: ReadonlySet<string>,
   argument = 'options',
 ): asserts options is object {
-  if (Object(options) !== options || !isRecord(options as object)) {
+  if (typeof options !== 'object' || options === null || !isRecord(options)) {
     throw invalid(argument, options, 'an object');
   }
-  for (const name of Object.keys(options as object)) {
+  for (const name of Object.keys(options)) {
     if (names.has(name)) continue;
-    const known = [...names].join(', ');
-    throw new TypeError(`${argument} has ${describe(name)}, expected only ${known}`);
+    const unknown = `${argument} has ${describe(name)}, expected only `;
+    throw new TypeError(unknown + [...names].join(', '));
   }
 }
 

@@ -332,8 +332,8 @@ export class Semaphore extends Drainable {
     for (let { next } = queue; next; next = queue.next) {
       const { permits = 1 } = next;
       if (permits > this.#most) {
-        const expected = `at most ${this.#limit}`;
-        queue.reject(invalid(`${this._label}permits`, permits, expected, 'number'), next);
+        const name = `${this._label}permits`;
+        queue.reject(invalid(name, permits, `at most ${this.#limit}`, 'number'), next);
       } else if (permits > this.#limit - this.#out) {
         return;
       } else if (next.passing) {
