@@ -78,7 +78,7 @@ export class Barrier {
     if (queue.length + 1 < this.size) {
       const met = queue.insert(request, () => signalled.delete(request));
       // Not if it was refused at once.
-      if (request.signal !== undefined && request.chunk !== undefined) signalled.add(request);
+      if (request.signal && request.chunk !== undefined) signalled.add(request);
       return met;
     }
     this.#queue = new WaitQueue(this.#label);

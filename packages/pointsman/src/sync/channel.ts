@@ -144,13 +144,13 @@ export class Channel<T> extends Receiver<T> {
       const values = this.#values;
       const senders = this.#senders;
       const { length } = senders;
-      if (request === undefined && value !== undefined) {
+      if (!request && value !== undefined) {
         const turn = senders.append();
         if (senders.length > length) values.push(value);
         return turn;
       }
       const held = new Held(values, value);
-      if (request !== undefined) request.held = held;
+      if (request) request.held = held;
       const turn = request ? senders.insert(request, () => held.delete()) : senders.append();
       // Otherwise it was refused.
       if (senders.length > length) values.add(held);
@@ -335,7 +335,7 @@ export class Channel<T> extends Receiver<T> {
     const first = values.front as T | Held<T>;
     values.shift();
     const sender = firstOf(this.#senders, signal);
-    if (sender === undefined) claim(signal);
+    if (!sender) claim(signal);
     else grantWith(this.#senders, undefined, sender, signal);
     return first instanceof Held ? first.value : first;
   }
@@ -361,7 +361,7 @@ export class Channel<T> extends Receiver<T> {
   #put(value: T, signal?: AbortSignal): boolean {
     this._refuse();
     const receiver = firstOf(this._receivers, signal);
-    if (receiver !== undefined) {
+    if (receiver) {
       this._give(value, receiver, signal);
       return true;
     }

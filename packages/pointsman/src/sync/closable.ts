@@ -17,8 +17,8 @@ interface Ending {
 
 /** What can be closed once, with a reason or without. */
 export abstract class Closable {
-  /** @internal */
-  _ending: Ending | undefined;
+  /** @internal Declared and not defined, as in a permit: to define fields takes time for each key of a `Keyed`. */
+  declare _ending: Ending | undefined;
   /** @internal What the messages of its errors begin with. */
   readonly _label: string;
 
@@ -70,9 +70,9 @@ export abstract class Closable {
 export abstract class Drainable extends Closable {
   #drains: WaitQueue<void> | undefined;
   /** @internal Whether anybody wants to know when it becomes idle. */
-  _watched = false;
+  declare _watched: boolean | undefined;
   /** @internal Called when it is idle, for whoever made it. */
-  _onIdle: (() => void) | undefined;
+  declare _onIdle: (() => void) | undefined;
 
   /** Whether nothing is held and nobody waits. */
   abstract get idle(): boolean;

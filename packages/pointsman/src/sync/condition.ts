@@ -84,7 +84,7 @@ export class Condition {
     const queue = this.#queue;
     const notified = queue.insert(request);
     // Refused at once: then the lock stays where it is.
-    if (request.chunk === undefined) return notified;
+    if (!request.chunk) return notified;
 
     const { owner } = gate;
     gate._leaves ??= new Set();

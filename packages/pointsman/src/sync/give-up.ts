@@ -85,7 +85,7 @@ export const contestOf = (signal: AbortSignal | undefined): Contest | undefined 
 
 /** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
-  signal?.aborted || contestOf(signal)?.isLost(signal as AbortSignal);
+  signal && (signal.aborted || contestOf(signal)?.isLost(signal));
 
 /**
  * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
@@ -160,9 +160,9 @@ export function giveUpOn(
   waiters?.set.add(end);
   if (signal?.aborted) queueMicrotask(() => end(signal.reason));
   const wait = (left: number): void => {
-    const step = Math.min(left, LONGEST_TIMER);
-    const next = () => (left > step ? wait(left - step) : end(timeoutError(timeout as number)));
-    timer = setTimeout(next, step);
+    const next = () =>
+      left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout as number));
+    timer = setTimeout(next, Math.min(left, LONGEST_TIMER));
   };
   if (timeout !== undefined && timeout < Infinity) wait(timeout);
   return stop;

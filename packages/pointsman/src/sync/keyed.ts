@@ -66,7 +66,7 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
   /** @internal Makes a request of the key's entry, which exists if only for this request. */
   _request<Result>(key: Key, request: (entry: Entry) => Result): Result {
     const found = this.#entries.get(key);
-    if (found !== undefined) return request(found);
+    if (found) return request(found);
     const { name, maxWaiting } = this._options;
     const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
     if (this._ending) entry.close(this._ending.reason);

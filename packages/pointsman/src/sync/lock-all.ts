@@ -82,7 +82,7 @@ export class SharedGate extends Gate {
     const several = waiter.owner instanceof Several ? waiter.owner : undefined;
     if (this.#offered !== several) this.#offered?.withdraw(this);
     this.#offered = several;
-    if (several === undefined) return super._grant(waiter);
+    if (!several) return super._grant(waiter);
     if (!several.offer(this)) return undefined;
     this.#offered = undefined;
     return super._grant(several.request);
@@ -135,7 +135,7 @@ export const lockAll = <Key>(
     const keys = readKeys(given);
     const request = readRequest(options, lockNames);
     const locks = take(keyed, keys, request);
-    if (locks !== undefined) return resolve(locks);
+    if (locks) return resolve(locks);
     const { priority } = request;
     const { maxWaiting, label } = keyed._options;
     if (request.timeout === 0) throw timedOut(0, label);

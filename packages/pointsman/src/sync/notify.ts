@@ -117,6 +117,6 @@ export class Notify {
 /** @internal Wakes who has waited longest, and says whether there was anybody. */
 export function wakeNext(queue: WaitQueue<void>): boolean {
   const { next } = queue;
-  if (next !== undefined) queue.grant(undefined, next);
+  if (next) queue.grant(undefined, next);
   return next !== undefined;
 }

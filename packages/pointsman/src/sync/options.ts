@@ -40,8 +40,8 @@ export function checkOptions(
   }
   for (const name of Object.keys(options)) {
     if (names.has(name)) continue;
-    const known = [...names].join(', ');
-    throw new TypeError(`${argument} has ${describe(name)}, expected only ${known}`);
+    const unknown = `${argument} has ${describe(name)}, expected only `;
+    throw new TypeError(unknown + [...names].join(', '));
   }
 }
 

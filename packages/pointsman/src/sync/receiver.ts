@@ -138,7 +138,7 @@ export abstract class Receiver<T> extends Closable {
   _dismiss(reason: unknown): void {
     const receivers = this._receivers;
     const failed = this._ending?.failed;
-    for (let { front } = receivers; front !== undefined; front = receivers.front) {
+    for (let { front } = receivers; front; front = receivers.front) {
       front.held?.delete(front);
       if (front.held === undefined || failed) receivers.reject(reason, front);
       else receivers.grant(done(), front);
@@ -166,7 +166,7 @@ class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
   next(): Promise<IteratorResult<T, undefined>> {
     try {
       const receiver = this.#receiver;
-      if (receiver === undefined) return Promise.resolve(done());
+      if (!receiver) return Promise.resolve(done());
       if (receiver._has()) return Promise.resolve({ value: receiver._take(), done: false });
       if (receiver._ending?.failed === false) return this.return();
       const request = readRequest();

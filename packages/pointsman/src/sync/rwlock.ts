@@ -52,7 +52,7 @@ export class WritePermit extends Permit {
    */
   downgrade(): Permit {
     const lock = this._issuer;
-    if (lock === undefined) throw new TypeError('the permit was released');
+    if (!lock) throw new TypeError('the permit was released');
     this._issuer = undefined;
     return lock._downgrade();
   }
@@ -260,14 +260,14 @@ export class RwLock extends Drainable {
     const names = queue === (this.#reads as unknown) ? waitNames : writeNames;
     const request = options === undefined ? options : readRequest(options, names);
     const permit = this.#enter(queue) as Held | undefined;
-    if (permit !== undefined) {
+    if (permit) {
       claim(request?.signal);
       return permit;
     }
     if (this.waiting >= this.#most && request?.timeout !== 0) {
       throw fullError(this._label, this.#most);
     }
-    if (request === undefined) return queue.append();
+    if (!request) return queue.append();
     return queue.insert(request, () => {
       // Those who waited for nobody but a writer that has given up.
       if (!this.#mayRead()) return;
@@ -294,7 +294,7 @@ export class RwLock extends Drainable {
   #letReadersIn(): void {
     this.#inside = this.readers + 1;
     const queue = this.#reads;
-    for (let { next } = queue; next !== undefined; next = queue.next) {
+    for (let { next } = queue; next; next = queue.next) {
       this.#inside++;
       queue.grant(new HandedPermit(this, 1), next);
     }
@@ -304,7 +304,7 @@ export class RwLock extends Drainable {
   #leave(): void {
     if (--this.#inside > 0) return;
     const { next } = this.#writes;
-    if (next !== undefined) {
+    if (next) {
       this.#inside = -1;
       this.#writes.grant(new WritePermit(this, 1), next);
     } else if (this.#reads.length > 0) {

@@ -95,7 +95,7 @@ const watched = new WeakMap<object, Set<Settled> | Promise<unknown>>();
  */
 function watch(given: PromiseLike<unknown>, settled: Settled): () => void {
   let entry = watched.get(given);
-  if (entry === undefined) {
+  if (!entry) {
     const watchers = new Set<Settled>();
     const promise = Promise.resolve(given);
     const tell = () => {

@@ -514,7 +514,7 @@ describe('limit', () => {
     for (const waiter of [large, larger]) {
       const error = await waiter.catch((error) => error);
       expect(error).toBeInstanceOf(RangeError);
-      expect(error.message).toMatch(/permits.*limit of 2.* 3\b/);
+      expect(error.message).toMatch(/permits.*at most 2.* 3\b/);
     }
     (await small).release();
     held.release();
@@ -1032,7 +1032,7 @@ describe('a limit of 0', () => {
     const drained = semaphore.drain();
     semaphore.limit = 3;
     const [one, two] = await Promise.all(waits.slice(0, 2));
-    await expect(waits[2]).rejects.toThrow('permits must be at most the limit of 3, got 9');
+    await expect(waits[2]).rejects.toThrow('permits must be at most 3, got 9');
     semaphore.limit = 0;
     one?.release();
     two?.release();

@@ -163,7 +163,10 @@ export class Semaphore extends Drainable {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
-      if (options === undefined && this.#enter()) return new Permit(this, 1, true) as never;
+      if (options === undefined) {
+        if (this.#enter()) return new Permit(this, 1, true) as never;
+        if (!this._ending) return this.#queue.append() as Promise<Permit>;
+      }
       return Promise.resolve(this.#request(options));
     } catch (error) {
       return Promise.reject(error);
@@ -329,8 +332,8 @@ export class Semaphore extends Drainable {
     for (let { next } = queue; next; next = queue.next) {
       const { permits = 1 } = next;
       if (permits > this.#most) {
-        const expected = `at most the limit of ${this.#limit}`;
-        queue.reject(invalid(`${this._label}permits`, permits, expected, 'number'), next);
+        const name = `${this._label}permits`;
+        queue.reject(invalid(name, permits, `at most ${this.#limit}`, 'number'), next);
       } else if (permits > this.#limit - this.#out) {
         return;
       } else if (next.passing) {
@@ -346,14 +349,28 @@ export class Semaphore extends Drainable {
   }
 }
 
-/** @internal Runs a function with a permit that goes back when its result has settled. */
-export async function runWith<T, Held extends Permit>(
+/**
+ * @internal Runs a function with a permit that goes back when its result has settled. Not an async function: that takes
+ * longer where nobody waits.
+ */
+export function runWith<T, Held extends Permit>(
   permit: Held,
   fn: (permit: Held) => T | PromiseLike<T>,
 ): Promise<T> {
+  let result: Promise<T>;
   try {
-    return await fn(permit);
-  } finally {
-    permit._giveBack();
+    result = Promise.resolve(fn(permit));
+  } catch (error) {
+    result = Promise.reject(error);
   }
+  return result.then(
+    (value) => {
+      permit._giveBack();
+      return value;
+    },
+    (error) => {
+      permit._giveBack();
+      throw error;
+    },
+  );
 }

@@ -1,9 +1,10 @@
 /** Who is told what: the listeners of a limiter's events. */
 
-import { invalid } from '../errors.js';
-import { checkFunction, type LimiterEvents } from './options.js';
+import { checkFunction, checkOneOf } from '../errors.js';
+import { tell } from '../give-up.js';
+import type { LimiterEvents } from './options.js';
 
-type Tell = (detail: never) => void;
+type Tell = (detail: object) => void;
 
 const events = ['started', 'finished', 'failed', 'dropped', 'empty', 'idle'];
 
@@ -16,28 +17,20 @@ export class Listeners {
   }
 
   /** Adds one, and answers with a function that takes it away again. */
-  add(event: string, listener: Tell): () => void {
-    if (!events.includes(event)) throw invalid('event', event, events.join(' or '));
+  add(event: string, listener: (detail: never) => void): () => void {
+    checkOneOf('event', event, events);
     checkFunction('listener', listener);
     const told = this.#told.get(event) ?? new Set();
     // A function of its own, so that who listens twice can stop twice.
-    const tell = (detail: never) => listener(detail);
-    this.#told.set(event, told.add(tell));
+    const own: Tell = (detail) => listener(detail as never);
+    this.#told.set(event, told.add(own));
     return () => {
-      if (told.delete(tell) && told.size === 0) this.#told.delete(event);
+      if (told.delete(own) && told.size === 0) this.#told.delete(event);
     };
   }
 
   tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
-    for (const tell of this.#told.get(event) ?? []) {
-      try {
-        tell({ key, error } as never);
-      } catch (thrown) {
-        // Reported as the platform reports what a listener throws.
-        queueMicrotask(() => {
-          throw thrown;
-        });
-      }
-    }
+    const told = this.#told.get(event);
+    if (told) tell(told, { key, error });
   }
 }

@@ -98,9 +98,9 @@ export class Lanes {
   /** The lane of a key, which is new if it has none. Whoever asks must `place` it. */
   of(key: unknown, limits: ReadLimits | undefined): Lane {
     let lane = this.byKey.get(key);
-    if (lane === undefined) {
+    if (!lane) {
       lane = new Lane(this.#owner, key);
-      if (limits !== undefined) lane.change(limits, 0, false);
+      if (limits) lane.change(limits, 0, false);
       this.byKey.set(key, lane);
     }
     return lane;
@@ -109,13 +109,13 @@ export class Lanes {
   /** The earliest moment at which a lane changes by itself. */
   get next(): number {
     const first = this.#timed[0];
-    return first === undefined ? Infinity : -first.priority;
+    return first ? -first.priority : Infinity;
   }
 
   /** Sends a lane to the end of the round. */
   turn(lane: Lane): void {
     const { heap } = lane;
-    if (heap !== undefined) remove(heap, lane);
+    if (heap) remove(heap, lane);
     lane.heap = undefined;
     lane.order = ++this.#turn;
   }
@@ -123,12 +123,12 @@ export class Lanes {
   /** Gives a lane the place that it must have now. */
   place(lane: Lane, now: number): void {
     const front = lane.front;
-    const at = front === undefined ? lane.clearAt() : lane.at(front.weight);
+    const at = front ? lane.at(front.weight) : lane.clearAt();
     let heap: Lane[] | undefined;
     let priority = -at;
     if (at > now) {
       if (at < Infinity) heap = this.#timed;
-    } else if (front === undefined) {
+    } else if (!front) {
       if (this.byKey.get(lane.key) === lane) this.byKey.delete(lane.key);
     } else {
       // Also who may never start: it is told so when its turn comes.
@@ -136,10 +136,10 @@ export class Lanes {
       priority = front.priority ?? 0;
     }
     if (lane.heap === heap && lane.priority === priority) return;
-    if (lane.heap !== undefined) remove(lane.heap, lane);
+    if (lane.heap) remove(lane.heap, lane);
     lane.heap = heap;
     lane.priority = priority;
-    if (heap !== undefined) insert(heap, lane);
+    if (heap) insert(heap, lane);
   }
 
   /** Gives those lanes their places that time has changed. */

@@ -20,12 +20,11 @@
  * at which things really start, with whatever else the event loop does between letting in and starting.
  */
 
-import { asyncDispose } from '../dispose.js';
+import { Drainable } from '../closable.js';
 import {
   cancelledError,
+  checkFunction,
   checkInteger,
-  closedError,
-  detached,
   invalid,
   QueueFullError,
   timedOut,
@@ -40,7 +39,6 @@ import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
 import {
-  checkFunction,
   type LimiterEvents,
   type LimiterLimits,
   type LimiterOptions,
@@ -102,8 +100,7 @@ const soon = Promise.resolve();
  * console.log(api.running, api.stats.finished); // 0 1
  * ```
  */
-export class Limiter {
-  readonly #label: string;
+export class Limiter extends Drainable {
   readonly #most: number;
   readonly #whenFull: string;
   /** Whether a full queue does more than to refuse. */
@@ -125,7 +122,6 @@ export class Limiter {
   #waiting = 0;
   readonly #stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   #paused = false;
-  #closed: { readonly reason: unknown } | undefined;
   /** Whether nothing matters but the concurrency of all together. */
   #plain = true;
   /** Whether time matters, or ever has. */
@@ -135,8 +131,7 @@ export class Limiter {
   #timerAt = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
-  /** Who waits until nothing runs, or until fewer wait: their priority is how many. */
-  readonly #drains: WaitQueue<void>;
+  /** Who waits until fewer wait: their priority is how many. */
   readonly #sizes: WaitQueue<void>;
   readonly #listeners = new Listeners();
   /** Whether anybody is told anything. */
@@ -150,12 +145,11 @@ export class Limiter {
    */
   constructor(options: LimiterOptions) {
     const { label, most, whenFull, clock, limits } = readLimiterOptions(options);
-    this.#label = label;
+    super(label);
     this.#most = most;
     this.#whenFull = whenFull;
     this.#reorders = whenFull !== 'reject' && most < Number.POSITIVE_INFINITY;
     this.#clock = clock;
-    this.#drains = new WaitQueue(label);
     this.#sizes = new WaitQueue(label);
     this.#change(limits);
   }
@@ -188,11 +182,6 @@ export class Limiter {
   /** Whether {@link pause} has been called, and not {@link resume}. */
   get paused(): boolean {
     return this.#paused;
-  }
-
-  /** Whether {@link close} has been called. */
-  get closed(): boolean {
-    return this.#closed !== undefined;
   }
 
   /** Whether nothing runs and nobody waits. */
@@ -235,7 +224,7 @@ export class Limiter {
       if (granted instanceof Permit) soon.then(() => logSoon(granted));
       return Promise.resolve(granted);
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('acquire'));
+      return Promise.reject(error);
     }
   }
 
@@ -284,7 +273,7 @@ export class Limiter {
       if (granted instanceof Permit) return this._call(fn, granted);
       return granted.then((permit) => this._call(fn, permit));
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('run'));
+      return Promise.reject(error);
     }
   }
 
@@ -417,18 +406,6 @@ export class Limiter {
     this.#serve();
   }
 
-  /**
-   * Waits until nothing runs and nobody waits. It keeps nobody from coming meanwhile: to shut down, {@link close} first.
-   */
-  async drain(options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Limiter)) throw detached('drain');
-    const request = readRequest(options);
-    if (this.idle) return;
-    const drained = this.#drains.insert(request);
-    this.#judge();
-    await drained;
-  }
-
   /** The same as {@link drain}, by the name that users of p-queue know. */
   onIdle(options?: WaitOptions): Promise<void> {
     return this.drain(options);
@@ -451,7 +428,6 @@ export class Limiter {
    * ```
    */
   async onSizeLessThan(size: number, options?: WaitOptions): Promise<void> {
-    if (!(this instanceof Limiter)) throw detached('onSizeLessThan');
     checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
     const request = readRequest(options);
     if (this.#waiting < size) return;
@@ -490,22 +466,9 @@ export class Limiter {
     };
   }
 
-  /**
-   * Sends all waiters away and refuses all requests from now on, with `reason`; by default a `ClosedError`. What runs goes
-   * on. A second call does nothing.
-   */
-  close(reason: unknown = closedError(this.#label)): void {
-    if (this.#closed !== undefined) return;
-    this.#closed = { reason };
+  /** @internal */
+  override _dismiss(reason: unknown): void {
     this.#judge();
-    this.cancel(reason);
-  }
-
-  /**
-   * Sends all waiters away with `reason`, by default the platform's `AbortError`, and goes on: who comes later may wait
-   * again. What runs goes on.
-   */
-  cancel(reason: unknown = cancelledError(this.#label)): void {
     for (const { queue } of [
       { queue: this.#outside },
       ...this.#lanes.byKey.values(),
@@ -517,12 +480,6 @@ export class Limiter {
       }
     }
     this.#serve();
-  }
-
-  /** Closes it and waits until all that runs has come back: what `await using` calls. */
-  [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
   }
 
   /** @internal Takes back what a permit stands for. */
@@ -545,7 +502,10 @@ export class Limiter {
     }
     shared.out -= permits;
     lane.out -= permits;
-    if (isAlone && this.#waiting === 0) return;
+    if (isAlone && this.#waiting === 0) {
+      if (this._watched && this.idle) this._idled();
+      return;
+    }
     this.#back = true;
     // An old time is good enough: whoever it holds back makes `#serve` look again.
     this.#lanes.place(lane, this.#now);
@@ -582,7 +542,7 @@ export class Limiter {
   _read(options: StartOptions | undefined, names = startNames): StartRequest {
     const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1 } = options ?? {};
-    if (this.#closed !== undefined) throw this.#closed.reason;
+    this._refuse();
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -607,20 +567,18 @@ export class Limiter {
       age: undefined,
       resolve: undefined,
       stop: undefined,
-      held: undefined,
       chunk: undefined,
       index: 0,
       order: 0,
       permits: 1,
       owner: undefined,
-      passing: false,
     };
   }
 
   /** Throws unless something of this weight may ever start. */
   #check(weight: Weight | undefined): void {
-    this.#shared.check(weight, this.#label);
-    this.#each.check(weight, this.#label);
+    this.#shared.check(weight, this._label);
+    this.#each.check(weight, this._label);
   }
 
   #laneOf(key: unknown): Lane {
@@ -629,7 +587,7 @@ export class Limiter {
 
   /** A permit if one can be had at once, otherwise the promise of one. Who has no options is only a place in a line. */
   #ask(options: StartOptions | undefined, runs = false): Permit | Promise<Permit> {
-    if (options === undefined && this.#closed === undefined) {
+    if (options === undefined && !this.closed) {
       if (this.#plain && this.#enterPlain()) return new Permit(this.#unkeyed, 1);
       const permit = this.#plain ? undefined : this.#enter(nothing);
       if (permit !== undefined) return permit;
@@ -654,13 +612,13 @@ export class Limiter {
   /** Puts somebody in line, or outside. Throws if there is no room for it. */
   #wait(request: StartRequest): void {
     const { signal, timeout } = request;
-    if (timeout === 0) throw timedOut(0, this.#label);
+    if (timeout === 0) throw timedOut(0, this._label);
     const moved = this.#makeRoom(request);
     if (signal !== undefined || timeout !== undefined) {
       request.stop = giveUpOn(
         request,
         (reason) => this._giveUp(request, reason),
-        () => timedOut(timeout as number, this.#label),
+        () => timedOut(timeout as number, this._label),
       );
     }
     this.#waiting++;
@@ -730,7 +688,7 @@ export class Limiter {
     const isFull = this.#waiting - this.#outside.length >= this.#most || this.#outside.length > 0;
     if (!isFull) return undefined;
     if (this.#whenFull === 'wait') return request;
-    const full = new QueueFullError(`${this.#label}the queue is full: ${this.#most} may wait`);
+    const full = new QueueFullError(`${this._label}the queue is full: ${this.#most} may wait`);
     const oldest = this.#ages[0]?.request;
     const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
     this.#stats.dropped++;
@@ -788,7 +746,7 @@ export class Limiter {
   /** @internal Sends somebody away who still waits. Whether it did. */
   _cancel(
     request: StartRequest | undefined,
-    reason: unknown = cancelledError(this.#label),
+    reason: unknown = cancelledError(this._label),
   ): boolean {
     if (request?.queue === undefined) return false;
     this._giveUp(request, reason);
@@ -897,19 +855,18 @@ export class Limiter {
 
   /** Tells those who want to know how many are left. */
   #report(): void {
+    if (this._watched && this.idle) this._idled();
     if (!this.#watched) {
       this.#left = this.#back = false;
       return;
     }
     const sizes = this.#sizes;
-    const isWatched = this.#drains.length + sizes.length > 0;
+    const isWatched = sizes.length > 0;
     while (this.#waiting < sizes.priority) {
       const { signal } = sizes.front ?? {};
       if (isOver(signal)) sizes.reject(signal?.reason);
       else sizes.grant();
     }
-    const { idle } = this;
-    if (idle) this.#drains.resolveAll();
     if (isWatched) this.#judge();
     const left = this.#left;
     const isNews = left || this.#back;
@@ -925,12 +882,12 @@ export class Limiter {
 
   /** Finds out whether only the concurrency of all together matters: then nothing else is looked at. */
   #judge(): void {
-    this.#watched = this.#drains.length + this.#sizes.length + this.#listeners.size > 0;
+    this.#watched = this.#sizes.length + this.#listeners.size > 0;
     this.#plain = !(
       this.#watched ||
       this.#timed ||
       this.#paused ||
-      this.#closed !== undefined ||
+      this.closed ||
       this.#each.concurrency < Number.POSITIVE_INFINITY ||
       this.#reorders
     );

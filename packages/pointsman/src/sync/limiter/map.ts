@@ -8,7 +8,7 @@
  * and nothing waits.
  */
 
-import { cancelledError, invalid } from '../errors.js';
+import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
 import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
@@ -331,10 +331,9 @@ export function map<Input, Output>(
   checkOptions(options, names);
   const { ordered = true, errors = 'stop', signal } = options;
   if (typeof ordered !== 'boolean') throw invalid('ordered', ordered, 'a boolean');
-  if (errors !== 'stop' && errors !== 'collect')
-    throw invalid('errors', errors, "'stop' or 'collect'");
+  checkOneOf('errors', errors, ['stop', 'collect']);
   checkSignal(signal);
-  if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
+  checkFunction('fn', fn);
   const source = Object(inputs) as AsyncIterable<Input> & Iterable<Input>;
   if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function') {
     throw invalid('inputs', inputs, 'an iterable or an async iterable');

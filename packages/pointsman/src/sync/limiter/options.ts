@@ -1,6 +1,6 @@
 /** What a limiter is told when it is made, and what a request is told. */
 
-import { checkCount, invalid } from '../errors.js';
+import { checkCount, checkFunction, checkOneOf } from '../errors.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { type QueueOptions, readQueueOptions } from '../queue.js';
 import { type Clock, systemClock } from './clock.js';
@@ -101,7 +101,6 @@ const optionNames: ReadonlySet<string> = new Set([
   'whenFull',
   'clock',
 ]);
-const policies = ['reject', 'drop-oldest', 'wait'];
 
 /** @internal Reads the options of a limiter; its limits are as they were given. Throws for what cannot be used. */
 export function readLimiterOptions(options: LimiterOptions) {
@@ -112,17 +111,10 @@ export function readLimiterOptions(options: LimiterOptions) {
   if (concurrency === undefined && rate === undefined && perKey === undefined) {
     throw new TypeError('options must have at least one of concurrency, rate and perKey');
   }
-  if (!policies.includes(whenFull)) throw invalid('whenFull', whenFull, policies.join(' or '));
+  checkOneOf('whenFull', whenFull, ['reject', 'drop-oldest', 'wait']);
   if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
   for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
-    if (typeof clock?.[method] !== 'function') {
-      throw invalid(`clock.${method}`, clock?.[method], 'a function');
-    }
+    checkFunction(`clock.${method}`, clock?.[method]);
   }
   return { label, most, whenFull, clock, limits };
-}
-
-/** @internal */
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(name, value, 'a function');
 }

@@ -1,8 +1,9 @@
 /** The handle of something that was scheduled: how far it is, and how to move it or to take it out of the queue. */
 
+import { checkFunction } from '../errors.js';
 import { Permit } from '../permit.js';
 import type { StartRequest } from './lanes.js';
-import { checkFunction, type Scheduled, type StartOptions } from './options.js';
+import type { Scheduled, StartOptions } from './options.js';
 import type { Starting } from './start.js';
 
 type Work<T> = (permit: Permit) => T | PromiseLike<T>;
