@@ -93,6 +93,7 @@ class Mapping<Input, Output> {
   readonly #stop: () => void;
   /** Aborts what runs, and whoever waits for its turn. */
   readonly #controller = new AbortController();
+  readonly #plainOptions = { signal: this.#controller.signal };
   /** In order, those that were started as well; otherwise those that are ready. */
   readonly #slots = new Line<Slot<Output>>();
   readonly #errors: unknown[] = [];
@@ -124,6 +125,8 @@ class Mapping<Input, Output> {
     this.#isAsync = source[Symbol.asyncIterator] !== undefined;
     this.#iterator = (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
     this.#stop = giveUpOn({ signal }, (reason) => this.#fail(reason), Error as never);
+    // As long as somebody waits on it, those who come and go cost no listener.
+    giveUpOn({ signal: this.#controller.signal }, () => {}, Error as never);
     this.#pump();
   }
 
@@ -230,8 +233,13 @@ class Mapping<Input, Output> {
     this.#changed();
   }
 
-  #arrive({ done, value }: IteratorResult<unknown>): void {
+  #arrive(step: IteratorResult<unknown>): void {
     this.#pulling = false;
+    if (Object(step) !== step) {
+      this.#endsBy(invalid('what next() of inputs gives', step, 'an object'));
+      return;
+    }
+    const { done, value } = step;
     if (done) {
       this.#busy = false;
       this.#ended = true;
@@ -263,14 +271,17 @@ class Mapping<Input, Output> {
       this.#lose(error);
       this.#settle(slot, 'failed');
     };
-    const options: Record<string, unknown> = { signal };
-    try {
-      for (const [name, each] of this.#wish) {
-        options[name] = typeof each === 'function' ? each(input, index) : each;
+    let options: Record<string, unknown> = this.#plainOptions;
+    if (this.#wish.length > 0) {
+      options = { signal };
+      try {
+        for (const [name, each] of this.#wish) {
+          options[name] = typeof each === 'function' ? each(input, index) : each;
+        }
+      } catch (error) {
+        lose(error);
+        return;
       }
-    } catch (error) {
-      lose(error);
-      return;
     }
     let waits = false;
     const run = () => {
@@ -339,8 +350,8 @@ export function map<Input, Output>(
     throw invalid('inputs', inputs, 'an iterable or an async iterable');
   }
 
-  async function* read(keepsAll = false): AsyncGenerator<Output, void, undefined> {
-    const mapping = new Mapping(limiter, source, fn, options, keepsAll);
+  async function* read(): AsyncGenerator<Output, void, undefined> {
+    const mapping = new Mapping(limiter, source, fn, options, false);
     try {
       for (let next = mapping.next(); next !== false; next = mapping.next()) {
         if (next === true) await mapping.changed();
@@ -352,10 +363,18 @@ export function map<Input, Output>(
   }
 
   return {
-    [Symbol.asyncIterator]: () => read(),
+    [Symbol.asyncIterator]: read,
     async toArray() {
       const results: Output[] = [];
-      for await (const result of read(true)) results.push(result);
+      const mapping = new Mapping(limiter, source, fn, options, true);
+      try {
+        for (let next = mapping.next(); next !== false; next = mapping.next()) {
+          if (next === true) await mapping.changed();
+          else results.push(next.value as Output);
+        }
+      } finally {
+        await mapping.close();
+      }
       return results;
     },
   };
