@@ -163,7 +163,7 @@ describe.each(capacities)('a channel of capacity %d', (capacity) => {
     expect(channel.closed).toBe(true);
     for (const sender of senders) await expect(sender).rejects.toThrow(ClosedError);
     expect(channel.length).toBe(some);
-    await expect(channel.send(5)).rejects.toThrow('jobs: closed');
+    await expect(channel.send(5)).rejects.toThrow('jobs: the primitive is closed');
     expect(() => channel.trySend(5)).toThrow(ClosedError);
     for (let n = 0; n < some; n++) expect(await channel.receive({})).toBe(n);
     await expect(channel.receive()).rejects.toThrow(ClosedError);

@@ -26,11 +26,12 @@ export class ClosedError extends Error {
 }
 
 /** @internal */
-export const closedError = (label: string): Error => new ClosedError(`${label}closed`);
+export const closedError = (label: string): Error =>
+  new ClosedError(`${label}the primitive is closed`);
 
 /** @internal */
 export const cancelledError = (label: string): Error =>
-  new DOMException(`${label}cancelled`, 'AbortError');
+  new DOMException(`${label}the wait was cancelled`, 'AbortError');
 
 /** As many wait as may, and this one was refused or had to make room. */
 export class QueueFullError extends Error {

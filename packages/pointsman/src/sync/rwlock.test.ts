@@ -518,7 +518,7 @@ describe('closing', () => {
     lock.close('again');
     expect([lock.closed, lock.writing, lock.waiting]).toEqual([true, true, 0]);
     for (const waiter of waiters.slice(0, 3)) await expect(waiter).rejects.toThrow(ClosedError);
-    await expect(lock.read()).rejects.toThrow('index: closed');
+    await expect(lock.read()).rejects.toThrow('index: the primitive is closed');
     await expect(lock.write({ timeout: 0 })).rejects.toThrow(ClosedError);
     expect(() => lock.tryRead()).toThrow(ClosedError);
     expect(() => lock.tryWrite()).toThrow(ClosedError);

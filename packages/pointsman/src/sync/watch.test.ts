@@ -88,7 +88,7 @@ test('closed: the last value is still seen, then receivers are told', async () =
   const wait = waiting.changed();
   watch.close();
   watch.close(gone);
-  await expect(wait).rejects.toThrow('state: closed');
+  await expect(wait).rejects.toThrow('state: the primitive is closed');
   expect(await behind.changed()).toBe('b');
   await expect(behind.changed()).rejects.toThrow(ClosedError);
   expect([watch.value, behind.value, behind.hasChanged, behind.closed]).toEqual([
