@@ -60,7 +60,8 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
    * Takes the locks of all these keys in one step, waiting until it is this request's turn for each of them. Until then
    * it holds nothing, but stands in the line of each key: nobody who comes later and wants one of them overtakes it,
    * unless with a higher `priority`. So however the keys of requests overlap, in whatever order they are given, they
-   * never block each other for good. A key that is given twice counts once; no keys at all are granted at once.
+   * never block each other for good. A key that is given twice counts once; no keys at all are granted at once, also
+   * when it is closed.
    *
    * What it grants is one lock for all; {@link assertHeldBy} takes it for each of its keys. It rejects as
    * {@link lock} does, also with a {@link ReentrancyError} when the same `owner` holds one of the keys, and with a
