@@ -45,7 +45,7 @@ describe('watch', () => {
     });
     const [holder] = only()?.holders ?? [];
     expect(holder?.age).toBeGreaterThanOrEqual(0);
-    expect(holder?.stack[0]).toMatch(/\.[jt]s:\d+/);
+    expect(holder?.stack[0]).toMatch(/\.m?[jt]s:\d+/);
     lock.release();
     (await waiter).release();
     expect(counts()).toEqual([0, 0]);
