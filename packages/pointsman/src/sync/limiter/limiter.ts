@@ -25,15 +25,15 @@ import {
   cancelledError,
   checkFunction,
   checkInteger,
+  fullError,
   invalid,
-  QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, giveUpOn, isOver } from '../give-up.js';
+import { claim, isOver, LONGEST_TIMER } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
-import { readRequest, rejection, settle, WaitQueue } from '../queue.js';
+import { begin, readRequest, rejection, settle, WaitQueue } from '../queue.js';
 import type { Clock } from './clock.js';
 import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
@@ -56,9 +56,6 @@ import { type Starting, StartPermit } from './start.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
-/** As many milliseconds as a timer can take. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
@@ -600,27 +597,14 @@ export class Limiter extends Drainable {
 
   /** @internal The same, for somebody who can leave, be moved, or make room. */
   _request(request: StartRequest): Permit | Promise<Permit> {
-    return (
-      this.#enter(request) ??
-      new Promise((resolve) => {
-        request.resolve = resolve;
-        this.#wait(request);
-      })
-    );
+    return this.#enter(request) ?? new Promise((resolve) => this.#wait(request, resolve));
   }
 
   /** Puts somebody in line, or outside. Throws if there is no room for it. */
-  #wait(request: StartRequest): void {
-    const { signal, timeout } = request;
-    if (timeout === 0) throw timedOut(0, this._label);
+  #wait(request: StartRequest, resolve: (permit: Permit) => void): void {
+    if (request.timeout === 0) throw timedOut(0, this._label);
     const moved = this.#makeRoom(request);
-    if (signal !== undefined || timeout !== undefined) {
-      request.stop = giveUpOn(
-        request,
-        (reason) => this._giveUp(request, reason),
-        () => timedOut(timeout as number, this._label),
-      );
-    }
+    begin(request, resolve, this._label, (reason) => this._giveUp(request, reason));
     this.#waiting++;
     if (moved === request) this.#put(request, this.#outside, 0);
     else this.#join(request);
@@ -688,7 +672,7 @@ export class Limiter extends Drainable {
     const isFull = this.#waiting - this.#outside.length >= this.#most || this.#outside.length > 0;
     if (!isFull) return undefined;
     if (this.#whenFull === 'wait') return request;
-    const full = new QueueFullError(`${this._label}the queue is full: ${this.#most} may wait`);
+    const full = fullError(this._label, this.#most);
     const oldest = this.#ages[0]?.request;
     const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
     this.#stats.dropped++;
