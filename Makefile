@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -133,6 +133,14 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+
+EXAMPLES := examples/node_modules/.package-lock.json
+$(EXAMPLES): examples/package-lock.json
+	npm ci --prefix examples --ignore-scripts --no-fund --no-audit
+	@touch $@
+
+examples: setup browser $(EXAMPLES) ## build and try the programs in examples/ with the package's tarball (EXAMPLE=vite)
+	@node examples/test.js $(EXAMPLE)
 
 rust: ## the tests in Rust, and the models of all that threads share
 	cargo test --workspace --all-features --quiet
