@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check api jsr format oha ruby std-async picture clean setup browser redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -133,6 +133,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
+	@$(MAKE) --no-print-directory jsr
 
 EXAMPLES := examples/node_modules/.package-lock.json
 $(EXAMPLES): examples/package-lock.json
@@ -223,16 +224,38 @@ policy: ## what the scheduler's policy costs on 2 to 128 simulated cores, beside
 	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \
 	  --exact runtime::scheduler::policy::simulation::report::print_tables --ignored --nocapture
 
-check: setup ## formatting and lint
+check: setup ## formatting, lint, the package as npm would publish it, and whether its types are those of make api
 	npx --no-install biome check --error-on-warnings .
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && echo "What npm would publish, and its types:" && \
+	npm pack ./packages/pointsman --ignore-scripts --silent --pack-destination "$$folder" >/dev/null && \
+	npx --no-install publint --strict "$$folder"/*.tgz && \
+	{ npx --no-install attw --profile esm-only --quiet "$$folder"/*.tgz || npx --no-install attw --profile esm-only "$$folder"/*.tgz; } && \
+	mkdir "$$folder/api" && node packages/pointsman/api.js "$$folder/api" && \
+	{ git --no-pager diff --no-index packages/pointsman/api "$$folder/api" || \
+	  { echo "The public types are no longer those in packages/pointsman/api: run make api and commit what it writes."; exit 1; }; } && \
+	echo "The package and its types are as they should be."
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
+
+api: setup ## write the public types of the package down anew, in packages/pointsman/api
+	@node packages/pointsman/api.js packages/pointsman/api
+	@git status --short packages/pointsman/api
+	@echo "The public types are in packages/pointsman/api; git says above which have changed."
+
+ALL_RUNTIMES := packages/pointsman/tests/runtimes/all
+$(ALL_RUNTIMES)/node_modules/.package-lock.json: $(ALL_RUNTIMES)/package-lock.json
+	npm ci --prefix $(ALL_RUNTIMES) --ignore-scripts
+	@touch $@
+
+jsr: setup $(ALL_RUNTIMES)/node_modules/.package-lock.json ## what JSR would publish, checked by Deno as JSR does
+	@node packages/pointsman/jsr.js
+	@cd packages/pointsman && $(CURDIR)/$(ALL_RUNTIMES)/node_modules/.bin/deno publish --dry-run --allow-dirty --config jsr.json
 
 format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 	cargo fmt --all
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
+	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

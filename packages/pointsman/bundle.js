@@ -1,40 +1,102 @@
 /**
- * What Node loads of the bridge and the pool, in few files: three for a pool and three for each of its threads, where
- * the compiler makes forty. The first task is done in little more than half the time. Browsers load what the
- * compiler has made: whoever writes for them bundles it anyway.
+ * Makes what is published, `dist`: the JavaScript and the declarations of each entry, in few files. Node opens eight of
+ * them for a pool and seven for each of its threads, where the compiler would make forty. Bundlers still leave out each
+ * class that is not used: nothing that stands beside it has an effect.
  *
- * Invariant: nothing is there twice. What several entries need lies in one file that all of them import,
- * and `dist/sync`, an entry of its own, stays outside. A script of a thread lies beside the file that starts it.
+ * Invariant: nothing is there twice. What several entries need lies in one file that all of them import, and what Node
+ * needs besides in a file of its own. A script of a thread lies beside the file that starts it.
  */
+import { rmSync } from 'node:fs';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const source = `${folder}src`;
+const dir = `${folder}dist`;
+
+const entries = {
+  index: 'sync/index',
+  bridge: 'bridge/index',
+  pool: 'pool/index',
+  inline: 'pool/inline',
+  diagnostics: 'diagnostics/index',
+  redis: 'redis/index',
+};
+const forNode = {
+  'bridge.node': 'bridge/index.node',
+  'pool.node': 'pool/index.node',
+  'diagnostics.node': 'diagnostics/index.node',
+};
+const scriptsOfThreads = { entry: 'pool/entry', 'entry.node': 'pool/entry.node' };
+
+/** What entries share that have nothing else in common. */
+const shared = [
+  { name: 'common', test: /\/sync\/(dispose|errors|give-up|options)\.|\/pool\/inline-rebuild\./ },
+  { name: 'transport', test: /\/transport\/(?!.*\.node\.)/ },
+];
+/**
+ * What an entry shares with its variant for Node, and a pool with the scripts of its threads, is a file. Of the entries
+ * from which one class may be all that is wanted each module is one: bundlers keep the classes with computed names, as
+ * of `[Symbol.dispose]`, in every file that they use.
+ */
+const groups = [
+  ...shared,
+  {
+    name: (id) => relative(`${folder}src`, id).slice(0, -3),
+    debugName: 'modules',
+    test: /\/(sync|redis)\/(?!index\.)/,
+  },
+  { name: 'transport.node', test: /\/transport\/.*\.node\./ },
+  { name: 'pool-thread', test: /\/pool\/(?!.*\.node\.|entry\.|index\.)/, minShareCount: 4 },
+  { name: 'pool-thread.node', test: /\/pool\/platform\.node\./ },
+  { name: 'pool-host', test: /\/pool\/(?!.*\.node\.|entry\.|index\.)/, minShareCount: 2 },
+  { name: 'bridge-calls', test: /\/bridge\/(?!index\.)/ },
+  { name: 'diagnostics-watch', test: /\/diagnostics\/(?!.*\.node\.|index\.)/ },
+];
+
+const inputs = (modules, from, ending) =>
+  Object.fromEntries(
+    Object.entries(modules).map(([name, path]) => [name, `${folder}${from}/${path}${ending}`]),
+  );
+const common = {
+  cwd: folder,
+  // Other packages, and the modules of Node.
+  external: /^[^./]/,
+};
+
+rmSync(dir, { recursive: true, force: true });
 
 await build({
-  input: {
-    bridge: `${source}/bridge/index.node.ts`,
-    pool: `${source}/pool/index.node.ts`,
-    inline: `${source}/pool/inline.ts`,
-    diagnostics: `${source}/diagnostics/index.node.ts`,
-    'entry.node': `${source}/pool/entry.node.ts`,
-    // For bundlers of whoever uses it: they look for each script that is named.
-    entry: `${source}/pool/entry.ts`,
+  ...common,
+  input: inputs(entries, 'declarations', '.d.ts'),
+  plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
+  experimental: { attachDebugInfo: 'none' },
+  output: {
+    dir,
+    chunkFileNames: '[name].d.ts',
+    codeSplitting: { groups: shared },
+    minifyInternalExports: false,
+    // What the compiler needs to know `Disposable`.
+    banner: '/// <reference lib="esnext.disposable" preserve="true" />',
   },
-  platform: 'node',
+});
+
+await build({
+  ...common,
+  input: inputs({ ...entries, ...forNode, ...scriptsOfThreads }, 'src', '.ts'),
+  platform: 'neutral',
+  preserveEntrySignatures: 'allow-extension',
   tsconfig: `${folder}tsconfig.json`,
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   transform: { target: 'es2022' },
-  // Other packages, and the folder `sync`.
-  external: [/^[^./]/, /^\.\.?\/(.*\/)?sync\//],
   output: {
-    dir: `${folder}dist/node`,
-    cleanDir: true,
+    dir,
     chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: /^(?!.*\/entry\.ts$)/ }] },
-    sourcemap: true,
-    // From `dist/node`, wherever in `src` it was imported.
-    paths: (id) => id.replace(/^.*\/sync\//, '../sync/'),
+    codeSplitting: { groups, includeDependenciesRecursively: false },
+    minifyInternalExports: false,
+    // Comments for readers are in the declarations; those for bundlers stay. There are no source maps: without the
+    // sources they say nothing, with them the package would be three times as large, and this code can be read.
+    comments: { annotation: true, jsdoc: false, legal: false },
   },
 });

@@ -1,5 +1,5 @@
 /** The page: owns the labels, and lets a worker measure and move them. */
-import { expose } from '/pointsman/bridge/index.js';
+import { expose } from '/pointsman/bridge.js';
 
 const words =
   'points signal siding frog lever lock switch blade turnout crossing sleeper rail ballast tie-plate check-rail buffer platform junction main-line branch loop yard hump coupler bogie axle brake van tender boiler whistle lamp semaphore distant home starter token staff block interlocking cabin bell plunger relay track-circuit gauge gradient milepost cutting culvert viaduct'.split(

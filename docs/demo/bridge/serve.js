@@ -11,7 +11,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const built = fileURLToPath(new URL('../../../packages/pointsman/dist/', import.meta.url));
 const types = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' };
 
-if (!existsSync(`${built}bridge/index.js`)) {
+if (!existsSync(`${built}bridge.js`)) {
   console.error('The package is not built: run `make setup` first.');
   process.exit(1);
 }

@@ -1,5 +1,5 @@
 /** The worker: measures the labels and moves them, as if the page were here. */
-import { connect } from '/pointsman/bridge/index.js';
+import { connect } from '/pointsman/bridge.js';
 
 const blocks = new URL(import.meta.url).searchParams.get('calls') === 'blocking';
 const host = connect();
