@@ -1,0 +1,121 @@
+/**
+ * What npm publishes: as small as it can be, nothing that is installed along with it or run by installing it, and the
+ * very files that the tests run on.
+ */
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+
+/** Budgets: bytes of the tarball, and the files in it. */
+const sizeBudget = 180_000;
+const filesBudget = 120;
+
+const here = fileURLToPath(new URL('..', import.meta.url));
+const root = join(here, '../..');
+const run = promisify(execFile);
+
+interface Packed {
+  readonly size: number;
+  readonly shasum: string;
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+}
+
+/** What would be published from a folder: as it stands, or as the build makes it anew. */
+async function pack(folder: string, ...options: string[]): Promise<Packed> {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', ...options], { cwd: folder });
+  // What the build says comes before.
+  return JSON.parse(stdout.slice(stdout.search(/^\[/m)))[0];
+}
+
+function temporaryFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'pointsman-published-')));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** The package as it is after cloning the repository, where everything is installed and nothing is built. */
+function clone(): string {
+  const folder = temporaryFolder();
+  const made = ['declarations', 'dist', 'jsr', 'scripts.ts', 'tests'];
+  cpSync(here, join(folder, 'packages/pointsman'), {
+    recursive: true,
+    filter: (path) => !made.includes(basename(path)) && !path.endsWith('.tsbuildinfo'),
+  });
+  cpSync(join(root, 'tsconfig.base.json'), join(folder, 'tsconfig.base.json'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, 'packages/pointsman');
+}
+
+test(`the tarball takes at most ${sizeBudget} bytes, in at most ${filesBudget} files`, async () => {
+  const { size, files } = await pack(here, '--ignore-scripts');
+  console.log(`${size} B of ${sizeBudget} B, ${files.length} files of ${filesBudget}`);
+  expect(size).toBeLessThanOrEqual(sizeBudget);
+  expect(files.length).toBeLessThanOrEqual(filesBudget);
+  const others = files
+    .map(({ path }) => path)
+    .filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path));
+  expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+});
+
+test('what a clone publishes, each time, is what the tests run on', {
+  timeout: 120_000,
+}, async () => {
+  const folder = clone();
+  const first = await pack(folder);
+  const second = await pack(folder);
+  expect(second.shasum).toBe(first.shasum);
+  const built = await pack(here, '--ignore-scripts');
+  expect(built.files).toEqual(first.files);
+  // If it differs, `npm run build` has not been run since something was changed.
+  expect(built.shasum).toBe(first.shasum);
+});
+
+describe('whoever installs it', () => {
+  test('installs nothing else', () => {
+    const { peerDependencies, peerDependenciesMeta, ...others } = manifest;
+    const kinds = [
+      'dependencies',
+      'optionalDependencies',
+      'bundleDependencies',
+      'bundledDependencies',
+    ];
+    for (const kind of kinds) expect(others).not.toHaveProperty(kind);
+    const optional = Object.keys(peerDependencies).map((name) => [name, { optional: true }]);
+    expect(peerDependenciesMeta).toEqual(Object.fromEntries(optional));
+  });
+
+  test('runs nothing', () => {
+    for (const script of ['preinstall', 'install', 'postinstall', 'prepare']) {
+      expect(manifest.scripts).not.toHaveProperty(script);
+    }
+  });
+});
+
+test.runIf('require_module' in process.features)('CommonJS can require each entry', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(here, join(folder, 'node_modules/pointsman'));
+  symlinkSync(join(root, 'node_modules/acorn'), join(folder, 'node_modules/acorn'));
+  const entries = Object.keys(manifest.exports).map((name) => join('pointsman', name));
+  const program = `
+    const entries = ${JSON.stringify(entries)}.map((name) => require(name));
+    console.log(JSON.stringify(entries.map((entry) => Object.keys(entry).length > 0)));
+    console.log(require('pointsman').ClosedError === require('pointsman/pool').ClosedError);
+  `;
+  writeFileSync(join(folder, 'program.cjs'), program);
+  const { stdout } = await run(process.execPath, [join(folder, 'program.cjs')]);
+  expect(stdout).toBe(`${JSON.stringify(entries.map(() => true))}\ntrue\n`);
+});
