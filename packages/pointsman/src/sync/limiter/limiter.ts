@@ -504,10 +504,10 @@ export class Limiter extends Drainable {
       return;
     }
     this.#back = true;
-    // An old time is good enough: whoever it holds back makes `#serve` look again.
+    // An old time is good enough: whoever it holds back makes `#serve` read the clock.
     this.#lanes.place(lane, this.#now);
     this.#tell('finished', lane.key);
-    this.#serve(this.#lanes.next < Number.POSITIVE_INFINITY ? this._time() : this.#now);
+    this.#serve();
   }
 
   /** Lets one in that has no options, if nothing holds it back. */
@@ -528,9 +528,8 @@ export class Limiter extends Drainable {
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
     if (queue.length === 1 || !queue.plain) {
-      const now = this._time();
-      this.#lanes.place(this.#unkeyed, now);
-      this.#serve(now);
+      this.#lanes.place(this.#unkeyed, this._time());
+      this.#serve();
     }
     return promise;
   }
@@ -615,7 +614,7 @@ export class Limiter extends Drainable {
 
   /** Lets a newcomer in, if it is its turn and there is room. */
   #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
-    if (this.#lanes.next < Number.POSITIVE_INFINITY) this.#lanes.ripen(this._time());
+    this.#ripen();
     const { key, rank, weight } = request;
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
@@ -661,7 +660,7 @@ export class Limiter extends Drainable {
       }
     }
     this.#lanes.place(lane, now);
-    this.#serve(now);
+    this.#serve();
   }
 
   /**
@@ -757,7 +756,12 @@ export class Limiter extends Drainable {
 
   /** Whether this moment is still to come. The clock is read only if that is not known. */
   #isAhead(at: number): boolean {
-    return at > this.#now && at > this._time();
+    return at > this.#now && (at === Number.POSITIVE_INFINITY || at > this._time());
+  }
+
+  /** Gives those lanes their places that time has changed. The clock is read only if there may be some. */
+  #ripen(): void {
+    if (this.#lanes.next < Number.POSITIVE_INFINITY) this.#lanes.ripen(this._time());
   }
 
   /** @internal The time, which never goes back; any while it does not matter. */
@@ -766,9 +770,11 @@ export class Limiter extends Drainable {
     return this.#now;
   }
 
-  /** Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. */
-  #serve(moment = this._time()): void {
-    let now = moment;
+  /**
+   * Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. Whatever
+   * is found to be ahead has been compared with the clock, and not with an old time: its timer counts from now.
+   */
+  #serve(): void {
     const { ready } = this.#lanes;
     const outside = this.#outside;
     let at = Number.POSITIVE_INFINITY;
@@ -778,7 +784,7 @@ export class Limiter extends Drainable {
         outside.take(next);
         this.#join(next);
       }
-      this.#lanes.ripen(now);
+      this.#ripen();
       const lane = ready[0];
       if (lane === undefined || this.#paused) break;
       const front = lane.front as StartRequest;
@@ -790,11 +796,8 @@ export class Limiter extends Drainable {
       }
       const { weight, signal } = front;
       at = Math.max(this.#shared.at(weight), lane.at(weight));
-      if (at > now) {
-        if (at < Number.POSITIVE_INFINITY) now = this._time();
-        if (at > now) break;
-      }
-      if (at <= now) {
+      if (this.#isAhead(at)) break;
+      if (at <= this.#now) {
         this.#leave(front);
         const permit = this.#start(lane, weight, HandedPermit);
         settle(front, permit);
@@ -811,12 +814,12 @@ export class Limiter extends Drainable {
       }
       at = Number.POSITIVE_INFINITY;
     }
-    this.#arm(Math.min(at, this.#lanes.next), now);
+    this.#arm(Math.min(at, this.#lanes.next));
     this.#report();
   }
 
   /** Sees to it that the timer fires at this moment, or a little earlier. */
-  #arm(at: number, now: number): void {
+  #arm(at: number): void {
     const holding = this.#waiting > 0 && !this.#paused;
     if (this.#timer !== undefined) {
       if (this.#timerAt <= at && at < Number.POSITIVE_INFINITY && this.#holding === holding) return;
@@ -831,7 +834,7 @@ export class Limiter extends Drainable {
         this.#timer = undefined;
         this.#serve();
       },
-      Math.min(Math.ceil(at - now), LONGEST_TIMER),
+      Math.min(Math.ceil(at - this.#now), LONGEST_TIMER),
     );
     // It need not keep a process alive only to forget a key.
     if (!holding) (this.#timer as { unref?(): void } | undefined)?.unref?.();
