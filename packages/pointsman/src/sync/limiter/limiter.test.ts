@@ -260,6 +260,24 @@ describe('keys', () => {
     expect(order).toEqual(['a', 'b', 'a', 'c']);
   });
 
+  test('whoever goes before the others of its key lets in the next key, whose turn it is then', async () => {
+    const limiter = new Limiter({ concurrency: 3 });
+    const order: string[] = [];
+    const run = (name: string, options: object) =>
+      limiter.run(() => {
+        order.push(name);
+        return new Promise(() => {});
+      }, options);
+    run('first', {});
+    run('heavy', { key: 'a', weight: 3 });
+    run('light', { key: 'b' });
+    await flush();
+    expect(order).toEqual(['first']);
+    run('urgent', { key: 'a', priority: 1 });
+    await flush();
+    expect(order).toEqual(['first', 'urgent', 'light']);
+  });
+
   test('what is heavy is never starved by what is light', async () => {
     const limiter = new Limiter({ concurrency: 3 });
     const [first, second] = [await limiter.acquire(), await limiter.acquire()];
