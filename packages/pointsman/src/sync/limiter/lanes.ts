@@ -16,6 +16,7 @@ import { insert, type Ranked, remove } from '../heap.js';
 import type { Permit } from '../permit.js';
 import { WaitQueue, type WaitRequest } from '../queue.js';
 import { type ReadLimits, Rules, type Weight } from './rules.js';
+import type { Time } from './time.js';
 
 /** Somebody who waits, and gave options. */
 export interface StartRequest extends WaitRequest {
@@ -42,10 +43,9 @@ export interface Age extends Ranked {
 
 export interface LaneOwner {
   _giveBack(lane: Lane, permits: number): void;
-  /** The time, which never goes back. */
-  _time(): number;
+  readonly _time: Time;
   /** A start of this lane has been logged. */
-  _logged(lane: Lane, now: number): void;
+  _logged(lane: Lane): void;
 }
 
 /** A key. It is what its permits go back to. */
@@ -120,13 +120,16 @@ export class Lanes {
     lane.order = ++this.#turn;
   }
 
-  /** Gives a lane the place that it must have now. */
-  place(lane: Lane, now: number): void {
+  /**
+   * Gives a lane the place that it must have by the time that is known. If that is an old one, `ripen` does the rest: no
+   * lane has its turn before it is called.
+   */
+  place(lane: Lane): void {
     const front = lane.front;
     const at = front ? lane.at(front.weight) : lane.clearAt();
     let heap: Lane[] | undefined;
     let priority = -at;
-    if (at > now) {
+    if (at > this.#owner._time.now) {
       if (at < Infinity) heap = this.#timed;
     } else if (!front) {
       if (this.byKey.get(lane.key) === lane) this.byKey.delete(lane.key);
@@ -142,8 +145,10 @@ export class Lanes {
     if (heap) insert(heap, lane);
   }
 
-  /** Gives those lanes their places that time has changed. */
-  ripen(now: number): void {
-    while (this.next <= now) this.place(this.#timed[0] as Lane, now);
+  /** Gives those lanes their places that time has changed. The clock is read only if there may be some. */
+  ripen(): void {
+    if (this.next === Infinity) return;
+    const now = this.#owner._time.read();
+    while (this.next <= now) this.place(this.#timed[0] as Lane);
   }
 }

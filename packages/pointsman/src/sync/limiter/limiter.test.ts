@@ -76,6 +76,18 @@ describe('rates', () => {
     expect(starts).toEqual([0, 0, 10, 100, 100]);
   });
 
+  test('a wait for time counts from when it begins, however long ago the clock was read', async () => {
+    const rate = { limit: 1, per: 10, burst: 2 };
+    const limiter = new Limiter({ concurrency: 1, perKey: { rate } });
+    const permit = limiter.tryAcquire();
+    const starts = startsOf(limiter, 2);
+    await pass(5);
+    // Lets the first in, and from now on the second waits for its rate.
+    permit?.release();
+    await pass(10);
+    expect(starts).toEqual([5, 10]);
+  });
+
   test('concurrency and rate hold together: 4 in 100 ms, and 2 at a time', async () => {
     const limiter = new Limiter({ concurrency: 2, rate: { limit: 4, per: 100 } });
     const zero = performance.now();
@@ -246,6 +258,24 @@ describe('keys', () => {
     permit.release();
     await flush();
     expect(order).toEqual(['a', 'b', 'a', 'c']);
+  });
+
+  test('whoever goes before the others of its key lets in the next key, whose turn it is then', async () => {
+    const limiter = new Limiter({ concurrency: 3 });
+    const order: string[] = [];
+    const run = (name: string, options: object) =>
+      limiter.run(() => {
+        order.push(name);
+        return new Promise(() => {});
+      }, options);
+    run('first', {});
+    run('heavy', { key: 'a', weight: 3 });
+    run('light', { key: 'b' });
+    await flush();
+    expect(order).toEqual(['first']);
+    run('urgent', { key: 'a', priority: 1 });
+    await flush();
+    expect(order).toEqual(['first', 'urgent', 'light']);
   });
 
   test('what is heavy is never starved by what is light', async () => {
@@ -492,6 +522,18 @@ describe('a full queue', () => {
     // When e has come in, d is there already, and e goes before it.
     expect(order).toEqual(['a', 'b', 'c', 'e', 'd']);
     expect(limiter.stats.dropped).toBe(0);
+  });
+
+  test('whoever comes in from outside waits no longer than for its time', async () => {
+    const limiter = new Limiter({ concurrency: 2, maxWaiting: 1, whenFull: 'wait' });
+    const [, permit] = [limiter.tryAcquire({ key: 'a' }), limiter.tryAcquire()];
+    limiter.penalize(30, 'a');
+    limiter.run(() => {});
+    const starts = startsOf(limiter, 1, { key: 'a' });
+    await pass(5);
+    permit?.release();
+    await pass(30);
+    expect(starts).toEqual([30]);
   });
 });
 

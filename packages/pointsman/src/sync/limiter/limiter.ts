@@ -29,12 +29,11 @@ import {
   invalid,
   timedOut,
 } from '../errors.js';
-import { claim, isOver, LONGEST_TIMER } from '../give-up.js';
+import { claim, isOver } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
 import { begin, readRequest, rejection, settle, WaitQueue } from '../queue.js';
-import type { Clock } from './clock.js';
 import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
@@ -53,6 +52,7 @@ import type { Rate } from './rates.js';
 import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } from './rules.js';
 import { Handle } from './scheduled.js';
 import { type Starting, StartPermit } from './start.js';
+import { Time } from './time.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
@@ -102,7 +102,8 @@ export class Limiter extends Drainable {
   readonly #whenFull: string;
   /** Whether a full queue does more than to refuse. */
   readonly #reorders: boolean;
-  readonly #clock: Clock;
+  /** @internal */
+  readonly _time: Time;
   readonly #shared = new Rules();
   /** What the rules of a new key are made from; it never starts anything itself. */
   readonly #each = new Rules();
@@ -121,13 +122,6 @@ export class Limiter extends Drainable {
   #paused = false;
   /** Whether nothing matters but the concurrency of all together. */
   #plain = true;
-  /** Whether time matters, or ever has. */
-  #timed = false;
-  #now = Number.NEGATIVE_INFINITY;
-  #timer: unknown;
-  #timerAt = 0;
-  /** Whether the timer keeps the process alive. */
-  #holding = false;
   /** Who waits until fewer wait: their priority is how many. */
   readonly #sizes: WaitQueue<void>;
   readonly #listeners = new Listeners();
@@ -145,8 +139,8 @@ export class Limiter extends Drainable {
     super(label);
     this.#most = most;
     this.#whenFull = whenFull;
-    this.#reorders = whenFull !== 'reject' && most < Number.POSITIVE_INFINITY;
-    this.#clock = clock;
+    this.#reorders = whenFull !== 'reject' && most < Infinity;
+    this._time = new Time(clock, () => this.#serve());
     this.#sizes = new WaitQueue(label);
     this.#change(limits);
   }
@@ -364,12 +358,12 @@ export class Limiter extends Drainable {
     if (!(Number.isFinite(ms) && ms >= 0)) {
       throw invalid('ms', ms, 'a finite number of milliseconds from 0 on', 'number');
     }
-    this.#timed = true;
+    this._time.matters = true;
     this.#judge();
     const rules = key === undefined ? this.#shared : this.#laneOf(key);
-    const now = this._time();
+    const now = this._time.read();
     rules.until = Math.max(rules.until, now + ms);
-    if (rules instanceof Lane) this.#lanes.place(rules, now);
+    if (rules instanceof Lane) this.#lanes.place(rules);
     this.#serve();
   }
 
@@ -492,7 +486,7 @@ export class Limiter extends Drainable {
         // The permit changes hands without becoming free in between.
         this.#stats.started++;
         this.#leave(front);
-        if (this.#waiting === 0) this.#lanes.place(lane, 0);
+        if (this.#waiting === 0) this.#lanes.place(lane);
         settle(front, new HandedPermit(lane, 1));
         return;
       }
@@ -504,10 +498,9 @@ export class Limiter extends Drainable {
       return;
     }
     this.#back = true;
-    // An old time is good enough: whoever it holds back makes `#serve` look again.
-    this.#lanes.place(lane, this.#now);
+    this.#lanes.place(lane);
     this.#tell('finished', lane.key);
-    this.#serve(this.#lanes.next < Number.POSITIVE_INFINITY ? this._time() : this.#now);
+    this.#serve();
   }
 
   /** Lets one in that has no options, if nothing holds it back. */
@@ -528,9 +521,8 @@ export class Limiter extends Drainable {
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
     if (queue.length === 1 || !queue.plain) {
-      const now = this._time();
-      this.#lanes.place(this.#unkeyed, now);
-      this.#serve(now);
+      this.#lanes.place(this.#unkeyed);
+      this.#serve();
     }
     return promise;
   }
@@ -615,7 +607,7 @@ export class Limiter extends Drainable {
 
   /** Lets a newcomer in, if it is its turn and there is room. */
   #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
-    if (this.#lanes.next < Number.POSITIVE_INFINITY) this.#lanes.ripen(this._time());
+    this.#lanes.ripen();
     const { key, rank, weight } = request;
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
@@ -628,13 +620,15 @@ export class Limiter extends Drainable {
         first.priority >= rank &&
         // A key that waits with lower priorities has had its turn set already.
         (front === undefined || first.priority > rank || (lane as Lane).order >= first.order)) ||
-      this.#isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this.#now))
+      this._time.isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this._time.now))
     ) {
       return undefined;
     }
     const permit = this.#start(this.#laneOf(key), weight, Permit);
     this.#tell('started', key);
     claim(request.signal);
+    // Its key has lost the turn that another of its waiters had.
+    if (this.#lanes.ready[0] !== first) this.#serve();
     return permit;
   }
 
@@ -645,23 +639,23 @@ export class Limiter extends Drainable {
     lane.take(weight);
     this.#stats.started++;
     this.#lanes.turn(lane);
-    this.#lanes.place(lane, this.#now);
-    if (this.#timed) return new StartPermit(lane, weight, shared.meters);
+    this.#lanes.place(lane);
+    if (this._time.matters) return new StartPermit(lane, weight, shared.meters);
     return new Form(lane, weighs(weight, 'concurrency'));
   }
 
   /** @internal */
-  _logged(lane: Lane, now: number): void {
+  _logged(lane: Lane): void {
     // Without keys, a timer that is set is for a moment that no log makes earlier.
     if (this.#perKey === undefined && this.keys === 0) {
       if (this.#waiting === 0) return;
-      if (this.#timer !== undefined) {
-        this.#lanes.place(lane, now);
+      if (this._time.armed) {
+        this.#lanes.place(lane);
         return;
       }
     }
-    this.#lanes.place(lane, now);
-    this.#serve(now);
+    this.#lanes.place(lane);
+    this.#serve();
   }
 
   /**
@@ -694,7 +688,7 @@ export class Limiter extends Drainable {
       request.age = { priority: -request.rank, order: this.#arrivals++, index: 0, request };
       insert(this.#ages, request.age);
     }
-    this.#lanes.place(lane, this._time());
+    this.#lanes.place(lane);
   }
 
   #put(request: StartRequest, queue: WaitQueue<Permit>, priority: number): void {
@@ -716,7 +710,7 @@ export class Limiter extends Drainable {
   /** Sends somebody away. */
   #dismiss(waiter: StartRequest, reason: unknown): void {
     this.#leave(waiter);
-    this.#lanes.place(waiter.lane ?? this.#unkeyed, this.#now);
+    this.#lanes.place(waiter.lane ?? this.#unkeyed);
     settle(waiter, rejection(reason));
   }
 
@@ -751,34 +745,25 @@ export class Limiter extends Drainable {
       age.priority = -priority;
       insert(this.#ages, age);
     }
-    this.#lanes.place(lane, this._time());
+    this.#lanes.place(lane);
     this.#serve();
   }
 
-  /** Whether this moment is still to come. The clock is read only if that is not known. */
-  #isAhead(at: number): boolean {
-    return at > this.#now && at > this._time();
-  }
-
-  /** @internal The time, which never goes back; any while it does not matter. */
-  _time(): number {
-    if (this.#timed) this.#now = Math.max(this.#now, this.#clock.now());
-    return this.#now;
-  }
-
-  /** Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. */
-  #serve(moment = this._time()): void {
-    let now = moment;
+  /**
+   * Lets in whoever's turn it is for as long as the rules allow, and arms the timer for what time will change. Whatever
+   * is found to be ahead has been compared with the clock, and not with an old time: its timer counts from now.
+   */
+  #serve(): void {
     const { ready } = this.#lanes;
     const outside = this.#outside;
-    let at = Number.POSITIVE_INFINITY;
+    let at = Infinity;
     for (;;) {
       while (outside.length > 0 && this.#waiting - outside.length < this.#most) {
         const next = outside.front as StartRequest;
         outside.take(next);
         this.#join(next);
       }
-      this.#lanes.ripen(now);
+      this.#lanes.ripen();
       const lane = ready[0];
       if (lane === undefined || this.#paused) break;
       const front = lane.front as StartRequest;
@@ -790,11 +775,8 @@ export class Limiter extends Drainable {
       }
       const { weight, signal } = front;
       at = Math.max(this.#shared.at(weight), lane.at(weight));
-      if (at > now) {
-        if (at < Number.POSITIVE_INFINITY) now = this._time();
-        if (at > now) break;
-      }
-      if (at <= now) {
+      if (this._time.isAhead(at)) break;
+      if (at <= this._time.now) {
         this.#leave(front);
         const permit = this.#start(lane, weight, HandedPermit);
         settle(front, permit);
@@ -809,32 +791,10 @@ export class Limiter extends Drainable {
           this.#dismiss(front, error);
         }
       }
-      at = Number.POSITIVE_INFINITY;
+      at = Infinity;
     }
-    this.#arm(Math.min(at, this.#lanes.next), now);
+    this._time.arm(Math.min(at, this.#lanes.next), this.#waiting > 0 && !this.#paused);
     this.#report();
-  }
-
-  /** Sees to it that the timer fires at this moment, or a little earlier. */
-  #arm(at: number, now: number): void {
-    const holding = this.#waiting > 0 && !this.#paused;
-    if (this.#timer !== undefined) {
-      if (this.#timerAt <= at && at < Number.POSITIVE_INFINITY && this.#holding === holding) return;
-      this.#clock.clearTimeout(this.#timer);
-      this.#timer = undefined;
-    }
-    if (at === Number.POSITIVE_INFINITY) return;
-    this.#timerAt = at;
-    this.#holding = holding;
-    this.#timer = this.#clock.setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#serve();
-      },
-      Math.min(Math.ceil(at - now), LONGEST_TIMER),
-    );
-    // It need not keep a process alive only to forget a key.
-    if (!holding) (this.#timer as { unref?(): void } | undefined)?.unref?.();
   }
 
   /** Tells those who want to know how many are left. */
@@ -869,10 +829,10 @@ export class Limiter extends Drainable {
     this.#watched = this.#sizes.length + this.#listeners.size > 0;
     this.#plain = !(
       this.#watched ||
-      this.#timed ||
+      this._time.matters ||
       this.#paused ||
       this.closed ||
-      this.#each.concurrency < Number.POSITIVE_INFINITY ||
+      this.#each.concurrency < Infinity ||
       this.#reorders
     );
   }
@@ -881,8 +841,8 @@ export class Limiter extends Drainable {
     const { perKey } = limits;
     const shared = readLimits(limits);
     const each = readPerKey(perKey);
-    this.#timed ||= (shared.rates?.length || each.rates?.length || 0) > 0;
-    const now = this._time();
+    this._time.matters ||= (shared.rates?.length || each.rates?.length || 0) > 0;
+    const now = this._time.read();
     const started = this.#stats.started > 0;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {
@@ -891,7 +851,7 @@ export class Limiter extends Drainable {
       this.#perKey = { concurrency, rates };
       for (const lane of [...this.#lanes.byKey.values(), this.#unkeyed]) {
         lane.change(each, now, started);
-        this.#lanes.place(lane, now);
+        this.#lanes.place(lane);
       }
     }
     this.#judge();

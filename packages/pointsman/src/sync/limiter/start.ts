@@ -27,10 +27,10 @@ export class StartPermit extends HandedPermit {
     if (shared === undefined) return;
     this._shared = undefined;
     const { _lane: lane, _weight: weight } = this;
-    const now = lane.owner._time();
+    const now = lane.owner._time.read();
     log(shared, weight, now);
     log(this._own, weight, now);
-    lane.owner._logged(lane, now);
+    lane.owner._logged(lane);
   }
 }
 
