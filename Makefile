@@ -165,9 +165,10 @@ else
 	cargo check --package pointsman --lib --tests --all-features --target $(NARROW)
 endif
 
-rust-oldest: ## the tests in Rust with the oldest Rust that the crates promise (rust-version in Cargo.toml)
+rust-oldest: ## the crates and the guides' examples with the oldest Rust that the crates promise (rust-version in Cargo.toml)
 	$(call toolchain,$(OLDEST_RUST),rustc)
-	cargo +$(OLDEST_RUST) test --workspace --all-features --quiet --target-dir target/oldest
+	@echo "What the tests of pointsman are written with needs a later Rust. The examples of the others use all of it."
+	cargo +$(OLDEST_RUST) test --package tokio --package pointsman-macros --all-features --quiet --target-dir target/oldest
 
 FEATURES = $(shell sed -n '/^\[features\]/,/^$$/s/^\([a-z-]*\) = .*/\1/p' crates/pointsman/Cargo.toml)
 
