@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check api jsr format oha ruby std-async picture clean setup browser redis ab
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check api jsr format oha ruby std-async picture clean setup browser redis ab features doc deny semver example-axum
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -130,7 +130,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 	@$(MAKE) --no-print-directory jsr
@@ -139,6 +139,12 @@ EXAMPLES := examples/node_modules/.package-lock.json
 $(EXAMPLES): examples/package-lock.json
 	npm ci --prefix examples --ignore-scripts --no-fund --no-audit
 	@touch $@
+
+EXAMPLE_AXUM := --manifest-path examples/axum/Cargo.toml --locked
+example-axum: ## build and try the web server in examples/axum, whose axum runs on the crate
+	@cargo tree $(EXAMPLE_AXUM) --invert tokio --depth 0 --quiet | grep -q '/crates/tokio)$$' || { \
+	  echo "It is Tokio that axum runs on:"; cargo tree $(EXAMPLE_AXUM) --invert tokio --depth 1; exit 1; }
+	cargo test $(EXAMPLE_AXUM) --quiet --target-dir target/examples
 
 examples: setup browser $(EXAMPLES) ## build and try the programs in examples/ with the package's tarball (EXAMPLE=vite)
 	@node examples/test.js $(EXAMPLE)
@@ -160,9 +166,19 @@ else
 	cargo check --package pointsman --lib --tests --all-features --target $(NARROW)
 endif
 
-rust-oldest: ## whether the crate compiles with the oldest Rust that it promises (rust-version in Cargo.toml)
+rust-oldest: ## the crates and the guides' examples with the oldest Rust that the crates promise (rust-version in Cargo.toml)
 	$(call toolchain,$(OLDEST_RUST),rustc)
-	cargo +$(OLDEST_RUST) check --package pointsman --lib --all-features --target-dir target/oldest
+	@echo "What the tests of pointsman are written with needs a later Rust. The examples of the others use all of it."
+	cargo +$(OLDEST_RUST) test --package tokio --package pointsman-macros --all-features --quiet --target-dir target/oldest
+
+FEATURES = $(shell sed -n '/^\[features\]/,/^$$/s/^\([a-z-]*\) = .*/\1/p' crates/pointsman/Cargo.toml)
+
+features: ## whether the crate compiles with none of its features, with each alone, and with all
+	@for feature in $(FEATURES); do \
+	  echo "Compiling with the feature $$feature."; \
+	  cargo clippy --package pointsman --lib --no-default-features --features $$feature --quiet -- -D warnings || exit 1; \
+	done
+	@echo "Each feature compiles."
 
 # Systems that nothing here runs on: the crates are compiled for them, without a linker.
 TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
@@ -183,6 +199,51 @@ OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # Brings the toolchain $(1) with the component $(2), if it is missing: what is there stays as it is.
 toolchain = @rustup component list --toolchain $(1) --installed 2>/dev/null | grep -q '^$(2)' || \
 	  rustup toolchain install $(1) --profile minimal $(if $(filter nightly,$(1)),--component rust-src --component $(2))
+
+# --- the crates as packages ---
+
+# The systems for which docs.rs builds the pages, which are those of the manifest.
+DOC_TARGETS = $(shell sed -n 's/^targets = \[\(.*\)\]/\1/p' crates/pointsman/Cargo.toml | tr -d '",')
+DOC := target/docs.rs
+
+doc: ## the crates' pages as docs.rs builds them, with the features that each item needs; Rust's nightly
+	$(call toolchain,nightly,rustc)
+	rustup target add --toolchain nightly $(DOC_TARGETS)
+	RUSTDOCFLAGS="--cfg docsrs -D warnings" cargo +nightly doc --package pointsman --package pointsman-macros --no-deps \
+	  --all-features --target-dir $(DOC) $(DOC_TARGETS:%=--target %)
+	@for target in $(DOC_TARGETS); do \
+	  page=$(DOC)/$$target/doc/pointsman/net/struct.UdpSocket.html; \
+	  grep -q 'Available on <strong>crate feature <code>net</code></strong> only' $$page || { \
+	    echo "$$page does not say which feature it needs."; exit 1; }; \
+	done
+	@echo "The pages begin at $(DOC)/$(firstword $(DOC_TARGETS))/doc/pointsman/index.html."
+
+# Tools that cargo builds, once for each version.
+DENY := target/tools/cargo-deny-0.20.2/bin/cargo-deny
+SEMVER := target/tools/cargo-semver-checks-0.51.0/bin/cargo-semver-checks
+
+$(DENY) $(SEMVER): target/tools/%:
+	@echo "Building $(@F) into target/tools, once: this takes minutes."
+	cargo install $(@F) --version $(patsubst $(@F)-%/bin/$(@F),%,$*) --locked --root target/tools/$(firstword $(subst /, ,$*))
+
+deny: $(DENY) ## licences, sources and, where GitHub is reached, advisories of all that the workspaces are built from
+	@if $(DENY) fetch db; then checks="advisories bans licenses sources"; else checks="bans licenses sources"; fi; \
+	for lock in $$(git ls-files '*Cargo.lock'); do \
+	  echo "$$(dirname $$lock): $$checks"; \
+	  $(DENY) --log-level error --manifest-path $${lock%.lock}.toml --workspace --locked --config deny.toml \
+	    check --hide-inclusion-graph $$checks || exit 1; \
+	done; \
+	case $$checks in advisories*) echo "No advisory, no licence and no source that is not allowed.";; \
+	  *) echo "No licence and no source that is not allowed. ADVISORIES WERE NOT CHECKED: their database is not to be had here.";; esac
+
+semver: ## whether the version says what has changed in the crate's API since the last release
+	@last=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { \
+	  echo "There has been no release to compare with: there is no tag v*."; exit 0; }; \
+	$(MAKE) --no-print-directory $(SEMVER) && \
+	echo "Comparing with $$last: this takes a minute or two." && \
+	$(SEMVER) semver-checks --package pointsman --all-features --baseline-rev $$last
+
+# --- further tests of the crates ---
 
 SEEDS := 4
 miri: ## the unit tests in Rust, each access to memory checked, those of tasks in SEEDS=4 orders; minutes

@@ -1,5 +1,4 @@
-//! The attributes of `pointsman`: [`macro@main`] and [`macro@test`]. Use them as `pointsman::main` and
-//! `pointsman::test`, or under the name `tokio` where that is the crate in use.
+#![doc = include_str!("../README.md")]
 //!
 //! Invariant: whatever the attribute's arguments are, a function comes out, so that one mistake is told once
 //! and not again wherever the function is called.

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Nobody asks for it by its name: what stands on it says for which features it is there.
+#![cfg_attr(docsrs, doc(auto_cfg(hide(feature = "reactor"))))]
 // Some parts are used by some features only.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
@@ -36,12 +38,3 @@ mod wake_batch;
 pub use pointsman_macros::{main, test};
 #[doc(inline)]
 pub use task::spawn;
-
-/// The examples of the guides, which are run as those of the crate are.
-#[cfg(doctest)]
-mod guides {
-    #[doc = include_str!("../../../README.md")]
-    mod readme {}
-    #[doc = include_str!("../../../docs/runtime.md")]
-    mod runtime {}
-}

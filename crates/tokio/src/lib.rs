@@ -3,3 +3,13 @@
 pub use pointsman::*;
 // In place of those of `pointsman`: what they write finds the runtime in this crate.
 pub use pointsman_macros::{tokio_main as main, tokio_test as test};
+
+/// The examples of the guides, which are run as those of the crates are. They stand here because this package
+/// is not published: a package cannot have what is outside of its folder.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/runtime.md")]
+    mod runtime {}
+}

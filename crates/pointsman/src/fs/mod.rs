@@ -1,9 +1,9 @@
 //! Files and folders: [`std::fs`] for tasks.
 //!
-//! Systems offer next to nothing of this without blocking, so nearly each call is a job for
-//! [`spawn_blocking`](crate::task::spawn_blocking), in which the standard library does the work: errors are its
-//! own. That costs more than the work itself where that is little, so take much at a time: [`read`] and
-//! [`write()`] for whole files, a [`BufReader`] or [`BufWriter`] around a [`File`].
+//! Systems offer next to nothing of this without blocking, so nearly each call is a job for [`spawn_blocking`],
+//! in which the standard library does the work: errors are its own. That costs more than the work itself where
+//! that is little, so take much at a time: [`read`] and [`write()`] for whole files, a [`BufReader`] or
+//! [`BufWriter`] around a [`File`].
 //!
 //! A call that is cancelled is not taken back: what its job does is done, unless it had not begun. The end of
 //! the runtime waits for jobs that run. Where the runtime is over and a job is not run for it, the error is of

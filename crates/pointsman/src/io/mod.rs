@@ -46,22 +46,17 @@ mod registration;
 mod split;
 #[cfg(feature = "io-std")]
 mod stdio;
-#[cfg(any(feature = "io-util", feature = "process"))]
 pub(crate) mod util;
 
 pub use async_buf_read::AsyncBufRead;
 pub use async_read::AsyncRead;
 pub use async_seek::AsyncSeek;
 pub use async_write::AsyncWrite;
-#[cfg(feature = "reactor")]
-pub use interest::Interest;
 #[cfg(feature = "io-util")]
 pub use join::{Join, join};
 #[cfg(feature = "reactor")]
 pub(crate) use poll_evented::PollEvented;
 pub use read_buf::ReadBuf;
-#[cfg(feature = "reactor")]
-pub use ready::Ready;
 #[cfg(feature = "reactor")]
 pub(crate) use registration::Registration;
 #[cfg(feature = "io-util")]
@@ -77,6 +72,12 @@ pub use util::{
     copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty, repeat, simplex,
     sink,
 };
+#[cfg(feature = "reactor")]
+#[cfg_attr(
+    docsrs,
+    doc(cfg(any(feature = "net", feature = "process", feature = "signal")))
+)]
+pub use {interest::Interest, ready::Ready};
 
 /// What is there on Unix alone: any descriptor that the system tells the readiness of.
 #[cfg(all(unix, feature = "net"))]

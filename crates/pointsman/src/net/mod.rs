@@ -2,7 +2,7 @@
 //!
 //! - [`TcpListener`], [`TcpStream`] and, for what has to be set before those are made, [`TcpSocket`];
 //! - [`UdpSocket`];
-//! - [`UnixListener`], [`UnixStream`], [`UnixDatagram`], [`UnixSocket`] and [`unix::pipe`], on Unix;
+//! - on Unix `UnixListener`, `UnixStream`, `UnixDatagram`, `UnixSocket` and `unix::pipe`;
 //! - [`lookup_host`] and [`ToSocketAddrs`].
 //!
 //! Named pipes of Windows, `net::windows`, are not there yet.

@@ -118,7 +118,7 @@ impl Builder {
         Self::new(true)
     }
 
-    /// Enables all that there is to be enabled: timers.
+    /// Enables all that there is to be enabled: timers and, where a feature brings it, I/O.
     ///
     /// ```
     /// # use pointsman::runtime::Builder;
@@ -129,7 +129,7 @@ impl Builder {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn enable_all(&mut self) -> &mut Self {
-        #[cfg(feature = "reactor")]
+        #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
         self.enable_io();
         self.enable_time()
     }
@@ -146,7 +146,7 @@ impl Builder {
     /// assert_ne!(socket.local_addr()?.port(), 0);
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     pub fn enable_io(&mut self) -> &mut Self {
         self.enable_io = true;
         self
@@ -162,7 +162,7 @@ impl Builder {
     /// let runtime = Builder::new_current_thread().enable_io().max_io_events_per_tick(16).build()?;
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     #[track_caller]
     pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(
@@ -188,7 +188,7 @@ impl Builder {
     ///     .build()?;
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     #[track_caller]
     pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(

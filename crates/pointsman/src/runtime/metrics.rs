@@ -267,7 +267,7 @@ impl RuntimeMetrics {
     /// # main()
     /// # }
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     pub fn io_driver_fd_registered_count(&self) -> u64 {
         self.io(|reactor| &reactor.registered)
     }
@@ -280,7 +280,7 @@ impl RuntimeMetrics {
     /// assert_eq!(metrics.io_driver_fd_deregistered_count(), 0);
     /// # }
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     pub fn io_driver_fd_deregistered_count(&self) -> u64 {
         self.io(|reactor| &reactor.deregistered)
     }
@@ -293,7 +293,7 @@ impl RuntimeMetrics {
     /// assert_eq!(metrics.io_driver_ready_count(), 0);
     /// # }
     /// ```
-    #[cfg(feature = "reactor")]
+    #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     pub fn io_driver_ready_count(&self) -> u64 {
         self.io(|reactor| &reactor.events)
     }

@@ -5,7 +5,7 @@ use std::io;
 /// Waits until the process is sent a "ctrl-c" after this was first polled.
 ///
 /// From the first call on ctrl-c does not end the process any more, on Unix not even when nobody listens; see
-/// [`Signal`](crate::signal::unix::Signal).
+/// `signal::unix::Signal`.
 ///
 /// # Errors
 /// If the system does not let the process listen, or the runtime is ending.
@@ -15,7 +15,7 @@ use std::io;
 ///
 /// # Cancel safety
 /// Another call hears only of what comes after it. A loop that must miss none keeps a
-/// [`Signal`](crate::signal::unix::Signal).
+/// `signal::unix::Signal`.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() -> std::io::Result<()> {

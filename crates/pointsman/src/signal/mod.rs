@@ -1,7 +1,6 @@
 //! Signals of the operating system, asynchronously.
 //!
-//! [`ctrl_c`] is there on every system. [`unix`] has all signals of Unix, [`windows`](mod@windows) the events of a
-//! console.
+//! [`ctrl_c`] is there on every system. `unix` has all signals of Unix, `windows` the events of a console.
 //!
 //! A listener hears of what comes after it was made. Signals that come faster than they are received are one; after
 //! the last of them a listener is always told once more.
