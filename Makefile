@@ -147,6 +147,7 @@ example-axum: ## build and try the web server in examples/axum, whose axum runs 
 	cargo test $(EXAMPLE_AXUM) --quiet --target-dir target/examples
 
 examples: setup browser $(EXAMPLES) ## build and try the programs in examples/ with the package's tarball (EXAMPLE=vite)
+	@echo "Building and trying $(or $(EXAMPLE),each example, which takes a minute or two)."
 	@node examples/test.js $(EXAMPLE)
 
 rust: ## the tests in Rust, and the models of all that threads share
@@ -319,4 +320,5 @@ format: setup ## format, and mend what can be mended
 clean: ## remove what was built and installed here; the lab's results stay
 	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
+	git clean -fdXq examples
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

@@ -1,63 +1,122 @@
 /**
- * Opens a page in headless Chromium, as a test of an example that is one: `node ../page.js <folder or URL> <text>`.
- * A folder is served first, as a plain server of files does.
+ * Opens pages in headless Chromium, as the test of an example that has some. A page comes from a folder, which is
+ * served as a plain server of files does, or from a command that starts a server and prints its address.
  *
- * Invariant: it passes if, and only if, the element `#result` comes to show the text, and the page reports no error.
+ * Invariant: `tryPages` resolves if, and only if, the element `#result` of each page comes to show its text, no page
+ * reports an error, and no server warns. Nothing that was started is left then.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
+import { Command } from './command.js';
 
-const [place, expected] = process.argv.slice(2);
-if (expected === undefined) throw new Error('Usage: node page.js <folder or URL> <text>');
+const deadline = 60_000;
+const types = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.txt': 'text/plain',
+};
+/** What gives a page shared memory. */
+const isolation = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
 
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
-const server = createServer(async (request, response) => {
-  const path = normalize(new URL(request.url, 'http://localhost').pathname);
-  const file = join(place, path.endsWith('/') ? `${path}index.html` : path);
+/**
+ * Each page is `{ folder, isolated?, shows }` or `{ command, shows }`. A command is what a user types; `--port 0` or
+ * the like has it take a free port.
+ */
+export async function tryPages(pages) {
+  const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
   try {
-    const body = await readFile(file);
-    response.setHeader('content-type', types[extname(file)] ?? 'application/octet-stream');
-    response.end(body);
-  } catch {
-    response.writeHead(404).end();
+    for (const { shows, ...source } of pages) {
+      const { url, command, close } = await ('command' in source ? startServer : serveFolder)(
+        source,
+      );
+      try {
+        await tryPage(browser, url, shows);
+        if (command?.warning) throw new Error(`its server warns: ${command.warning}`);
+      } catch (error) {
+        const said = command ? `\nIts server:\n${command.output}` : '';
+        throw new Error(`${Object.values(source).join(', ')}: ${error.message}${said}`);
+      } finally {
+        await close();
+      }
+    }
+  } finally {
+    await browser.close();
   }
-});
-
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-const found = execFileSync('sh', ['-c', `command -v ${names.join(' ')} || true`], {
-  encoding: 'utf8',
-});
-const executablePath = found.split('\n')[0];
-if (!executablePath) throw new Error('Chromium is needed: Debian has it as package chromium');
-
-let url = place;
-if (!/^https?:/.test(place)) {
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${server.address().port}/`;
 }
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-try {
+
+async function tryPage(browser, url, expected) {
   const page = await browser.newPage();
-  const errors = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
-  await page.goto(url);
-  const result = page.locator('#result');
-  const deadline = Date.now() + 30_000;
-  let shown = '';
-  while (shown !== expected && errors.length === 0 && Date.now() < deadline) {
-    shown = (await result.textContent({ timeout: 30_000 }))?.trim() ?? '';
-    await page.waitForTimeout(20);
+  const problems = [];
+  const problem = new Promise((resolve) => {
+    const heard = (text) => resolve(problems.push(text));
+    page.on('pageerror', (error) => heard(String(error)));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) heard(message.text());
+    });
+  });
+  try {
+    await page.goto(url, { timeout: deadline });
+    const result = page.locator('#result').filter({ hasText: /./ });
+    await Promise.race([result.waitFor({ timeout: deadline }), problem]);
+    if (problems.length > 0) throw new Error(`the page reports ${problems.join('; ')}`);
+    const shown = await result.textContent();
+    if (shown !== expected) throw new Error(`the page shows ${JSON.stringify(shown)}`);
+  } finally {
+    await page.close();
   }
-  if (shown !== expected || errors.length > 0) {
-    console.log(`The page shows ${JSON.stringify(shown)}, not ${JSON.stringify(expected)}.`);
-    for (const error of errors) console.log(error);
-    process.exitCode = 1;
-  }
-} finally {
-  await browser.close();
-  server.close();
+}
+
+function findChromium() {
+  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+  const found = execFileSync('sh', ['-c', `command -v ${names.join(' ')} || true`]);
+  const [path] = found.toString().split('\n');
+  if (!path) throw new Error('Chromium is needed: Debian has it as package chromium');
+  return path;
+}
+
+async function serveFolder({ folder, isolated = false }) {
+  const server = createServer(async (request, response) => {
+    const path = normalize(new URL(request.url, 'http://localhost').pathname);
+    const file = join(folder, path.endsWith('/') ? `${path}index.html` : path);
+    try {
+      const body = await readFile(file);
+      response.setHeader('content-type', types[extname(file)] ?? 'application/octet-stream');
+      if (isolated) response.setHeaders(new Map(Object.entries(isolation)));
+      response.end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    close: async () => server.close(),
+  };
+}
+
+async function startServer({ command: line }) {
+  let started;
+  const url = new Promise((resolve) => {
+    started = ({ output }) => {
+      const address = output.match(/http:\/\/localhost:[1-9]\d*/);
+      if (address) resolve(address[0]);
+    };
+  });
+  const command = new Command(line, { heard: started });
+  const ended = command.closed.then(() => {
+    throw new Error(`${line} has ended:\n${command.output}`);
+  });
+  ended.catch(() => {});
+  return {
+    url: await Promise.race([url, ended]),
+    command,
+    close: () => command.end(),
+  };
 }

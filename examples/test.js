@@ -4,10 +4,11 @@
  *
  * Invariant: an example passes if the commands in its package.json do, which are those that a user types.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Command } from './command.js';
 
 const here = import.meta.dirname;
 const npm = { cwd: here, encoding: 'utf8' };
@@ -30,23 +31,38 @@ const unknown = named.find((name) => !isExample(name));
 if (unknown !== undefined) throw new Error(`There is no example ${unknown} in ${here}`);
 const all = readdirSync(here).filter((name) => name !== 'node_modules' && isExample(name));
 
+/** Milliseconds for one command: one that hangs fails. */
+const limit = 180_000;
+
+/** Why a script of the example fails; undefined if it does not. */
+async function failureOf(name, script) {
+  const command = new Command(`npm run --silent ${script}`, { cwd: join(here, name) });
+  let ended = 'with status';
+  const timer = setTimeout(() => {
+    ended = `by force after ${limit / 1_000} s, with status`;
+    command.end();
+  }, limit);
+  const status = await command.closed;
+  clearTimeout(timer);
+  if (status !== 0) return `npm run ${script} has ended ${ended} ${status}\n${command.output}`;
+  // A test may provoke what it warns of.
+  if (script === 'build' && command.warning) return `npm run ${script} warns: ${command.warning}`;
+}
+
 const failed = [];
 for (const name of named.length > 0 ? named : all) {
   const { scripts } = JSON.parse(readFileSync(join(here, name, 'package.json'), 'utf8'));
   const start = performance.now();
-  const passes = ['build', 'test'].every((script) => {
-    if (!(script in scripts)) return true;
-    const { status, stdout } = spawnSync('npm', ['run', '--silent', script], {
-      ...npm,
-      cwd: join(here, name),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    if (status !== 0) process.stdout.write(stdout);
-    return status === 0;
-  });
-  if (!passes) failed.push(name);
+  let failure;
+  for (const script of ['build', 'test']) {
+    if (script in scripts) failure ??= await failureOf(name, script);
+  }
+  if (failure !== undefined) {
+    console.log(failure);
+    failed.push(name);
+  }
   const seconds = ((performance.now() - start) / 1_000).toFixed(0);
-  console.log(`${passes ? 'passed' : 'FAILED'}  ${name} (${seconds} s)`);
+  console.log(`${failure === undefined ? 'passed' : 'FAILED'}  ${name} (${seconds} s)`);
 }
 console.log(
   failed.length > 0 ? `Examples that failed: ${failed.join(', ')}.` : 'All examples passed.',

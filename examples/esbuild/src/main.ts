@@ -1,14 +1,36 @@
+/**
+ * The page fetches texts, two at a time and ten a second, has threads find the longest word of each, and a worker ask it
+ * which of these words is the widest.
+ *
+ * Type `npm install` and `npm run build`, and serve the folder `public`. esbuild does not look for workers: their scripts
+ * are entries of their own.
+ */
 import { Limiter } from 'pointsman';
+import { type ApiOf, expose } from 'pointsman/bridge';
 import { Pool } from 'pointsman/pool';
+import type { Functions } from './words';
 
-// One at a time, and at most ten in any second.
-const limiter = new Limiter({ concurrency: 1, rate: { limit: 10, per: 1_000 } });
-const squares = await Promise.all([1, 2, 3].map((n) => limiter.run(async () => n * n)));
-
-await using pool = new Pool<typeof import('./words.js')>({
-  worker: () => new Worker('words.js', { type: 'module' }),
+const limiter = new Limiter({ concurrency: 2, rate: { limit: 10, per: 1_000 } });
+const pool = new Pool<Functions>({
+  worker: () => new Worker('dist/words.js', { type: 'module' }),
 });
-const longest = await pool.run('longest', ['not to be']);
 
-const result = document.querySelector('#result');
-if (result) result.textContent = `longest: ${longest}; squares: ${squares.join(', ')}`;
+const longest = await Promise.all(
+  [1, 2, 3].map(async (number) => {
+    const text = await limiter.run(async () => (await fetch(`texts/${number}.txt`)).text());
+    return pool.run('longest', [text]);
+  }),
+);
+await pool.close();
+
+const canvas = document.createElement('canvas').getContext('2d');
+const layout = new Worker('dist/layout.js', { type: 'module' });
+const bridge = expose(layout, {
+  words: () => longest,
+  width: (word: string) => canvas?.measureText(word).width ?? 0,
+  show: (text: string) => {
+    const result = document.querySelector('#result');
+    if (result) result.textContent = text;
+  },
+});
+export type Api = ApiOf<typeof bridge>;

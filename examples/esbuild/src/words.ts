@@ -1,6 +1,9 @@
+/** A thread of the pool: it finds words. */
 import { serve } from 'pointsman/pool';
 
-export const longest = (text: string) =>
-  text.split(' ').reduce((best, word) => (word.length > best.length ? word : best));
-
-serve({ longest });
+const functions = {
+  longest: (text: string) =>
+    text.split(/\W+/).reduce((best, word) => (word.length > best.length ? word : best)),
+};
+export type Functions = typeof functions;
+serve(functions);

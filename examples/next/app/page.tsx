@@ -1,0 +1,5 @@
+import { Widest } from './widest';
+
+export default function Page() {
+  return <Widest />;
+}
