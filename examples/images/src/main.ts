@@ -17,7 +17,7 @@ const pool: Thumbnails = new Pool({
   maxWaiting: 100, // who comes then is told so, with a 503, rather than to wait for very long
   whenFull: 'reject',
 });
-const server = imageServer(pool, { timeout: 10_000 });
+const server = imageServer(pool, { timeout: 30_000 });
 server.listen(Number(process.env.PORT ?? 3_000), () => {
   console.log(`http://localhost:${(server.address() as AddressInfo).port}`);
 });
