@@ -36,6 +36,7 @@ before(
       url = `http://127.0.0.1:${port}`;
       break;
     }
+    assert.ok(url, 'workerd ended before it listened');
   },
   { timeout },
 );
