@@ -1,7 +1,8 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check api jsr format oha ruby std-async picture clean setup browser redis ab features doc deny semver example-axum
+# Every verb, so that a folder of the same name stands in nobody's way.
+.PHONY: $(shell awk -F: '/^[a-z0-9-]+:/{print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -138,6 +139,8 @@ test-all: setup browser redis servers check rust rust-32 rust-oldest features ta
 EXAMPLES := examples/node_modules/.package-lock.json
 $(EXAMPLES): examples/package-lock.json
 	npm ci --prefix examples --ignore-scripts --no-fund --no-audit
+	# Its binary comes from the registry too; its install step only puts it into place.
+	npm rebuild --prefix examples --silent bun
 	@touch $@
 
 EXAMPLE_AXUM := --manifest-path examples/axum/Cargo.toml --locked
@@ -146,7 +149,7 @@ example-axum: ## build and try the web server in examples/axum, whose axum runs 
 	  echo "It is Tokio that axum runs on:"; cargo tree $(EXAMPLE_AXUM) --invert tokio --depth 1; exit 1; }
 	cargo test $(EXAMPLE_AXUM) --quiet --target-dir target/examples
 
-examples: setup browser $(EXAMPLES) ## build and try the programs in examples/ with the package's tarball (EXAMPLE=vite)
+examples: setup browser redis $(EXAMPLES) ## build and try the programs in examples/ with the package's tarball (EXAMPLE=vite)
 	@echo "Building and trying $(or $(EXAMPLE),each example, which takes a minute or two)."
 	@node examples/test.js $(EXAMPLE)
 

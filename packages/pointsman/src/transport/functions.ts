@@ -77,11 +77,12 @@ function isPart(value: unknown, of: object): value is object {
   return isPlain(of) && (typeof value === 'function' || isInstance(value));
 }
 
-/** An object without a class: one that was written down, or a module. */
+/** An object without a class: one that was written down, or a module, which in Bun has a prototype of its own. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  if (prototype === Object.prototype || prototype === null) return true;
+  return Object.prototype.toString.call(value) === '[object Module]';
 }
 
 /** An object of a class of the program: none of the language or of the platform. */

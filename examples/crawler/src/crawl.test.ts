@@ -1,0 +1,167 @@
+/** Crawls a site of three hosts. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Limiter } from 'pointsman';
+import { crawl, type Page } from './crawl.js';
+
+/**
+ * Time that stands still while requests are under way, and then jumps to when the limiter wants to go on. So the server
+ * sees each request at the very time at which it was let in, however slow this machine is.
+ */
+class Clock {
+  time = 0;
+  #timer: { at: number; callback: () => void } | undefined;
+
+  now = () => this.time;
+  setTimeout = (callback: () => void, ms: number) => {
+    this.#timer = { at: this.time + ms, callback };
+    return this.#timer;
+  };
+  clearTimeout = (timer: unknown) => {
+    if (timer === this.#timer) this.#timer = undefined;
+  };
+
+  async run(limiter: Limiter): Promise<void> {
+    while (!limiter.idle) {
+      await setImmediate();
+      const timer = this.#timer;
+      if (limiter.running > 0 || !timer) continue;
+      this.#timer = undefined;
+      this.time = timer.at;
+      timer.callback();
+    }
+  }
+}
+
+/** A host of pages that link to each other, and to the first page of another host. It notes when it was asked. */
+class Host {
+  readonly asked: { path: string; at: number }[] = [];
+  most = 0;
+  /** When it last answered 429. */
+  refused = Number.NaN;
+  #active = 0;
+  #server = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    this.asked.push({ path, at: this.clock.time });
+    this.most = Math.max(this.most, ++this.#active);
+    for (let turn = 0; turn < 10; turn++) await setImmediate(); // those that come together meet
+    this.#active--;
+    if (path === this.busy && Number.isNaN(this.refused)) {
+      this.refused = this.clock.time;
+      response.writeHead(429, { 'retry-after': '3' }).end();
+    } else {
+      const links = Array.from({ length: 12 }, (_, page) => `<a href="/${page}#top">${page}</a>`);
+      response.end(`${links.join('\n')} <a class="other" href="${this.next}">other</a>`);
+    }
+  });
+  url = '';
+
+  constructor(
+    readonly clock: Clock,
+    readonly next: string,
+    readonly busy?: string,
+  ) {}
+
+  async listen(): Promise<this> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+    return this;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+let hosts: Host[] = [];
+afterEach(() => {
+  for (const host of hosts) host.close();
+});
+
+async function site(clock: Clock): Promise<[Host, Host, Host]> {
+  const last = await new Host(clock, 'mailto:somebody@example.org').listen();
+  const middle = await new Host(clock, last.url, '/3').listen();
+  const first = await new Host(clock, middle.url).listen();
+  hosts = [first, middle, last];
+  return [first, middle, last];
+}
+
+const timeout = 60_000; // only so that what hangs fails
+const follow = (url: URL) => url.protocol === 'http:';
+const rate = { limit: 4, per: 1_000 };
+const perKey = { concurrency: 2, rate };
+
+test('each page is given once, and no host is asked more often than it may be', {
+  timeout,
+}, async () => {
+  const clock = new Clock();
+  const [first, middle, last] = await site(clock);
+  const limiter = new Limiter({ concurrency: 8, perKey, clock });
+  const pages: Page[] = [];
+  const crawling = (async () => {
+    for await (const page of crawl([first.url], { limiter, follow })) pages.push(page);
+  })();
+  await setImmediate();
+  await clock.run(limiter);
+  await crawling;
+
+  assert.equal(pages.length, 3 * 13);
+  assert.equal(new Set(pages.map(({ url }) => url)).size, pages.length);
+  assert.ok(pages.every(({ status }) => status === 200));
+  for (const { asked, most } of hosts) {
+    assert.equal(most, 2);
+    for (const [index, { at }] of asked.entries()) {
+      const before = asked[index - rate.limit];
+      if (before) assert.ok(at - before.at >= rate.per, `${before.at} and ${at} are too near`);
+    }
+  }
+
+  // Only the host that answered 429 was left alone for three seconds.
+  const during = ({ asked }: Host) =>
+    asked.filter(({ at }) => at > middle.refused && at < middle.refused + 3_000);
+  assert.equal(middle.asked.filter(({ path }) => path === '/3').length, 2);
+  assert.equal(during(middle).length, 0);
+  assert.notEqual(during(first).length + during(last).length, 0);
+});
+
+test('a crawl that is given up asks for nothing more', { timeout }, async () => {
+  const clock = new Clock();
+  const [first] = await site(clock);
+  const limiter = new Limiter({ perKey, clock });
+  const stopping = new AbortController();
+  const crawling = crawl([first.url], { limiter, follow, signal: stopping.signal });
+  assert.equal((await crawling.next()).value.url, first.url);
+  assert.notEqual(limiter.waiting, 0);
+  stopping.abort(new Error('enough'));
+  await assert.rejects(async () => {
+    for await (const _ of crawling);
+  }, /enough/);
+  await limiter.onIdle();
+});
+
+test('leaving the loop gives the crawl up', { timeout }, async () => {
+  const clock = new Clock();
+  const [first] = await site(clock);
+  const limiter = new Limiter({ perKey, clock });
+  for await (const _ of crawl([first.url], { limiter, follow })) break;
+  assert.equal(limiter.waiting, 0);
+  await limiter.onIdle();
+});
+
+test('the command prints what it found', { timeout }, async () => {
+  const [first] = await site(new Clock());
+  const main = join(import.meta.dirname, 'main.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, first.url]);
+  assert.deepEqual(stdout.trim().split('\n').sort().slice(0, 2), [
+    `200 ${first.url}`,
+    `200 ${first.url}0`,
+  ]);
+});

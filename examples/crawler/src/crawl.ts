@@ -1,0 +1,72 @@
+/**
+ * Visits all pages that can be reached from some, and gives them as they come. Each host is asked as often and as much
+ * at once as the limiter says for its key and no more; one that answers 429 is left alone for as long as it says.
+ *
+ * Invariant: each URL is given once, and the crawl ends when none is left.
+ */
+import { Channel, type Limiter } from 'pointsman';
+
+export interface Page {
+  readonly url: string;
+  readonly status: number;
+  readonly html: string;
+}
+
+export interface CrawlOptions {
+  /** Used by this crawl alone. The key is the host. */
+  readonly limiter: Limiter;
+  /** Whether a page that another links to shall be visited too. */
+  readonly follow: (url: URL) => boolean;
+  readonly signal?: AbortSignal;
+}
+
+const attempts = 5;
+
+export async function* crawl(starts: string[], options: CrawlOptions): AsyncGenerator<Page> {
+  const { limiter, follow } = options;
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])]);
+  const pages = new Channel<Page>(10); // while so many are unread, those that hold the next one wait
+  const seen = new Set<string>();
+
+  function add(url: URL): void {
+    url.hash = '';
+    if (seen.has(url.href)) return;
+    seen.add(url.href);
+    enqueue(url, 1);
+  }
+
+  // The limiter's queue is the crawl's frontier. Hosts take turns in it.
+  function enqueue(url: URL, attempt: number): void {
+    limiter
+      .run(() => visit(url, attempt), { key: url.host, signal })
+      .catch((error) => pages.close(error)); // the loop that reads the pages throws it
+  }
+
+  async function visit(url: URL, attempt: number): Promise<void> {
+    const response = await fetch(url, { signal, redirect: 'manual' });
+    const html = await response.text();
+    if (response.status === 429 && attempt < attempts) {
+      const seconds = Number(response.headers.get('retry-after')) || 1;
+      limiter.penalize(seconds * 1_000, url.host);
+      enqueue(url, attempt + 1);
+      return;
+    }
+    // A redirection is a link too: where it leads to may be another host.
+    const links = [...html.matchAll(/<a\s[^>]*href="([^"]*)"/gi)].map(([, link]) => link);
+    for (const link of [response.headers.get('location'), ...links]) {
+      if (!link || !URL.canParse(link, url.href)) continue;
+      const next = new URL(link, url);
+      if (follow(next)) add(next);
+    }
+    await pages.send({ url: url.href, status: response.status, html }, { signal });
+  }
+
+  for (const start of starts) add(new URL(start));
+  limiter.onIdle().then(() => pages.close());
+  try {
+    yield* pages;
+  } finally {
+    leaving.abort();
+  }
+}

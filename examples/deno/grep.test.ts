@@ -1,0 +1,18 @@
+/** Runs the command as a user does. Here node_modules is one folder up, so it may read there too. */
+import assert from 'node:assert/strict';
+
+async function grep(pattern: string): Promise<string> {
+  const run = ['run', '--no-prompt', '--allow-read=.,../node_modules/pointsman', 'grep.ts'];
+  const command = new Deno.Command('deno', { args: [...run, pattern, 'fish'], stderr: 'inherit' });
+  const { success, stdout } = await command.output();
+  assert.ok(success);
+  return new TextDecoder().decode(stdout);
+}
+
+Deno.test('it prints the lines that match', async () => {
+  assert.equal(await grep('fish$'), 'fish/lines.txt: one fish\nfish/lines.txt: two fish\n');
+});
+
+Deno.test('a pattern that does not come to its end is given up', async () => {
+  assert.equal(await grep('^(a+)+$'), 'fish/slow.txt: given up after 5 seconds\n');
+});
