@@ -131,7 +131,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum docs-check ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 	@$(MAKE) --no-print-directory jsr
@@ -316,12 +316,45 @@ jsr: setup $(ALL_RUNTIMES)/node_modules/.package-lock.json ## what JSR would pub
 	@node packages/pointsman/jsr.js
 	@cd packages/pointsman && $(CURDIR)/$(ALL_RUNTIMES)/node_modules/.bin/deno publish --dry-run --allow-dirty --config jsr.json
 
+# --- the documentation site ---
+
+SITE := site/node_modules/.package-lock.json
+$(SITE): site/package-lock.json
+	npm ci --prefix site --ignore-scripts --no-fund --no-audit
+	@touch $@
+
+export BASE ?= /
+CRATE_DOCS := target/docs/doc
+
+docs: setup $(SITE) ## build the documentation site, and check its links: about a minute (BASE=/folder/ of its host)
+	@echo "1 of 4: the API of the npm package, by TypeDoc."
+	@rm -rf site/api site/dist
+	@site/node_modules/.bin/typedoc --options site/typedoc.json --logLevel Warn
+	@echo "2 of 4: the API of the crate, by cargo doc."
+	@if command -v cargo >/dev/null; then \
+	  cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
+	else echo "There is no Rust here (https://rustup.rs): the site says so."; fi
+	@echo "3 of 4: the guides, by VitePress."
+	@site/node_modules/.bin/vitepress build site
+	@if [ -e $(CRATE_DOCS) ]; then cp -r $(CRATE_DOCS) site/dist/rust; fi
+	@if [ -e lab/out/report ]; then mkdir -p site/dist/lab && cp -r lab/out/report lab/out/*.json* site/dist/lab; fi
+	@echo "4 of 4: the links."
+	@node site/check-links.js
+	@echo "The site is built: site/dist/index.html; make docs-serve shows it."
+
+docs-check: docs browser ## the same, and open each page in Chromium: nothing from other hosts, no error, fit for a phone
+	@echo "Opening each page in Chromium: about a minute."
+	@node site/check-pages.js
+
+docs-serve: docs ## the same as make docs, and serve the site on this machine
+	@site/node_modules/.bin/vitepress preview site
+
 format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 	cargo fmt --all
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr $(SERVERS)
+	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr site/node_modules site/api site/.vitepress/cache $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	git clean -fdXq examples
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

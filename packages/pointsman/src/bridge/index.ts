@@ -2,6 +2,8 @@
 
 /**
  * `pointsman/bridge`: a worker calls its host, blocking or not, and the host its worker.
+ *
+ * @module pointsman/bridge
  */
 
 export { ClosedError, TimeoutError } from '../sync/errors.js';

@@ -100,7 +100,7 @@ export type Host<Api> = Blocking<Api> &
      * whose `cause` is a copy of the reason. A second call does nothing.
      */
     close(reason?: unknown): void;
-    /** As {@link close}. */
+    /** As `close`. */
     [Symbol.asyncDispose](): Promise<void>;
   };
 

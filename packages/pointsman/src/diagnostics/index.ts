@@ -3,6 +3,8 @@
 /**
  * Who holds what and who waits for it: snapshots, events, deadlocks, locks that are held too long. Nothing is watched before
  * {@link watch} is called on it, and what is not watched costs nothing.
+ *
+ * @module pointsman/diagnostics
  */
 
 export { runTask } from './context.js';

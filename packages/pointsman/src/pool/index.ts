@@ -2,6 +2,8 @@
 
 /**
  * `pointsman/pool`: work that would keep an event loop busy, in threads of its own.
+ *
+ * @module pointsman/pool
  */
 
 export { ClosedError, QueueFullError, TimeoutError } from '../sync/errors.js';

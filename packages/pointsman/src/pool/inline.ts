@@ -2,6 +2,8 @@
  * Functions written in place: checked at once, where the mistake is, not in a thread later on.
  *
  * The entry `pointsman/pool/inline`. It needs `acorn`, which the user installs. Nothing else loads it.
+ *
+ * @module pointsman/pool/inline
  */
 
 import { invalid } from '../sync/errors.js';

@@ -4,6 +4,8 @@
  * Locks between processes and hosts, on Redis or Valkey. Needs
  * Node 20 or later (or a runtime with its modules) and ioredis or node-redis, whichever the program
  * uses already.
+ *
+ * @module pointsman/redis
  */
 
 export { ClosedError, ReentrancyError, TimeoutError } from '../sync/errors.js';

@@ -189,7 +189,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     return value;
   }
 
-  /** Where it reads next. */
+  /** Where it reads next. @internal */
   _place(): Slot<T> {
     const { _source } = this;
     return this._seen < _source._sent - _source._length ? _source._oldest : this._slot;

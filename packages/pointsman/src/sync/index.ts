@@ -3,6 +3,8 @@
 /**
  * Coordination inside one event loop. No dependencies; runs in Node 20 and later, Deno, Bun, browsers
  * and workerd.
+ *
+ * @module pointsman
  */
 
 export { Barrier, type BarrierWaitResult } from './barrier.js';

@@ -1,0 +1,70 @@
+/**
+ * The documentation site: the Markdown files of the repository as they are.
+ *
+ * Invariant: the address of a page is its file's path in the repository, but for README.md, which is the front page,
+ * and for what is made here. Nothing is loaded from another host.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { slug } from 'github-slugger';
+import { defineConfig } from 'vitepress';
+import { linkRepository, publicAddress } from './links.js';
+import { crate, everyPageIsNamed, report, root, sidebar } from './sidebar.js';
+
+export default defineConfig({
+  title: 'Pointsman',
+  description: 'Coordination for concurrent work, in TypeScript and in Rust',
+  base: process.env.BASE ?? '/',
+  srcDir: '..',
+  outDir: 'dist',
+  srcExclude: [
+    '!(*.md|docs|lab|spec|crates|examples|packages|site)/**',
+    '{lab,spec,examples}/*/**',
+    'crates/!(pointsman)/**',
+    '{crates,packages}/pointsman/*/**',
+    'site/!(api|missing)/**',
+    ...(existsSync(join(root, 'lab/out/report/index.html')) ? ['site/missing/lab.md'] : []),
+    ...(existsSync(join(root, 'target/docs/doc')) ? ['site/missing/rust.md'] : []),
+  ],
+  rewrites: {
+    'README.md': 'index.md',
+    'site/api/:path*': 'api/:path*',
+    // These stand where what they speak of would be.
+    'site/missing/lab.md': 'lab/report/index.md',
+    'site/missing/rust.md': 'rust/pointsman/index.md',
+  },
+  buildEnd: everyPageIsNamed,
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  markdown: {
+    // As the code host: its anchors, and nothing that it would show as text.
+    anchor: { slugify: slug },
+    attrs: { disable: true },
+    config: linkRepository,
+  },
+  vite: {
+    // The picture in README.md.
+    resolve: { alias: [{ find: /^docs\//, replacement: `${root}/docs/` }] },
+    plugins: [
+      {
+        // Pages are outside this folder, from where Vue is not found; what is built of them is inside.
+        name: 'vue-of-this-folder',
+        enforce: 'pre',
+        resolveId: (id, _from, { ssr }) =>
+          ssr && /^vue(\/|$)/.test(id) ? { id, external: true } : undefined,
+      },
+    ],
+    build: { chunkSizeWarningLimit: 2_000 },
+  },
+  themeConfig: {
+    nav: [
+      { text: 'Guides', link: '/', activeMatch: '^/(?!api/)' },
+      { text: 'API', link: '/api/', activeMatch: '^/api/' },
+      { ...crate, text: 'Crate' },
+      { ...report, text: 'Lab' },
+    ],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: 'local' },
+    ...(publicAddress && { socialLinks: [{ icon: 'github', link: publicAddress }] }),
+  },
+});

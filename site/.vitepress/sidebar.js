@@ -1,0 +1,99 @@
+/**
+ * What the site has, in the order of what a reader needs.
+ *
+ * Invariant: a page is the file of the repository that it is named by here; one that is missing has no entry.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const root = join(import.meta.dirname, '../..');
+
+/** What is no page of VitePress: the router must leave it to the browser. */
+const apart = (text, link) => ({ text, link, target: '_self' });
+export const crate = apart('API of the crate', '/rust/pointsman/index.html');
+export const report = apart('The latest results', '/lab/report/index.html');
+
+const page = (text, file) => ({ text, file });
+const api = (entry) => ({ text: entry, link: `/api/${entry}/index` });
+
+const groups = {
+  Start: [
+    page('Introduction', 'README.md'),
+    page('Examples', 'examples/README.md'),
+    page('The npm package', 'packages/pointsman/README.md'),
+    page('The crate', 'crates/pointsman/README.md'),
+  ],
+  'One event loop': [
+    page('Overview', 'docs/sync.md'),
+    page('At most n at once', 'docs/sync/at-most-n-at-once.md'),
+    page('At most n per minute', 'docs/sync/at-most-n-per-minute.md'),
+    page('One writer', 'docs/sync/one-writer.md'),
+    page('Pass values on', 'docs/sync/pass-values-on.md'),
+    page('Wait for an event', 'docs/sync/wait-for-an-event.md'),
+    page('Find a deadlock', 'docs/diagnostics.md'),
+    page('Coming from another library', 'docs/sync/coming-from.md'),
+    api('pointsman'),
+    api('pointsman/diagnostics'),
+  ],
+  Pool: [
+    page('Work in threads of its own', 'docs/pool.md'),
+    api('pointsman/pool'),
+    api('pointsman/pool/inline'),
+  ],
+  Bridge: [
+    page('Calls from a worker into its host', 'docs/bridge.md'),
+    page('The bridge protocol', 'docs/bridge-protocol.md'),
+    api('pointsman/bridge'),
+  ],
+  Redis: [
+    page('Locks between processes and hosts', 'docs/redis.md'),
+    page('The lock protocol', 'docs/lock-protocol.md'),
+    page('The mutex under faults', 'docs/lock-faults.md'),
+    api('pointsman/redis'),
+  ],
+  'Rust runtime': [page('The runtime', 'docs/runtime.md'), crate],
+  Measured: [page('The lab', 'lab/README.md'), report],
+  Project: [
+    page('Architecture', 'ARCHITECTURE.md'),
+    page('What each primitive must do', 'spec/README.md'),
+    page('Contributing', 'CONTRIBUTING.md'),
+    page('Changelog', 'CHANGELOG.md'),
+    page('Support', 'docs/support.md'),
+    page('Deprecation', 'docs/deprecation.md'),
+    page('Releasing', 'docs/releasing.md'),
+    page('Security', 'SECURITY.md'),
+  ],
+};
+
+/** The address of a file's page. */
+export const address = (file) => (file === 'README.md' ? '/' : `/${file.slice(0, -'.md'.length)}`);
+
+const named = new Set(
+  Object.values(groups)
+    .flat()
+    .map(({ file }) => file),
+);
+export const isPage = (file) => named.has(file) && existsSync(join(root, file));
+
+const guides = Object.entries(groups).map(([text, items]) => ({
+  text,
+  items: items
+    .filter((item) => !item.file || isPage(item.file))
+    .map(({ file, ...item }) => (file ? { ...item, link: address(file) } : item)),
+}));
+
+const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.json'), 'utf8'));
+
+/** Beside the pages of the API are all its names, beside all others the groups. */
+export const sidebar = {
+  '/api/': [{ text: 'Guides', link: '/' }, ...modules],
+  '/': guides,
+};
+
+/** Throws if a guide is on the site that nobody finds: a page that no group has. */
+export function everyPageIsNamed({ pages }) {
+  const lost = pages.filter((page) => !page.startsWith('site/') && !named.has(page));
+  if (lost.length > 0) {
+    throw new Error(`In no group of site/.vitepress/sidebar.js: ${lost.join(', ')}`);
+  }
+}

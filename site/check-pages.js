@@ -1,0 +1,70 @@
+/**
+ * Opens each page of the built site in headless Chromium, on the width of a phone, and searches once.
+ *
+ * Invariant: it passes only if no page asks another host for anything, reports an error or is wider than the phone,
+ * and if the search finds a guide.
+ */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { serve } from 'vitepress';
+
+const folder = join(import.meta.dirname, 'dist');
+const pages = readdirSync(folder, { recursive: true }).filter(
+  (name) =>
+    name.endsWith('.html') && (!name.startsWith('rust/') || name === 'rust/pointsman/index.html'),
+);
+
+const programs = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const [executablePath] = execFileSync('sh', ['-c', `command -v ${programs.join(' ')} || true`], {
+  encoding: 'utf8',
+}).split('\n');
+if (!executablePath) throw new Error('Chromium is needed: Debian has it as package chromium');
+
+const { server } = await serve({ root: import.meta.dirname, port: 0 });
+if (!server.listening) await once(server, 'listening');
+const host = `http://localhost:${server.address().port}`;
+const start = host + (process.env.BASE ?? '/');
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+try {
+  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  let name;
+  const fail = (what) => {
+    console.error(`${name}: ${what}`);
+    process.exitCode = 1;
+  };
+  await page.route(
+    ({ origin, protocol }) => protocol.startsWith('http') && origin !== host,
+    (route) => {
+      fail(`asks another host: ${route.request().url()}`);
+      return route.abort();
+    },
+  );
+  page.on('pageerror', (error) => fail(String(error)));
+  page.on('console', (message) => message.type() === 'error' && fail(message.text()));
+
+  for (const [index, file] of pages.entries()) {
+    name = file;
+    await page.goto(start + file, { waitUntil: 'networkidle' });
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (width > 390 && !file.startsWith('rust/')) fail(`is ${width} pixels wide on a phone`);
+    if (index % 25 === 24) console.log(`${index + 1} of ${pages.length} pages`);
+  }
+
+  name = 'the search';
+  await page.goto(start, { waitUntil: 'networkidle' });
+  await page.keyboard.press('Control+k');
+  await page.locator('#localsearch-input').fill('semaphore');
+  await page.locator('#localsearch-list a[href*="at-most-n-at-once"]').first().waitFor();
+} finally {
+  await browser.close();
+  server.close();
+}
+console.log(
+  process.exitCode === 1
+    ? 'Pages of the site have faults.'
+    : `All ${pages.length} pages load, by themselves and on a phone, and the search finds.`,
+);
