@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab release release-tool stamp changelog audit
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -223,14 +223,33 @@ policy: ## what the scheduler's policy costs on 2 to 128 simulated cores, beside
 	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \
 	  --exact runtime::scheduler::policy::simulation::report::print_tables --ignored --nocapture
 
-check: setup ## formatting and lint
+check: setup ## formatting and lint; versions in step, fragments of the changelog in order
 	npx --no-install biome check --error-on-warnings .
+	$(RELEASE) check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
 
 format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 	cargo fmt --all
+
+# --- releases ---
+
+RELEASE := node release/dist/release.js
+release-tool: node_modules/.package-lock.json
+	@npx --no-install tsc -b release
+
+release: release-tool ## everything up to the publishing, and the commands that remain (VERSION=0.2.0; TESTED=1)
+	@$(RELEASE) make --version "$(VERSION)" $(if $(TESTED),--tested)
+
+stamp: release-tool ## write the version and the public address into all files that state them
+	@$(RELEASE) stamp
+
+changelog: release-tool ## show what the next release changes, from the fragments in changelog/
+	@$(RELEASE) changelog
+
+audit: release-tool ## ask the registry for known vulnerabilities of all that the lock files of npm name
+	@$(RELEASE) audit
 
 clean: ## remove what was built and installed here; the lab's results stay
 	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
