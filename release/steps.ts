@@ -42,8 +42,8 @@ export async function makeRelease(release: Release): Promise<void> {
         return base.slice(0, 12);
       }),
       step('Versions, address and changelog', async () => {
-        const changed = await writeRelease(clone, release);
-        return `${changed} files`;
+        const paths = await writeRelease(clone, release);
+        return paths.length > 3 ? `${paths.length} files` : paths.join(', ');
       }),
       step('Packages of the lock file', async (_, onLine) => {
         await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
@@ -86,7 +86,7 @@ export async function makeRelease(release: Release): Promise<void> {
         return undefined;
       }),
     ];
-    await new Listr(steps, { rendererOptions: { collapseErrors: false } }).run({ artefacts: [] });
+    await new Listr(steps, { rendererOptions: { showErrorMessage: false } }).run({ artefacts: [] });
   } catch (error) {
     await rm(out, { recursive: true, force: true });
     throw error;
@@ -100,7 +100,8 @@ function step(title: string, work: Work): ListrTask<Context> {
     title,
     task: async (context, task) => {
       const result = await work(context, (line) => {
-        task.output = line;
+        // Elsewhere each line would stay.
+        if (process.stdout.isTTY) task.output = line;
       });
       if (result !== undefined) task.title = `${title}: ${result}`;
     },
@@ -125,7 +126,7 @@ async function takeIdentity(root: string, clone: string): Promise<void> {
 export async function writeRelease(
   clone: string,
   { version, date }: Pick<Release, 'version' | 'date'>,
-): Promise<number> {
+): Promise<string[]> {
   const git = (...parameters: string[]) => run('git', parameters, { cwd: clone });
   const state: State = await readState(clone);
   const notes = nextSection(state.changelog, state.fragments);
@@ -143,7 +144,7 @@ export async function writeRelease(
     ...['tag', '--annotate', '--cleanup=verbatim', `v${version}`],
     ...['--message', `${version}\n\n${notes}\n`],
   );
-  return (await git('show', '--name-only', '--format=', 'HEAD')).split('\n').filter(Boolean).length;
+  return (await git('show', '--name-only', '--format=', 'HEAD')).split('\n').filter(Boolean);
 }
 
 /** Fails where a lock file says something else than the manifests beside it. */

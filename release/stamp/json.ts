@@ -25,10 +25,11 @@ export function stampManifest(text: string, { version, address }: Facts): string
   if (manifest.name !== 'pointsman') return stamped;
   stamped = set(stamped, ['version'], version);
   if (!address) return stamped;
-  const repository = { type: 'git', url: address.git, directory: 'packages/pointsman' };
-  stamped = set(stamped, ['repository'], repository);
+  // Each new field goes right behind the licence, so the last one stands first.
+  stamped = set(stamped, ['bugs'], { url: address.issues });
   stamped = set(stamped, ['homepage'], `${address.page}#readme`);
-  return set(stamped, ['bugs'], { url: address.issues });
+  const repository = { type: 'git', url: address.git, directory: 'packages/pointsman' };
+  return set(stamped, ['repository'], repository);
 }
 
 export function stampLock(text: string, { version }: Facts): string {

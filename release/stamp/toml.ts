@@ -10,14 +10,14 @@ export function stampCrate(text: string, { version, address }: Facts): string {
   if (hasTable(stamped, 'workspace.package')) {
     stamped = set(stamped, 'workspace.package', 'version', `"${version}"`);
     if (address) {
-      stamped = set(stamped, 'workspace.package', 'repository', `"${address.page}"`);
       stamped = set(stamped, 'workspace.package', 'homepage', `"${address.page}"`);
+      stamped = set(stamped, 'workspace.package', 'repository', `"${address.page}"`);
     }
   }
   const isPublished = /^version\.workspace = true$/m.test(text) && !/^publish = false$/m.test(text);
   if (address && isPublished) {
-    stamped = set(stamped, 'package', 'repository.workspace', 'true');
     stamped = set(stamped, 'package', 'homepage.workspace', 'true');
+    stamped = set(stamped, 'package', 'repository.workspace', 'true');
   }
   return stamped;
 }

@@ -1,13 +1,12 @@
-// Each entry by import, and one task of what runs in one thread and of what runs in several.
+// Each entry that needs nothing else by import, and one task of what runs in one thread and of what runs in several.
 import assert from 'node:assert/strict';
 import { KeyedMutex, Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';
 import { snapshot } from 'pointsman/diagnostics';
 import { Pool } from 'pointsman/pool';
-import { inline } from 'pointsman/pool/inline';
 import { RedisMutex } from 'pointsman/redis';
 
-for (const imported of [KeyedMutex, connect, expose, snapshot, inline, RedisMutex]) {
+for (const imported of [KeyedMutex, connect, expose, snapshot, RedisMutex]) {
   assert.equal(typeof imported, 'function');
 }
 
