@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab release release-tool stamp changelog audit
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab release release-tool stamp changelog audit types-oldest
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -130,7 +130,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest types-oldest targets ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 
@@ -162,6 +162,18 @@ endif
 rust-oldest: ## whether the crate compiles with the oldest Rust that it promises (rust-version in Cargo.toml)
 	$(call toolchain,$(OLDEST_RUST),rustc)
 	cargo +$(OLDEST_RUST) check --package pointsman --lib --all-features --target-dir target/oldest
+
+# In a folder of its own, since its program has the name of the newest one's.
+OLDEST_TYPESCRIPT := release/oldest-typescript
+$(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json: $(OLDEST_TYPESCRIPT)/package-lock.json
+	npm ci --prefix $(OLDEST_TYPESCRIPT) --ignore-scripts --no-fund --no-audit
+	@touch $@
+
+types-oldest: setup $(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json ## whether the oldest TypeScript that is promised takes the package's types
+	@for resolution in nodenext bundler; do \
+	  $(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --project release/fresh/npm/tsconfig.$$resolution.json || exit 1; \
+	done
+	@echo "The types compile with TypeScript $$($(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --version | cut -d' ' -f2)."
 
 # Systems that nothing here runs on: the crates are compiled for them, without a linker.
 TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
@@ -252,6 +264,6 @@ audit: release-tool ## ask the registry for known vulnerabilities of all that th
 	@$(RELEASE) audit
 
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(SERVERS)
+	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules $(OLDEST_TYPESCRIPT)/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

@@ -58,10 +58,10 @@ export function judge(
 ): string[] {
   const met = new Set<string>();
   const problems: string[] = [];
-  for (const [folder, advisories] of found) {
+  for (const [path, advisories] of found) {
     for (const { id, module, severity, title } of advisories) {
       met.add(id);
-      if (!(id in exceptions)) problems.push(`${folder}: ${module}, ${severity}: ${title} (${id})`);
+      if (!(id in exceptions)) problems.push(`${path}: ${module}, ${severity}: ${title} (${id})`);
     }
   }
   const unused = Object.keys(exceptions).filter((id) => !met.has(id));
@@ -85,8 +85,8 @@ export async function auditAll(root: string): Promise<boolean> {
       ['audit', '--json', '--package-lock-only'],
       { cwd: join(root, folder), maxBuffer: Number.POSITIVE_INFINITY },
     ).catch((error: { stdout: string }) => error);
-    found.set(folder, advisoriesOf(stdout));
-    console.log(`  ${path}: ${found.get(folder)?.length} known vulnerabilities`);
+    found.set(path, advisoriesOf(stdout));
+    console.log(`  ${path}: ${found.get(path)?.length} known vulnerabilities`);
   }
   const problems = judge(found, exceptions);
   for (const problem of problems) console.error(problem);

@@ -65,7 +65,7 @@ export function collect(
 ): string {
   const { before, older } = split(changelog);
   const section = `## ${version} - ${date}\n\n${nextSection(changelog, fragments)}\n`;
-  return before + section + (older && `\n${older}`);
+  return `${before.trimEnd()}\n\n${section}${older && `\n${older}`}`;
 }
 
 /** The changelog's head, what stands under "Unreleased", which may be missing, and the versions. */

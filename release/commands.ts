@@ -28,7 +28,9 @@ export function remainingCommands(
     ...(remote ? [`git push --atomic ${remote} main v${version}`] : []),
     npm.join(' '),
     cargo.join(' '),
-    ...(hasJsr ? [`(cd ${out}/source/packages/pointsman && npx jsr publish)`] : []),
+    ...(hasJsr
+      ? [`(cd ${out}/source && make jsr && cd packages/pointsman && npx jsr publish --allow-dirty)`]
+      : []),
   ];
 }
 

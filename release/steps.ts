@@ -160,10 +160,7 @@ async function checkLocks(clone: string, onLine: (line: string) => void): Promis
     await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--no-audit'], { cwd, onLine });
   }
   for (const cwd of cargo) {
-    await run('cargo', ['metadata', '--locked', '--format-version', '1'], {
-      cwd,
-      onLine: (line) => line.startsWith('{') || onLine(line),
-    });
+    await run('cargo', ['fetch', '--locked'], { cwd, onLine });
   }
   return `${npm.length} of npm, ${cargo.length} of cargo`;
 }
