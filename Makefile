@@ -131,7 +131,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum docs-check ## the same in every runtime that the registries carry
+test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum docs-check types-oldest ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 	@$(MAKE) --no-print-directory jsr
@@ -183,6 +183,18 @@ features: ## whether the crate compiles with none of its features, with each alo
 	  cargo clippy --package pointsman --lib --no-default-features --features $$feature --quiet -- -D warnings || exit 1; \
 	done
 	@echo "Each feature compiles."
+
+# In a folder of its own, since its program has the name of the newest one's.
+OLDEST_TYPESCRIPT := release/oldest-typescript
+$(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json: $(OLDEST_TYPESCRIPT)/package-lock.json
+	npm ci --prefix $(OLDEST_TYPESCRIPT) --ignore-scripts --no-fund --no-audit
+	@touch $@
+
+types-oldest: setup $(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json ## whether the oldest TypeScript that is promised takes the package's types
+	@for resolution in nodenext bundler; do \
+	  $(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --project release/fresh/npm/tsconfig.$$resolution.json || exit 1; \
+	done
+	@echo "The types compile with TypeScript $$($(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --version | cut -d' ' -f2)."
 
 # Systems that nothing here runs on: the crates are compiled for them, without a linker.
 TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
@@ -289,8 +301,9 @@ policy: ## what the scheduler's policy costs on 2 to 128 simulated cores, beside
 	@CORES="$(CORES)" cargo test --package pointsman --lib --release --quiet -- \
 	  --exact runtime::scheduler::policy::simulation::report::print_tables --ignored --nocapture
 
-check: setup ## formatting, lint, the package as npm would publish it, and whether its types are those of make api
+check: setup ## formatting, lint, versions in step, the package as npm would publish it, and whether its types are those of make api
 	npx --no-install biome check --error-on-warnings .
+	$(RELEASE) check
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && echo "What npm would publish, and its types:" && \
 	npm pack ./packages/pointsman --ignore-scripts --silent --pack-destination "$$folder" >/dev/null && \
 	npx --no-install publint --strict "$$folder"/*.tgz && \
@@ -353,8 +366,26 @@ format: setup ## format, and mend what can be mended
 	npx --no-install biome check --write .
 	cargo fmt --all
 
+# --- releases ---
+
+RELEASE := node release/dist/release.js
+release-tool: node_modules/.package-lock.json
+	@npx --no-install tsc -b release
+
+release: release-tool ## everything up to the publishing, and the commands that remain (VERSION=0.2.0; TESTED=1)
+	@$(RELEASE) make --version "$(VERSION)" $(if $(TESTED),--tested)
+
+stamp: release-tool ## write the version and the public address into all files that state them
+	@$(RELEASE) stamp
+
+changelog: release-tool ## show what the next release changes, from the fragments in changelog/
+	@$(RELEASE) changelog
+
+audit: release-tool ## ask the registry for known vulnerabilities of all that the lock files of npm name
+	@$(RELEASE) audit
+
 clean: ## remove what was built and installed here; the lab's results stay
-	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr site/node_modules site/api site/.vitepress/cache $(SERVERS)
+	rm -rf node_modules target crates/conformance/target crates/ecosystem/target lab/.tools packages/pointsman/tests/runtimes/all/node_modules packages/pointsman/declarations packages/pointsman/jsr site/node_modules site/api site/.vitepress/cache $(OLDEST_TYPESCRIPT)/node_modules $(SERVERS)
 	git ls-files -z '*tsconfig*.json' | xargs -0 -n1 dirname | sort -u | xargs -I{} rm -rf {}/dist
 	git clean -fdXq examples
 	find . -name '*.tsbuildinfo' -not -path './node_modules/*' -delete

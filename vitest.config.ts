@@ -35,6 +35,7 @@ export default defineConfig({
       project('faults', [faults], [], 1),
       project('spec', ['spec/runner/*.test.ts']),
       project('lab', ['lab/**/*.test.ts']),
+      project('release', ['release/*.test.ts']),
     ],
   },
 });

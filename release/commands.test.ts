@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { remainingCommands } from './commands.js';
+
+const alone = { remote: undefined, hasJsr: false, canProve: false };
+
+test('two commands publish what is in release/out', () => {
+  expect(remainingCommands('0.2.0', alone)).toEqual([
+    'npm publish release/out/0.2.0/pointsman-0.2.0.tgz --access public',
+    'cargo publish --locked --manifest-path release/out/0.2.0/source/Cargo.toml --package pointsman-macros --package pointsman',
+  ]);
+});
+
+test('a version before the next one is not what people get who ask for none', () => {
+  expect(remainingCommands('0.2.0-rc.1', alone)[0]).toMatch(/ --tag next$/);
+});
+
+test('a provenance where it can be had, the push where there is a remote, JSR where there is a manifest', () => {
+  const commands = remainingCommands('0.2.0', { remote: 'origin', hasJsr: true, canProve: true });
+  expect(commands[0]).toBe('git push --atomic origin main v0.2.0');
+  expect(commands[1]).toMatch(/ --provenance$/);
+  expect(commands[3]).toContain('npx jsr publish');
+});

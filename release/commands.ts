@@ -1,0 +1,40 @@
+/** What remains to be typed when a release is made. */
+import semver from 'semver';
+import { crates } from './artefacts.js';
+
+interface Surroundings {
+  readonly remote: string | undefined;
+  readonly hasJsr: boolean;
+  /** Whether this is a build of a code host that vouches for where a package comes from. */
+  readonly canProve: boolean;
+}
+
+export function remainingCommands(
+  version: string,
+  { remote, hasJsr, canProve }: Surroundings,
+): string[] {
+  const out = `release/out/${version}`;
+  const npm = [
+    `npm publish ${out}/pointsman-${version}.tgz --access public`,
+    // Else the registry would give it to everybody who asks for no version.
+    ...(semver.prerelease(version) ? ['--tag next'] : []),
+    ...(canProve ? ['--provenance'] : []),
+  ];
+  const cargo = [
+    `cargo publish --locked --manifest-path ${out}/source/Cargo.toml`,
+    ...crates.map((crate) => `--package ${crate}`),
+  ];
+  return [
+    ...(remote ? [`git push --atomic ${remote} main v${version}`] : []),
+    npm.join(' '),
+    cargo.join(' '),
+    ...(hasJsr
+      ? [`(cd ${out}/source && make jsr && cd packages/pointsman && npx jsr publish --allow-dirty)`]
+      : []),
+  ];
+}
+
+/** GitHub Actions with the permission `id-token: write`, or GitLab CI with the token of sigstore. */
+export function canProve(env: NodeJS.ProcessEnv): boolean {
+  return 'ACTIONS_ID_TOKEN_REQUEST_URL' in env || 'SIGSTORE_ID_TOKEN' in env;
+}

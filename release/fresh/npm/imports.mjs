@@ -1,0 +1,19 @@
+// Each entry that needs nothing else by import, and one task of what runs in one thread and of what runs in several.
+import assert from 'node:assert/strict';
+import { KeyedMutex, Semaphore } from 'pointsman';
+import { connect, expose } from 'pointsman/bridge';
+import { snapshot } from 'pointsman/diagnostics';
+import { Pool } from 'pointsman/pool';
+import { RedisMutex } from 'pointsman/redis';
+
+for (const imported of [KeyedMutex, connect, expose, snapshot, RedisMutex]) {
+  assert.equal(typeof imported, 'function');
+}
+
+const semaphore = new Semaphore(1);
+assert.equal(await semaphore.run(() => semaphore.available), 0);
+assert.equal(semaphore.available, 1);
+
+const pool = new Pool({ module: new URL('./words.mjs', import.meta.url), threads: 1 });
+assert.equal(await pool.run('longest', ['not to be']), 'not');
+await pool.close();

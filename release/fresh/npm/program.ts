@@ -1,0 +1,21 @@
+import { Semaphore } from 'pointsman';
+import { connect, expose } from 'pointsman/bridge';
+import * as diagnostics from 'pointsman/diagnostics';
+import { Pool } from 'pointsman/pool';
+import { inline } from 'pointsman/pool/inline';
+import { RedisMutex } from 'pointsman/redis';
+
+export const entries = [connect, expose, diagnostics, inline, RedisMutex];
+
+interface Words {
+  longest(text: string): string;
+}
+
+export async function main(): Promise<string> {
+  const pool = new Pool<Words>({ module: new URL('./words.mjs', import.meta.url) });
+  const semaphore = new Semaphore(2);
+  const word: string = await semaphore.run(() => pool.run('longest', ['not to be']));
+  // @ts-expect-error: the function takes a text.
+  await pool.run('longest', [1]);
+  return word;
+}

@@ -1,0 +1,97 @@
+/** `node release/dist/release.js`: what `make release`, `make stamp`, `make changelog` and a part of `make check` call. */
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineCommand, runMain } from 'citty';
+import { auditAll } from './audit.js';
+import { nextSection } from './changelog.js';
+import { canProve, remainingCommands } from './commands.js';
+import { refusals } from './refusals.js';
+import { outOfStep, readSituation, readState, stampedFiles, upstream } from './repository.js';
+import { makeRelease } from './steps.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** An error ends the command by its message, without the places of the code. */
+const command = (name: string, description: string, work: () => Promise<boolean>) =>
+  defineCommand({ meta: { name, description }, run: () => finish(work) });
+
+async function finish(work: () => Promise<boolean>): Promise<void> {
+  try {
+    if (!(await work())) process.exitCode = 1;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}
+
+async function release(version: string, tested: boolean): Promise<boolean> {
+  const state = await readState(root);
+  const reasons = refusals(await readSituation(root, version, state));
+  if (reasons.length > 0) {
+    console.error(`No release is made:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`);
+    return false;
+  }
+  const date = new Date().toISOString().slice(0, 10);
+  await makeRelease({ root, version, date, tested });
+  const commands = remainingCommands(version, {
+    remote: await upstream(root),
+    hasJsr: existsSync(join(root, 'packages/pointsman/jsr.json')),
+    canProve: canProve(process.env),
+  });
+  console.log(`
+${version} is committed and tagged here, and what is published is in release/out/${version}.
+${tested ? 'The tests were left out (TESTED=1); make test-all has to have passed on this commit.' : 'make test has passed; make test-all tries the other runtimes too.'}
+To publish it:
+
+${commands.map((line) => `  ${line}`).join('\n')}`);
+  return true;
+}
+
+async function stamp(): Promise<boolean> {
+  let count = 0;
+  for (const { path, text, stamped } of await stampedFiles(root, await readState(root))) {
+    if (stamped === text) continue;
+    await writeFile(join(root, path), stamped);
+    console.log(`  ${path}`);
+    count++;
+  }
+  console.log(count === 0 ? 'All files are in step.' : `${count} files are in step again.`);
+  return true;
+}
+
+async function check(): Promise<boolean> {
+  const paths = await outOfStep(root, await readState(root));
+  if (paths.length === 0) return true;
+  console.error(
+    `These say another version or address than packages/pointsman/package.json and the root's; make stamp mends them:\n${paths.map((path) => `  ${path}`).join('\n')}`,
+  );
+  return false;
+}
+
+async function changelog(): Promise<boolean> {
+  const { changelog, fragments } = await readState(root);
+  console.log(nextSection(changelog, fragments) || 'Nothing has changed since the last release.');
+  return true;
+}
+
+const main = defineCommand({
+  meta: { name: 'release', description: 'Makes releases, and keeps what they state in step' },
+  subCommands: {
+    make: defineCommand({
+      meta: { name: 'make', description: 'Does everything up to the publishing' },
+      args: {
+        version: { type: 'string', default: '', description: 'The version to release' },
+        tested: { type: 'boolean', description: 'Leave the tests out: they have passed' },
+      },
+      run: ({ args }) => finish(() => release(args.version, args.tested === true)),
+    }),
+    stamp: command('stamp', 'Writes the version and the address where they are stated', stamp),
+    check: command('check', 'Whether versions, address and fragments are in order', check),
+    changelog: command('changelog', 'Shows what the next release changes', changelog),
+    audit: command('audit', 'Asks the registry for known vulnerabilities', () => auditAll(root)),
+  },
+});
+
+await runMain(main);

@@ -1,0 +1,215 @@
+/**
+ * Makes a release, in a clone in a temporary folder.
+ *
+ * Invariant: the repository changes in the last step alone, which brings the commit and its tag, and only if it
+ * stands where it stood at the beginning. Whatever fails before leaves it and its work tree as they were.
+ */
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Listr, type ListrTask } from 'listr2';
+import { type Artefact, packCrates, packPackage } from './artefacts.js';
+import { collect, nextSection } from './changelog.js';
+import { tryCrates, tryPackage } from './fresh.js';
+import { readState, type State, stampedFiles } from './repository.js';
+import { run } from './run.js';
+
+export interface Release {
+  readonly root: string;
+  readonly version: string;
+  /** As the changelog says it: 2026-01-31. */
+  readonly date: string;
+  /** Whether the tests have passed already. */
+  readonly tested: boolean;
+}
+
+interface Context {
+  artefacts: Artefact[];
+}
+
+type Work = (context: Context, onLine: (line: string) => void) => Promise<string | undefined>;
+
+export async function makeRelease(release: Release): Promise<void> {
+  const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
+  const clone = join(temporary, 'source');
+  const out = join(release.root, 'release/out', release.version);
+  const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: release.root })).trim();
+  try {
+    const steps = [
+      step('A fresh clone', async () => {
+        await run('git', ['clone', '--quiet', release.root, clone], { cwd: temporary });
+        await takeIdentity(release.root, clone);
+        return base.slice(0, 12);
+      }),
+      step('Versions, address and changelog', async () => {
+        const paths = await writeRelease(clone, release);
+        return paths.length > 3 ? `${paths.length} files` : paths.join(', ');
+      }),
+      step('Packages of the lock file', async (_, onLine) => {
+        await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+          cwd: clone,
+          onLine,
+        });
+        return undefined;
+      }),
+      step('Lock files of all workspaces', async (_, onLine) => checkLocks(clone, onLine)),
+      release.tested
+        ? step('make test', async () => 'left out: TESTED=1')
+        : step('make test, which takes a while', async (_, onLine) => {
+            await run('make', ['test'], { cwd: clone, onLine });
+            return undefined;
+          }),
+      step('The tarball for npm, packed twice', async (context, onLine) => {
+        const packed = await packPackage(clone, join(temporary, 'npm'), onLine);
+        context.artefacts.push(...packed);
+        return describe(packed);
+      }),
+      step('The crates, packed twice and compiled', async (context, onLine) => {
+        const packed = await packCrates(clone, join(temporary, 'crates'), onLine);
+        context.artefacts.push(...packed);
+        return describe(packed);
+      }),
+      step('The tarball in a new project', async (context, onLine) => {
+        const [tarball] = context.artefacts.filter(({ name }) => name.endsWith('.tgz'));
+        const folder = await folderIn(temporary, 'new-npm');
+        await tryPackage(tarball as Artefact, folder, await typesOf(clone), onLine);
+        return 'import, require, types';
+      }),
+      step('The crates in a new project', async (context, onLine) => {
+        const packed = context.artefacts.filter(({ name }) => name.endsWith('.crate'));
+        await tryCrates(packed, await folderIn(temporary, 'new-cargo'), onLine);
+        return undefined;
+      }),
+      step('The commit, its tag and the artefacts', async ({ artefacts }) => {
+        await keepArtefacts(artefacts, clone, out, release.version);
+        await bringBack(release, clone, base);
+        return undefined;
+      }),
+    ];
+    await new Listr(steps, { rendererOptions: { showErrorMessage: false } }).run({ artefacts: [] });
+  } catch (error) {
+    await rm(out, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+function step(title: string, work: Work): ListrTask<Context> {
+  return {
+    title,
+    task: async (context, task) => {
+      const result = await work(context, (line) => {
+        // Elsewhere each line would stay.
+        if (process.stdout.isTTY) task.output = line;
+      });
+      if (result !== undefined) task.title = `${title}: ${result}`;
+    },
+  };
+}
+
+async function folderIn(temporary: string, name: string): Promise<string> {
+  const folder = join(temporary, name);
+  await mkdir(folder);
+  return folder;
+}
+
+/** A clone does not have the names that a work tree has been given for itself. */
+async function takeIdentity(root: string, clone: string): Promise<void> {
+  for (const key of ['user.name', 'user.email']) {
+    const value = (await run('git', ['config', key], { cwd: root })).trim();
+    await run('git', ['config', key, value], { cwd: clone });
+  }
+}
+
+/** Writes what the release changes, and commits and tags it. */
+export async function writeRelease(
+  clone: string,
+  { version, date }: Pick<Release, 'version' | 'date'>,
+): Promise<string[]> {
+  const git = (...parameters: string[]) => run('git', parameters, { cwd: clone });
+  const state: State = await readState(clone);
+  const notes = nextSection(state.changelog, state.fragments);
+  for (const { path, stamped } of await stampedFiles(clone, { ...state, version })) {
+    await writeFile(join(clone, path), stamped);
+  }
+  const collected = collect(state.changelog, state.fragments, version, date);
+  await writeFile(join(clone, 'CHANGELOG.md'), collected);
+  if (state.fragments.length > 0) {
+    await git('rm', '--quiet', '--', 'changelog/*.md', ':!changelog/README.md');
+  }
+  await git('commit', '--quiet', '--all', '--message', `Release ${version}`);
+  // Lines of the notes that begin with # are headings, not comments.
+  await git(
+    ...['tag', '--annotate', '--cleanup=verbatim', `v${version}`],
+    ...['--message', `${version}\n\n${notes}\n`],
+  );
+  return (await git('show', '--name-only', '--format=', 'HEAD')).split('\n').filter(Boolean);
+}
+
+/** Fails where a lock file says something else than the manifests beside it. */
+async function checkLocks(clone: string, onLine: (line: string) => void): Promise<string> {
+  const paths = (await run('git', ['ls-files'], { cwd: clone })).split('\n');
+  const ending = (name: string) =>
+    paths
+      .filter((path) => `/${path}`.endsWith(`/${name}`))
+      .map((path) => join(clone, dirname(path)));
+  const npm = ending('package-lock.json');
+  const cargo = ending('Cargo.lock');
+  for (const cwd of npm) {
+    await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--no-audit'], { cwd, onLine });
+  }
+  for (const cwd of cargo) {
+    await run('cargo', ['fetch', '--locked'], { cwd, onLine });
+  }
+  return `${npm.length} of npm, ${cargo.length} of cargo`;
+}
+
+async function typesOf(clone: string) {
+  const installed = async (name: string): Promise<string> => {
+    const manifest = await readFile(join(clone, 'node_modules', name, 'package.json'), 'utf8');
+    return JSON.parse(manifest).version;
+  };
+  return { version: await installed('typescript'), nodeTypes: await installed('@types/node') };
+}
+
+function describe(artefacts: readonly Artefact[]): string {
+  return artefacts.map(({ name, bytes }) => `${name} ${(bytes / 1000).toFixed(0)} kB`).join(', ');
+}
+
+/** What is published, its sums, and a clone at the tag, which cargo packs once more when it publishes. */
+async function keepArtefacts(
+  artefacts: readonly Artefact[],
+  clone: string,
+  out: string,
+  version: string,
+): Promise<void> {
+  await rm(out, { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  for (const { path, name } of artefacts) await cp(path, join(out, name));
+  const sums = artefacts.map(({ name, sha256 }) => `${sha256}  ${name}\n`);
+  await writeFile(join(out, 'SHA256SUMS'), sums.join(''));
+  const source = join(out, 'source');
+  await run('git', ['clone', '--quiet', '--branch', `v${version}`, clone, source], { cwd: out });
+}
+
+export async function bringBack(
+  { root, version }: Pick<Release, 'root' | 'version'>,
+  clone: string,
+  base: string,
+): Promise<void> {
+  const git = (...parameters: string[]) => run('git', parameters, { cwd: root });
+  const head = (await git('rev-parse', 'HEAD')).trim();
+  const changes = await git('status', '--porcelain');
+  if (head !== base || changes !== '') {
+    throw new Error('The repository has changed while the release was made: begin again.');
+  }
+  const tag = `refs/tags/v${version}`;
+  await git('fetch', '--quiet', '--no-tags', clone, `${tag}:${tag}`);
+  try {
+    await git('merge', '--quiet', '--ff-only', `v${version}`);
+  } catch (error) {
+    await git('tag', '--delete', `v${version}`);
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+/** docs/support.md promises what the package's and the crates' manifests do, and names what the tests run on. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const manifest = JSON.parse(read('packages/pointsman/package.json'));
+const tables = read('docs/support.md').split(/^## /m).slice(1).map(rowsOf);
+const [runtimes = [], systems = []] = tables;
+
+/** The cells of a page's first table, without its head. */
+function rowsOf(text: string): string[][] {
+  const lines = text.split('\n').filter((line) => line.startsWith('|'));
+  const cells = (line: string) => line.split('|').slice(1, -1);
+  return lines.slice(2).map((line) => cells(line).map((cell) => cell.trim()));
+}
+
+/** The version that is installed for a name, with as many of its numbers as are asked for. */
+function locked(folder: string, name: string, numbers: number): string {
+  const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));
+  const version: string = packages[`node_modules/${name}`].version;
+  return version.split('.').slice(0, numbers).join('.');
+}
+
+/** As the runner of the tests names them: it tells them to those who ask for an unknown one. */
+async function runtimesOfTests(): Promise<string[]> {
+  const runner = join(root, 'packages/pointsman/tests/runtimes/dist/run.js');
+  const { stderr } = await promisify(execFile)(process.execPath, [runner, '?']).catch(
+    (error: { stderr: string }) => error,
+  );
+  return (/^Error: .*; expected some of (.*)$/m.exec(stderr)?.[1] ?? '').split(', ');
+}
+
+function atLeast(range: string): string {
+  return `${range.replace('>=', '')} and later`;
+}
+
+const all = 'packages/pointsman/tests/runtimes/all';
+const oldest = read('.node-version').trim();
+/** How the page names what the runner of the tests names otherwise. */
+const titles: Record<string, string> = {
+  bun: 'Bun',
+  chromium: 'Chromium',
+  deno: 'Deno',
+  firefox: 'Firefox',
+  webkit: 'WebKit',
+};
+const notRuntimes = ['Redis', 'Valkey', 'ioredis', 'node-redis', 'acorn', 'TypeScript', 'Rust'];
+
+test('each runtime of the tests has its row', async () => {
+  const known = await runtimesOfTests();
+  const nodes = known.filter((name) => name.startsWith('node-'));
+  const tested = (name: string): string => {
+    if (name === 'bun' || name === 'deno') return locked(all, name, 2);
+    return name === 'workerd' ? locked('.', name, 2) : "the system's";
+  };
+  const expected = [
+    ['Node', atLeast(manifest.engines.node), [oldest, ...nodes].join(', ').replaceAll('node-', '')],
+    ...known
+      .filter((name) => !nodes.includes(name))
+      .map((name) => [titles[name] ?? name, 'the newest', tested(name)]),
+  ];
+  const stated = runtimes
+    .map((cells) => cells.slice(0, 3))
+    .filter(([name = '']) => !notRuntimes.includes(name));
+  expect(stated.sort()).toEqual(expected.sort());
+});
+
+test('the oldest Node of the tests is the one that the package promises', () => {
+  expect(manifest.engines.node).toBe(`>=${oldest}`);
+});
+
+const row = (name: string) => runtimes.find(([cell]) => cell === name)?.slice(1, 3);
+
+test('the servers are those that are brought, and the one of the system', () => {
+  const brought = /^servers: (.*?) ##/m.exec(read('packages/pointsman/tests/servers/servers.mk'));
+  const versions = (name: string) =>
+    [...(brought?.[1] ?? '').matchAll(new RegExp(`/${name}-(\\S+)`, 'g'))]
+      .map(([, version]) => version)
+      .sort();
+  expect(row('Redis')).toEqual(['6.2 to 8', `${versions('redis').join(', ')}, the system's`]);
+  expect(row('Valkey')).toEqual(['8', versions('valkey').join(', ')]);
+});
+
+test.each([
+  ['ioredis', 'ioredis', ['ioredis-5', 'ioredis']],
+  ['node-redis', 'redis', ['redis-5', 'redis']],
+  ['acorn', 'acorn', ['acorn']],
+])('%s', (name, peer, tested) => {
+  const versions = tested.map((dependency) => locked('.', dependency, 2));
+  expect(row(name)).toEqual([atLeast(manifest.peerDependencies[peer]), versions.join(', ')]);
+});
+
+test('TypeScript and Rust', () => {
+  const typescript = [
+    locked('release/oldest-typescript', 'typescript', 2),
+    locked('.', 'typescript', 2),
+  ];
+  expect(row('TypeScript')).toEqual([`${typescript[0]} and later`, typescript.join(', ')]);
+  const promised = /^rust-version = "(.*)"$/m.exec(read('Cargo.toml'))?.[1];
+  const channel = /^channel = "(\d+\.\d+)/m.exec(read('rust-toolchain.toml'))?.[1];
+  expect(row('Rust')).toEqual([`${promised} and later`, `${promised}, ${channel}`]);
+});
+
+test('each target is one that is compiled or tested, and the other way round', () => {
+  const makefile = read('Makefile');
+  const list = (name: string) =>
+    new RegExp(`^${name} := (.*)$`, 'm').exec(makefile)?.[1]?.split(' ');
+  const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
+  expect(stated.sort()).toEqual([...(list('TARGETS') ?? []), ...(list('NARROW') ?? [])].sort());
+});
+
+test('what tests a row is part of make test-all', () => {
+  const needed = /^test-all: (.*?) ##/m.exec(read('Makefile'))?.[1]?.split(' ') ?? [];
+  // `make test` is the first part of it.
+  const parts = ['test-all', 'test', ...needed];
+  for (const cells of [...runtimes, ...systems]) {
+    const verbs = [...(cells.at(-1) ?? '').matchAll(/`make ([\w-]+)`/g)].map(([, verb]) => verb);
+    expect(verbs, cells[0]).not.toEqual([]);
+    for (const verb of verbs) expect(parts, cells[0]).toContain(verb);
+  }
+});
