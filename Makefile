@@ -1,7 +1,7 @@
 # The front door. `make help` lists what there is.
 
 .DEFAULT_GOAL := help
-.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser redis ab
+.PHONY: help examples lab cells net-cells oha-or-not test test-all rust rust-32 rust-oldest miri sanitizers conformance conformance-update ecosystem ecosystem-update targets targets-here benches policy faults soak soak-io check format oha ruby std-async picture clean setup browser browsers redis ab
 
 SHELL := /bin/bash
 include packages/pointsman/tests/servers/servers.mk
@@ -120,6 +120,12 @@ install = @command -v $(1) >/dev/null || { \
 browser:
 	$(call install,chromium chromium-browser google-chrome google-chrome-stable,Tests and measurements in a browser need,chromium)
 
+# Those of `make test-all`; WebKit's own browser comes with its driver, and has to have a screen.
+browsers: browser
+	$(call install,firefox-esr firefox,Tests in Firefox need,firefox-esr)
+	$(call install,WebKitWebDriver,Tests in WebKit need,webkit2gtk-driver)
+	$(call install,Xvfb,Tests in WebKit need,xvfb)
+
 ab:
 	$(call install,ab,The published load on a web server is sent by,apache2-utils)
 
@@ -130,7 +136,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
+test-all: setup browsers redis servers check rust rust-32 rust-oldest targets ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 
