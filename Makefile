@@ -121,6 +121,12 @@ install = @command -v $(1) >/dev/null || { \
 browser:
 	$(call install,chromium chromium-browser google-chrome google-chrome-stable,Tests and measurements in a browser need,chromium)
 
+# Those of `make test-all`; WebKit's own browser comes with its driver, and has to have a screen.
+browsers: browser
+	$(call install,firefox-esr firefox,Tests in Firefox need,firefox-esr)
+	$(call install,WebKitWebDriver,Tests in WebKit need,webkit2gtk-driver)
+	$(call install,Xvfb,Tests in WebKit need,xvfb)
+
 ab:
 	$(call install,ab,The published load on a web server is sent by,apache2-utils)
 
@@ -131,7 +137,7 @@ test: setup browser redis check rust targets-here ## all tests: in Node, workerd
 	npx --no-install vitest run
 	$(RUNTIMES) workerd chromium
 
-test-all: setup browser redis servers check rust rust-32 rust-oldest features targets deny semver doc example-axum docs-check types-oldest ## the same in every runtime that the registries carry
+test-all: setup browsers redis servers check rust rust-32 rust-oldest features targets deny semver doc examples example-axum docs-check types-oldest ## the same in every runtime that the registries carry
 	npx --no-install vitest run
 	$(RUNTIMES) --all
 	@$(MAKE) --no-print-directory jsr

@@ -45,6 +45,11 @@ export class Connection {
   readonly #values: Port | undefined;
   readonly #stopListening: () => void;
   #ended = false;
+  #letGo = (): void => {};
+  /** Resolves when the bridge has ended here and nothing of what was sent can be overtaken by the news of that. */
+  readonly over = new Promise<void>((resolve) => {
+    this.#letGo = resolve;
+  });
 
   constructor(options: ConnectionOptions) {
     const { role, port, values, base } = options;
@@ -149,16 +154,40 @@ export class Connection {
     // The endpoint may be closed already: one that is blocked learns of the end by itself.
     if (this.#ended) return;
     this.#ended = true;
+    const { role } = this.#options;
     if (tell) {
       this.endpoint.takeLeave(ending.reason);
       this.post('close', closedThere(ending.reason).text);
     }
     this.endpoint.close(ending);
     this.#stopListening();
-    // By another way the message could come later than the news that the port is closed: the other side
-    // closes it then.
-    if (!tell || this.#way === this.#port) this.#port.close?.();
+    if (tell && role === 'worker' && platform.receive === undefined) this.#awaitFarewell();
+    else {
+      // Whoever waits for it, see there.
+      if (!tell && role === 'host') this.post('close', ending.text);
+      this.#port.close?.();
+      this.#letGo();
+    }
     this.#values?.close?.();
     this.#options.ended(ending);
+  }
+
+  /**
+   * In a browser the news that a port is closed, or that a lock is free, can overtake messages that were sent before,
+   * in Firefox many of them. So a worker keeps both until the host has heard that the bridge is closed, and says so.
+   */
+  #awaitFarewell(): void {
+    const farewell = (): void => {
+      stopListening();
+      this.#port.close?.();
+      this.#letGo();
+    };
+    const { id } = this.#options.offer;
+    const heard = (data: unknown): void => {
+      const received = messageOf(data);
+      if (received?.[1] === id && received[2] === 'close') farewell();
+    };
+    const stopListening = listen(this.#port, heard, farewell);
+    this.#port.unref?.();
   }
 }

@@ -69,7 +69,9 @@ describe('what is thrown', () => {
     all.run(
       async ({ host, caught }, kind) => [
         await caught(function callsNow() {
-          return host.now(kind);
+          const result = host.now(kind);
+          // Not at once: WebKit forgets who makes a call that is the last thing it does.
+          return result;
         }),
         await caught(() => host.later(kind)),
         await caught(() => host.async.now(kind)),

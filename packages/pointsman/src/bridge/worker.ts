@@ -119,7 +119,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     // A thread that blocks could not do it later.
     if (platform.receive !== undefined) begin(offer);
     else
-      void holdLock(offer.id, state.ended, () => connection?.post('alive')).then(() =>
+      void holdLock(offer.id, connection.over, () => connection?.post('alive')).then(() =>
         begin(offer),
       );
   }

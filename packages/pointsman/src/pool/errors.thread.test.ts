@@ -3,6 +3,9 @@ import { expect, test } from 'vitest';
 import { inNode, open, openWarm, reasonOf, until } from '../../tests/pool/pools.js';
 import { inline } from './inline.js';
 
+/** Those of V8 begin with it, others are frames alone. */
+const stacksHaveMessages = new Error('a message').stack?.includes('a message');
+
 test('an error arrives with all that it has', async () => {
   const { pool } = await open();
   const error = (await reasonOf(pool.run('throws.error'))) as RangeError & Record<string, unknown>;
@@ -15,9 +18,9 @@ test('an error arrives with all that it has', async () => {
   });
   expect(error.cause).toBeInstanceOf(Error);
   expect((error.cause as Error).message).toBe('the cause');
-  expect(error.stack).toContain('out of range');
+  if (stacksHaveMessages) expect(error.stack).toContain('out of range');
   // Where it was thrown, in the thread.
-  if (inNode) expect(error.stack).toMatch(/pool\.mjs:\d+/);
+  expect(error.stack).toMatch(/pool\.mjs:\d+/);
 });
 
 test.each([
@@ -184,6 +187,6 @@ test.skipIf(!('captureStackTrace' in Error))('the stack tells who awaits the tas
   }
   const { stack } = (await reasonOf(whoAwaits())) as Error;
   const [there, here] = (stack as string).split('-- called by --');
-  expect(there).toContain('out of range');
+  expect(there).toMatch(/pool\.mjs:\d+/);
   expect(here).toContain('whoAwaits');
 });

@@ -1,6 +1,7 @@
 /** What the keyed forms add: one lock for each key, which exists while somebody holds it or waits. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
+import { dispose } from './dispose.js';
 import { ClosedError, KeyedMutex, KeyedSemaphore, type Permit, ReentrancyError } from './index.js';
 
 /** Both forms seen as one: a lock for each key. */
@@ -128,7 +129,7 @@ describe.each(forms)('%s', (_, create) => {
     expect(locks.size).toBe(0);
     const now = await locks.lock('a');
     old.release();
-    old[Symbol.dispose]();
+    old[dispose]();
     expect(locks.size).toBe(1);
     expect(locks.tryLock('a')).toBeUndefined();
     const next = locks.lock('a');

@@ -1,6 +1,7 @@
 /** What a mutex adds to a semaphore of one: the lock, its owner and the proof of holding it. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
+import { dispose } from './dispose.js';
 import {
   ClosedError,
   KeyedMutex,
@@ -60,7 +61,7 @@ describe('lock', () => {
     lock.release();
     const other = await mutex.lock();
     lock.release();
-    lock[Symbol.dispose]();
+    lock[dispose]();
     expect(mutex.locked).toBe(true);
     expect(mutex.tryLock()).toBeUndefined();
     other.release();

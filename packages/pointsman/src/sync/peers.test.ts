@@ -4,6 +4,7 @@
  */
 import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { dispose } from './dispose.js';
 import {
   ClosedError,
   KeyedMutex,
@@ -144,9 +145,9 @@ test('emptying the queue settles everybody who was in it', async () => {
 test("disposing of a permit twice does not free another holder's", async () => {
   const semaphore = new Semaphore(1);
   const first = await semaphore.acquire();
-  first[Symbol.dispose]();
+  first[dispose]();
   const second = await semaphore.acquire();
-  first[Symbol.dispose]();
+  first[dispose]();
   expect(second.released).toBe(false);
   expect(semaphore.tryAcquire()).toBeUndefined();
 });

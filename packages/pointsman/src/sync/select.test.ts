@@ -2,6 +2,7 @@
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { asyncDispose, dispose } from './dispose.js';
 import { Mutex } from './mutex.js';
 import type { Permit } from './permit.js';
 import { type SelectSignal, select } from './select.js';
@@ -311,7 +312,7 @@ describe('exactly one', () => {
 
 describe('what loses', () => {
   test('and is fulfilled all the same with something disposable, which is disposed of', async () => {
-    for (const symbol of [Symbol.dispose, Symbol.asyncDispose]) {
+    for (const symbol of [dispose, asyncDispose]) {
       const { promise, resolve } = deferred<object>();
       const semaphore = new Semaphore(0);
       const first = select({ deaf: () => promise, permit: (only) => semaphore.acquire(only) });
@@ -340,7 +341,7 @@ describe('what loses', () => {
     const { promise, resolve } = deferred<object>();
     expect((await select({ promise, now: () => 1 })).key).toBe('now');
     const disposed = vi.fn();
-    resolve({ [Symbol.dispose]: disposed });
+    resolve({ [dispose]: disposed });
     await nextMacrotask();
     expect(disposed).not.toHaveBeenCalled();
     expect((await select({ promise })).key).toBe('promise');

@@ -1,6 +1,7 @@
 /** What a semaphore does for those who use it well: permits, turns, limits, run, drain and close. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
+import { asyncDispose, dispose } from './dispose.js';
 import {
   ClosedError,
   KeyedMutex,
@@ -262,7 +263,7 @@ describe('a permit', () => {
     expect(first.released).toBe(true);
     const second = await semaphore.acquire();
     first.release();
-    first[Symbol.dispose]();
+    first[dispose]();
     expect(semaphore.available).toBe(0);
     expect(second.released).toBe(false);
     expect(semaphore.tryAcquire()).toBeUndefined();
@@ -1191,12 +1192,12 @@ test.each([
     const it = create();
     const permit = await enter(it as never);
     const waiter = enter(it as never).catch((error) => order.push(error.name));
-    const disposed = it[Symbol.asyncDispose]().then(() => order.push('disposed'));
+    const disposed = it[asyncDispose]().then(() => order.push('disposed'));
     expect(it.closed).toBe(true);
     await waiter;
     permit.release();
     await disposed;
     expect(order).toEqual(['ClosedError', 'disposed']);
-    await it[Symbol.asyncDispose]();
+    await it[asyncDispose]();
   },
 );

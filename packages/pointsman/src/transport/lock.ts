@@ -6,14 +6,12 @@
  * that the worker is gone, and not that it has yet to begin.
  */
 
-import { soon } from './event-loop.js';
-
 function lockOf(id: number): string {
   return `pointsman.worker.${id}`;
 }
 
-/** The worker's part, until `closed` settles. Calls `held` when it has the lock; resolves then, or when it cannot have it. */
-export function holdLock(id: number, closed: Promise<unknown>, held: () => void): Promise<void> {
+/** The worker's part, until `over` settles. Calls `held` when it has the lock; resolves then, or when it cannot have it. */
+export function holdLock(id: number, over: Promise<unknown>, held: () => void): Promise<void> {
   return new Promise((resolve) => {
     const locks = globalThis.navigator?.locks;
     if (locks === undefined) resolve();
@@ -21,8 +19,7 @@ export function holdLock(id: number, closed: Promise<unknown>, held: () => void)
       ?.request(lockOf(id), () => {
         held();
         resolve();
-        // A turn later: the message that the bridge is closed comes first.
-        return closed.then(() => new Promise<void>(soon));
+        return over;
       })
       .catch(() => resolve());
   });

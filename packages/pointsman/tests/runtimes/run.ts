@@ -2,7 +2,7 @@
  * Runs the tests in runtimes other than the Node that runs this:
  *
  *     node dist/run.js                    workerd and chromium
- *     node dist/run.js --all              and every runtime of all/package.json
+ *     node dist/run.js --all              and Firefox, WebKit and every runtime of all/package.json
  *     node dist/run.js workerd deno       just these
  *
  * One line per runtime, then its failures in full. Ends with 1 when a test failed, when no test
@@ -12,8 +12,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { browsers } from './browsers.js';
 import { bundleTests } from './bundle.js';
-import { chromium } from './chromium.js';
 import { extraRuntimes, install } from './extra.js';
 import { type Outcome, outcomeMark } from './outcome.js';
 import type { Runtime } from './runtime.js';
@@ -24,8 +24,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { all: { type: 'boolean', default: false } },
 });
+const { chromium, firefox, webkit } = browsers;
 const usual = [workerd, chromium];
-const known = [...usual, ...extraRuntimes];
+const known = [...usual, firefox, webkit, ...extraRuntimes];
 const unknown = positionals.filter((name) => !known.some((runtime) => runtime.name === name));
 if (unknown.length > 0) {
   const names = known.map((runtime) => runtime.name).join(', ');

@@ -14,7 +14,7 @@ export interface Runtime {
 }
 
 /** No runtime may hang the whole run. */
-export const timeLimit = 180_000;
+export const timeLimit = 600_000;
 
 /** Runs a program and hands on its lines; rejects when it cannot be started or runs too long. */
 export async function runProgram(

@@ -1,5 +1,6 @@
 /** The limiter, case by case. Its law as a whole: limiter.law.test.ts. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { asyncDispose } from '../dispose.js';
 import {
   type Clock,
   ClosedError,
@@ -752,7 +753,7 @@ describe('who wants to know', () => {
       await expect(limiter.run(() => {})).rejects.toThrow(ClosedError);
       expect(() => limiter.tryAcquire()).toThrow(ClosedError);
       let drained = false;
-      limiter[Symbol.asyncDispose]().then(() => {
+      limiter[asyncDispose]().then(() => {
         drained = true;
       });
       await flush();
