@@ -103,7 +103,7 @@ export class Acquisition implements Hold {
   #limitHold(maxHold: number): void {
     this.#stopWatching = giveUpOn(
       { timeout: maxHold },
-      (error) => this.#expire(error as LockLostError),
+      (error) => this.takeAway(error as LockLostError),
       () => this.#tooLong(),
     );
   }
@@ -137,7 +137,7 @@ export class Acquisition implements Hold {
   check(): boolean {
     // The timer may be late.
     const over = this.maxHold !== undefined && this.age >= this.maxHold;
-    if (over && this.state === 'held') this.#expire();
+    if (over) this.takeAway(this.#tooLong());
     return this.state === 'held' && this.session.checkLease();
   }
 
@@ -166,7 +166,9 @@ export class Acquisition implements Hold {
     else for (const { guard } of this.#shares) guard._lose(error);
   }
 
-  #expire(error = this.#tooLong()): void {
+  /** Takes the lock from its holder, who is told why. */
+  takeAway(error: LockLostError): void {
+    if (this.state !== 'held') return;
     this.#metrics.losses++;
     this.lose(error);
     void this.queue.leave(this);

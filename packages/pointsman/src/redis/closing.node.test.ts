@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { soon, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
 import { asyncDispose } from '../sync/dispose.js';
-import { ClosedError, TimeoutError } from './index.js';
+import { ClosedError, LockLostError, TimeoutError } from './index.js';
 
 const scene = useServer();
 
@@ -13,6 +13,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const child = mutex.within(`${scene.namespace}-child`);
     const [held, guard] = [await mutex.lock('a'), await mutex.lock('c')];
     await other.lock('b');
+    const { signal } = held;
     const parked = watch(mutex.condition('c').wait(guard));
     const waiters = [watch(mutex.lock('a')), watch(mutex.lock('b'))];
     await untilWaiting(other, way.mode === 'local' ? 2 : 3);
@@ -24,7 +25,11 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.close(new Error('too late'))).toBe(closed);
     await closed;
     for (const waiter of [...waiters, parked]) expect(waiter.reason).toBe(reason);
-    expect(held.released).toBe(true);
+    const lost = { name: 'LockLostError', message: 'the mutex was closed', cause: reason };
+    expect(signal.reason).toMatchObject(lost);
+    expect(() => held.assertValid()).toThrow(LockLostError);
+    expect(held).toMatchObject({ valid: false, released: false });
+    await held.release();
     for (const each of [mutex, child]) {
       await expect(each.lock('a')).rejects.toBe(reason);
       await expect(each.tryLock('a')).rejects.toBe(reason);

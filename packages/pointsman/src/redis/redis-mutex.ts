@@ -13,7 +13,7 @@ import { RedisCondition } from './condition.js';
 import type { RedisClient } from './connection/client.js';
 import { connectionsOf } from './connection/clients.js';
 import { Connections } from './connections.js';
-import { labelOf } from './errors.js';
+import { LockLostError, labelOf } from './errors.js';
 import type { RedisGuard } from './guard.js';
 import { baseOf } from './handlers/handler.js';
 import { PureHandler } from './handlers/pure.js';
@@ -275,8 +275,8 @@ export class RedisMutex {
 
   /**
    * Sends all waiters away, gives all locks back, and closes the connections of its own and the mutexes
-   * {@link within} it. Guards that are out are released by it; their signals do not abort. Whoever waits,
-   * and whoever comes later, is refused with `reason`, any value; by default a `ClosedError`. A second
+   * {@link within} it. Whoever holds a lock loses it: the guard's signal aborts with a {@link LockLostError}
+   * whose `cause` is the reason. Whoever waits, and whoever comes later, is refused with `reason`, any value; by default a `ClosedError`. A second
    * call does nothing, and returns the promise of the first.
    */
   close(reason: unknown = new ClosedError(`${this.#label}the mutex is closed`)): Promise<void> {
@@ -294,11 +294,12 @@ export class RedisMutex {
 
   async #close(reason: unknown): Promise<void> {
     const children = [...this.#children].map((child) => child.close(reason));
+    const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
     const sessions = [...this.#queues.values()].map(({ session, local, strict }) => {
       for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
         acquisition.giveUp(reason);
       for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
-        void acquisition.release();
+        acquisition.takeAway(lost);
       return session.close(reason);
     });
     await Promise.all([...children, ...sessions]);
