@@ -41,7 +41,7 @@ export async function tryPages(pages) {
         if (command?.warning) throw new Error(`its server warns: ${command.warning}`);
       } catch (error) {
         const said = command ? `\nIts server:\n${command.output}` : '';
-        throw new Error(`${Object.values(source).join(', ')}: ${error.message}${said}`);
+        throw new Error(`${JSON.stringify(source)}: ${error.message}${said}`);
       } finally {
         await close();
       }
