@@ -274,7 +274,7 @@ describe('keys', () => {
     run('light', { key: 'b' });
     await flush();
     expect(order).toEqual(['first']);
-    run('urgent', { key: 'a', priority: 1 });
+    limiter.acquire({ key: 'a', priority: 1 }).then(() => order.push('urgent'));
     await flush();
     expect(order).toEqual(['first', 'urgent', 'light']);
   });

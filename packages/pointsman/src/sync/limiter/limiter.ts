@@ -627,8 +627,8 @@ export class Limiter extends Drainable {
     const permit = this.#start(this.#laneOf(key), weight, Permit);
     this.#tell('started', key);
     claim(request.signal);
-    // Its key has lost the turn that another of its waiters had.
-    if (this.#lanes.ready[0] !== first) this.#serve();
+    // Its key has lost the turn that others of it had. Whoever has it now goes on after this one.
+    if (this.#lanes.ready[0] !== first) soon.then(() => this.#serve());
     return permit;
   }
 
