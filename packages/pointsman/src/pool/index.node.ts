@@ -2,5 +2,6 @@
 
 import '../transport/platform.node.js';
 import './platform.node.js';
+import './start.node.js';
 
 export * from './index.js';

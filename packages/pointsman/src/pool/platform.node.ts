@@ -4,8 +4,7 @@ import { readlinkSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { type PoolWorker, usePoolPlatform } from './platform.js';
+import { usePoolPlatform } from './platform.js';
 
 const nanoseconds = 1e-6;
 
@@ -14,16 +13,6 @@ usePoolPlatform({
   // In Deno and Bun a port with a listener takes a message some turns before it hands it on: meanwhile a
   // later one would be received in its place. With one core whoever looks keeps the other from running.
   canPoll: !('Deno' in globalThis || 'Bun' in globalThis) && availableParallelism() > 1,
-  start({ name, resourceLimits, env, argv, execArgv, workerData }) {
-    const options: WorkerOptions = { name };
-    if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
-    if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
-    if (argv !== undefined) options.argv = [...argv];
-    if (execArgv !== undefined) options.execArgv = [...execArgv];
-    if (workerData !== undefined) options.workerData = workerData;
-    const worker = new Worker(new URL('./entry.node.js', import.meta.url), options);
-    return worker as unknown as PoolWorker;
-  },
   watchEventLoop() {
     // Milliseconds between looks: one each millisecond would take 3 % of a core, this takes a quarter of one.
     const resolution = 20;

@@ -1,19 +1,9 @@
-/** What differs between runtimes: how a thread is started, and what it may know of itself. */
+/** What differs between runtimes: what a thread may know of itself, and what of those it starts. */
 
 import type { Port } from '../transport/platform.js';
 
 export interface PoolWorker extends Port {
   terminate(): unknown;
-}
-
-/** Of a pool's options, those that a thread is started with. */
-export interface StartOptions {
-  readonly name: string;
-  readonly resourceLimits?: object | undefined;
-  readonly env?: object | symbol | undefined;
-  readonly argv?: readonly unknown[] | undefined;
-  readonly execArgv?: readonly string[] | undefined;
-  readonly workerData?: unknown;
 }
 
 /** Milliseconds by which the event loop's turns came late. */
@@ -28,8 +18,6 @@ export interface PoolPlatform {
   readonly cores: number;
   /** Whether messages can be received, in order, without a return to the event loop. */
   readonly canPoll: boolean;
-  /** Starts a thread that waits for its setup. */
-  start(options: StartOptions): PoolWorker;
   /** Measures this thread's event loop until `stop`. */
   watchEventLoop?(): { read(): Delay; stop(): void };
   /** Makes this thread less urgent. */
@@ -45,11 +33,6 @@ export interface PoolPlatform {
 const web: PoolPlatform = {
   cores: globalThis.navigator?.hardwareConcurrency ?? 1,
   canPoll: false,
-  start({ name }) {
-    // Bundlers look for exactly this expression.
-    const worker = new Worker(new URL('./entry.js', import.meta.url), { type: 'module', name });
-    return worker as unknown as PoolWorker;
-  },
   heapUsed: () =>
     (performance as { memory?: { usedJSHeapSize: number } }).memory?.usedJSHeapSize ?? 0,
   onExit(listener) {

@@ -11,6 +11,7 @@ import { messageOf } from './errors.js';
 import { type PoolOptions, poolDefaults } from './options.js';
 import { type PoolWorker, poolPlatform } from './platform.js';
 import { Poller } from './poller.js';
+import { startThread } from './start.js';
 import { WorkerHandle } from './worker-handle.js';
 import type { WorkerOwner } from './worker-owner.js';
 
@@ -139,7 +140,7 @@ export class WorkerSet {
     let made: PoolWorker | undefined;
     let handle: WorkerHandle;
     try {
-      made = worker ? (worker() as PoolWorker) : poolPlatform.start({ ...this.#options, name });
+      made = worker ? (worker() as PoolWorker) : startThread({ ...this.#options, name });
       if (typeof made?.terminate !== 'function' || typeof made.postMessage !== 'function') {
         throw invalid('what worker() returns', made, 'a Worker with postMessage and terminate');
       }

@@ -1,0 +1,16 @@
+/** How Node, and what behaves like it, starts a thread. */
+
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { PoolWorker } from './platform.js';
+import { useStart } from './start.js';
+
+useStart(({ name, resourceLimits, env, argv, execArgv, workerData }) => {
+  const options: WorkerOptions = { name };
+  if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
+  if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
+  if (argv !== undefined) options.argv = [...argv];
+  if (execArgv !== undefined) options.execArgv = [...execArgv];
+  if (workerData !== undefined) options.workerData = workerData;
+  const worker = new Worker(new URL('./entry.node.js', import.meta.url), options);
+  return worker as unknown as PoolWorker;
+});
