@@ -10,11 +10,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { chromium as driver } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { chromium } from './runtimes/chromium.js';
+import { browsers } from './runtimes/browsers.js';
 
 const demo = (path: string) =>
   fileURLToPath(new URL(`../../../docs/demo/${path}`, import.meta.url));
-const { path: executablePath } = chromium.find() as { path?: string };
+const { path: executablePath } = browsers.chromium.find() as { path?: string };
 
 function start(path: string, ...options: string[]): ChildProcessWithoutNullStreams {
   const program = spawn(process.execPath, [demo(path), ...options]);

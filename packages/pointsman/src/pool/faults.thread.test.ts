@@ -14,7 +14,11 @@ import {
 import { Pool, ThreadEndedError } from './index.js';
 
 /** Tasks all around the one that `fault` runs: what becomes of them. */
-async function around(opened: Opened, threads: number, fault: () => Promise<unknown>) {
+async function around(
+  opened: Opened,
+  threads: number,
+  fault: (before: Promise<unknown>) => Promise<unknown>,
+) {
   const { pool, board } = opened;
   for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
   const bystander = board.gate();
@@ -22,7 +26,7 @@ async function around(opened: Opened, threads: number, fault: () => Promise<unkn
     threads > 1 ? pool.run('holdLoosely', [bystander.number, 'held']) : Promise.resolve('held');
   const words = range(40).map(() => board.take());
   const before = words.slice(0, 20).map((word) => pool.run('count', [word]));
-  const outcome = fault().catch((error: unknown) => error);
+  const outcome = fault(Promise.all(before)).catch((error: unknown) => error);
   const after = words.slice(20).map((word) => pool.run('count', [word]));
   const result = await outcome;
   bystander.open();
@@ -109,11 +113,13 @@ describe.each([1, 2])('of %i threads', (threads) => {
     const opened = await openWarm({ threads });
     const { pool, board, workers } = opened;
     const gate = board.gate();
-    const error = await around(opened, threads, async () => {
+    const error = await around(opened, threads, async (before) => {
       // Each thread has one of them; the gate lets go of those that live.
       const held = range(threads).map(() => pool.run('holdLoosely', [gate.number]));
       const outcomes = Promise.allSettled(held);
       await until(() => gate.begun >= 1);
+      // What a browser's thread has said and nobody heard yet is discarded with it.
+      await before;
       workers[0]?.terminate();
       await until(() => pool.metrics.threadsLost === 1);
       gate.open();

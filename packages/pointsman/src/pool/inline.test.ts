@@ -14,6 +14,26 @@ const rebuilds = (() => {
   }
 })();
 
+/** JavaScriptCore (WebKit, Bun) does not look in the pattern of a `catch` for a name that a function in it needs. */
+function findsCaught(): boolean {
+  const source = `try { throw {}; } catch ({
+    a: [d = (function (a = (function (a = $(() => d)) { var d = $(() => a); })()) {})()] = [],
+  }) {}`;
+  let calls = 0;
+  let found = false;
+  const look = (inArrow: () => unknown): void => {
+    calls += 1;
+    try {
+      inArrow();
+    } catch {
+      // The one that has yet to get its value, not the parameter of its name.
+      if (calls === 1) found = true;
+    }
+  };
+  new Function('$', 'd', source)(look, 'the parameter');
+  return found;
+}
+
 const freeOf = (source: string) => [...freeVariables(source).keys()].sort().join(' ');
 
 /** What `inline` makes of a function, as the thread does it. */
@@ -134,8 +154,7 @@ describe('free variables of', () => {
     expect(freeOf(source)).toBe(expected);
   });
 
-  // The functions of Bun's engine sometimes look names up in another scope than they should.
-  test.runIf(rebuilds && !('Bun' in globalThis))(
+  test.runIf(rebuilds && findsCaught())(
     'made-up functions are what is looked up when they run',
     () => {
       // Each reference is in an arrow that never throws, so that all of a program runs.

