@@ -4,6 +4,7 @@
  * Invariant: the repository changes in the last step alone, which brings the commit and its tag, and only if it
  * stands where it stood at the beginning. Whatever fails before leaves it and its work tree as they were.
  */
+import { rmSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -31,6 +32,9 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
+  // Ctrl-C ends the process without what stands under `finally`.
+  const clear = () => rmSync(temporary, { recursive: true, force: true });
+  process.once('exit', clear);
   const clone = join(temporary, 'source');
   const out = join(release.root, 'release/out', release.version);
   const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: release.root })).trim();
@@ -91,7 +95,8 @@ export async function makeRelease(release: Release): Promise<void> {
     await rm(out, { recursive: true, force: true });
     throw error;
   } finally {
-    await rm(temporary, { recursive: true, force: true });
+    clear();
+    process.off('exit', clear);
   }
 }
 
