@@ -32,9 +32,13 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
-  // Ctrl-C ends the process without what stands under `finally`.
   const clear = () => rmSync(temporary, { recursive: true, force: true });
-  process.once('exit', clear);
+  // Ctrl-C would end the process without what stands under `finally`. Programs that run get it too.
+  const interrupt = () => {
+    clear();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupt);
   const clone = join(temporary, 'source');
   const out = join(release.root, 'release/out', release.version);
   const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: release.root })).trim();
@@ -90,13 +94,16 @@ export async function makeRelease(release: Release): Promise<void> {
         return undefined;
       }),
     ];
-    await new Listr(steps, { rendererOptions: { showErrorMessage: false } }).run({ artefacts: [] });
+    await new Listr(steps, {
+      registerSignalListeners: false,
+      rendererOptions: { showErrorMessage: false },
+    }).run({ artefacts: [] });
   } catch (error) {
     await rm(out, { recursive: true, force: true });
     throw error;
   } finally {
     clear();
-    process.off('exit', clear);
+    process.off('SIGINT', interrupt);
   }
 }
 
