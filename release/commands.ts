@@ -15,7 +15,7 @@ export function remainingCommands(
 ): string[] {
   const out = `release/out/${version}`;
   const npm = [
-    `npm publish ${out}/pointsman-${version}.tgz --access public`,
+    `npm publish ./${out}/pointsman-${version}.tgz --access public`,
     // Else the registry would give it to everybody who asks for no version.
     ...(semver.prerelease(version) ? ['--tag next'] : []),
     ...(canProve ? ['--provenance'] : []),

@@ -57,7 +57,7 @@ async function stamp(): Promise<boolean> {
     console.log(`  ${path}`);
     count++;
   }
-  console.log(count === 0 ? 'All files are in step.' : `${count} files are in step again.`);
+  console.log(count === 0 ? 'All files are in step.' : 'These files are in step again.');
   return true;
 }
 

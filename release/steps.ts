@@ -4,6 +4,7 @@
  * Invariant: the repository changes in the last step alone, which brings the commit and its tag, and only if it
  * stands where it stood at the beginning. Whatever fails before leaves it and its work tree as they were.
  */
+import { rmSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -31,6 +32,13 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
+  const clear = () => rmSync(temporary, { recursive: true, force: true });
+  // Ctrl-C would end the process without what stands under `finally`. Programs that run get it too.
+  const interrupt = () => {
+    clear();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupt);
   const clone = join(temporary, 'source');
   const out = join(release.root, 'release/out', release.version);
   const base = (await run('git', ['rev-parse', 'HEAD'], { cwd: release.root })).trim();
@@ -86,12 +94,16 @@ export async function makeRelease(release: Release): Promise<void> {
         return undefined;
       }),
     ];
-    await new Listr(steps, { rendererOptions: { showErrorMessage: false } }).run({ artefacts: [] });
+    await new Listr(steps, {
+      registerSignalListeners: false,
+      rendererOptions: { showErrorMessage: false },
+    }).run({ artefacts: [] });
   } catch (error) {
     await rm(out, { recursive: true, force: true });
     throw error;
   } finally {
-    await rm(temporary, { recursive: true, force: true });
+    clear();
+    process.off('SIGINT', interrupt);
   }
 }
 
