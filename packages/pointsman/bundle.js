@@ -78,7 +78,7 @@ await build({
     codeSplitting: { groups: shared },
     minifyInternalExports: false,
     // What the compiler needs to know `Disposable`.
-    banner: '/// <reference lib="esnext.disposable" preserve="true" />',
+    postBanner: '/// <reference lib="esnext.disposable" />',
   },
 });
 
