@@ -231,8 +231,10 @@ DOC := target/docs.rs
 doc: ## the crates' pages as docs.rs builds them, with the features that each item needs; Rust's nightly
 	$(call toolchain,nightly,rustc)
 	rustup target add --toolchain nightly $(DOC_TARGETS)
-	RUSTDOCFLAGS="--cfg docsrs -D warnings" cargo +nightly doc --package pointsman --package pointsman-macros --no-deps \
-	  --all-features --target-dir $(DOC) $(DOC_TARGETS:%=--target %)
+	RUSTDOCFLAGS="--cfg docsrs -D warnings" \
+	  cargo +nightly doc --package pointsman-macros --no-deps --target-dir $(DOC)
+	RUSTDOCFLAGS="--cfg docsrs -D warnings" \
+	  cargo +nightly doc --package pointsman --no-deps --all-features --target-dir $(DOC) $(DOC_TARGETS:%=--target %)
 	@for target in $(DOC_TARGETS); do \
 	  page=$(DOC)/$$target/doc/pointsman/net/struct.UdpSocket.html; \
 	  grep -q 'Available on <strong>crate feature <code>net</code></strong> only' $$page || { \
