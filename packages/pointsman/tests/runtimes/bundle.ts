@@ -1,7 +1,7 @@
 /**
  * Bundles the tests for runtimes that have no vitest and no disk: the same files that vitest runs
  * in Node. A file about one runtime says so in its name: `*.node.test.ts` runs in Node only,
- * `*.workerd.test.ts` in workerd only. `*.thread.test.ts` needs threads: it runs everywhere but in workerd.
+ * `*.workerd.test.ts` in workerd only, `*.console.test.ts` in Node and in what has its modules. `*.thread.test.ts` needs threads: it runs everywhere but in workerd.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -85,9 +85,9 @@ function counterparts(entry: Entry): Plugin {
 }
 
 const foreign: Record<Entry, RegExp> = {
-  page: /\.(node|workerd)\./,
+  page: /\.(node|workerd|console)\./,
   console: /\.(node|workerd)\./,
-  worker: /\.(node|thread)\./,
+  worker: /\.(node|thread|console)\./,
 };
 
 function testFiles(entry: Entry): string[] {
