@@ -241,7 +241,7 @@ CRATE_DOCS := target/docs/doc
 docs: setup $(SITE) ## build the documentation site, and check its links: about a minute (BASE=/folder/ of its host)
 	@echo "1 of 4: the API of the npm package, by TypeDoc."
 	@rm -rf site/api site/dist
-	@site/node_modules/.bin/typedoc --options site/typedoc.json --logLevel Warn
+	@cd site && node_modules/.bin/typedoc --logLevel Warn
 	@echo "2 of 4: the API of the crate, by cargo doc."
 	@if command -v cargo >/dev/null; then \
 	  cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
