@@ -254,8 +254,8 @@ docs: setup $(SITE) ## build the documentation site, and check its links: about 
 	@node site/check-links.js
 	@echo "The site is built: site/dist/index.html; make docs-serve shows it."
 
-docs-check: docs browser ## the same, and open each page in Chromium: nothing from other hosts, no error, fit for a phone
-	@echo "Opening each page in Chromium: about a minute."
+docs-check: docs browser ## the same, and open the pages in Chromium: nothing from other hosts, no error, fit for a phone
+	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
 
 docs-serve: docs ## the same as make docs, and serve the site on this machine

@@ -4,7 +4,9 @@
  */
 import { Converter } from 'typedoc';
 
-const isInside = (type) => type.package === 'pointsman' && type.reflection === undefined;
+/** Whether it is a type, or a member of one, of the package, that has no page. */
+const isInside = (type) =>
+  type.reflection === undefined && (type.package ?? 'pointsman') === 'pointsman';
 
 /** After all plugins of TypeDoc itself, of which one finds out what is inherited. */
 const last = -10_000;
@@ -21,7 +23,7 @@ export function load(app) {
       for (const relation of ['inheritedFrom', 'overwrites']) {
         if (reflection[relation] && isInside(reflection[relation])) delete reflection[relation];
       }
-      if (reflection.extendedTypes?.every(isInside)) delete reflection.extendedTypes;
+      if (reflection.extendedTypes?.every(isInside)) delete reflection.typeHierarchy;
     }
   };
   app.converter.on(Converter.EVENT_RESOLVE_END, finish, last);
