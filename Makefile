@@ -350,7 +350,7 @@ CRATE_DOCS := target/docs/doc
 docs: setup $(SITE) ## build the documentation site, and check its links: about a minute (BASE=/folder/ of its host)
 	@echo "1 of 4: the API of the npm package, by TypeDoc."
 	@rm -rf site/api site/dist
-	@site/node_modules/.bin/typedoc --options site/typedoc.json --logLevel Warn
+	@cd site && node_modules/.bin/typedoc --logLevel Warn
 	@echo "2 of 4: the API of the crate, by cargo doc."
 	@if command -v cargo >/dev/null; then \
 	  cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
@@ -363,8 +363,8 @@ docs: setup $(SITE) ## build the documentation site, and check its links: about 
 	@node site/check-links.js
 	@echo "The site is built: site/dist/index.html; make docs-serve shows it."
 
-docs-check: docs browser ## the same, and open each page in Chromium: nothing from other hosts, no error, fit for a phone
-	@echo "Opening each page in Chromium: about a minute."
+docs-check: docs browser ## the same, and open the pages in Chromium: nothing from other hosts, no error, fit for a phone
+	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
 
 docs-serve: docs ## the same as make docs, and serve the site on this machine

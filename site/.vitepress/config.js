@@ -39,7 +39,16 @@ export default defineConfig({
     // As the code host: its anchors, and nothing that it would show as text.
     anchor: { slugify: slug },
     attrs: { disable: true },
-    config: linkRepository,
+    config: (md) => {
+      linkRepository(md);
+      // In a paragraph of its own a picture can be scrolled.
+      md.core.ruler.push('pictures', ({ tokens }) => {
+        for (const token of tokens) {
+          if (token.type !== 'html_block' || !token.content.startsWith('<img ')) continue;
+          token.content = `<p>${token.content}</p>`;
+        }
+      });
+    },
   },
   vite: {
     // The picture in README.md.

@@ -14,7 +14,7 @@ export const crate = apart('API of the crate', '/rust/pointsman/index.html');
 export const report = apart('The latest results', '/lab/report/index.html');
 
 const page = (text, file) => ({ text, file });
-const api = (entry) => ({ text: entry, link: `/api/${entry}/index` });
+const api = (entry) => ({ text: `<code>${entry}</code>`, link: `/api/${entry}/index` });
 
 const groups = {
   Start: [
