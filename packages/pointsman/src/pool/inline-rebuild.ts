@@ -13,6 +13,7 @@ declare const signature: unique symbol;
 export class Inline<Fn extends (...args: never[]) => unknown> {
   declare readonly [signature]: Fn;
 
+  /** @internal Made by {@link inline} alone. */
   constructor(
     /** A thread to which it was sent knows it by this number. */
     readonly id: number,

@@ -32,6 +32,7 @@ const writeNames: ReadonlySet<string> = new Set([...waitNames, 'priority']);
 
 /** The right to be inside alone, as {@link RwLock.write} grants it. */
 export class WritePermit extends Permit {
+  /** @internal The lock that it is of, until it is released. */
   declare _issuer: RwLock | undefined;
 
   /**
