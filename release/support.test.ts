@@ -78,11 +78,11 @@ const row = (name: string) => runtimes.find(([cell]) => cell === name)?.slice(1,
 test('the servers are those that are brought, and the one of the system', () => {
   const brought = /^servers: (.*?) ##/m.exec(read('packages/pointsman/tests/servers/servers.mk'));
   const versions = (name: string) =>
-    [...(brought?.[1] ?? '').matchAll(new RegExp(`/${name}-(\\S+)`, 'g'))]
+    [...(brought?.[1] ?? '').matchAll(new RegExp(`\\b${name}-([^\\s)]+)`, 'g'))]
       .map(([, version]) => version)
       .sort();
-  expect(row('Redis')).toEqual(['6.2 to 8', `${versions('redis').join(', ')}, the system's`]);
-  expect(row('Valkey')).toEqual(['8', versions('valkey').join(', ')]);
+  expect(row('Redis')).toEqual(['6.2 and later', `${versions('redis').join(', ')}, the system's`]);
+  expect(row('Valkey')).toEqual(['8 and later', versions('valkey').join(', ')]);
 });
 
 test.each([
