@@ -62,7 +62,9 @@ try {
   await page.goto(start, { waitUntil: 'networkidle' });
   await page.keyboard.press('Control+k');
   await page.locator('#localsearch-input').fill('semaphore');
-  await page.locator('#localsearch-list a[href*="at-most-n-at-once"]').first().waitFor();
+  await page.locator('#localsearch-list a').first().waitFor();
+  const found = await page.locator('#localsearch-list a').first().getAttribute('href');
+  if (found.includes('/api/')) fail(`finds ${found} first, which is no guide`);
 } finally {
   await browser.close();
   server.close();
