@@ -106,9 +106,9 @@ test('TypeScript and Rust', () => {
 });
 
 test('each target is one that is compiled or tested, and the other way round', () => {
-  const makefile = read('Makefile');
+  const crates = read('crates/crates.mk');
   const list = (name: string) =>
-    new RegExp(`^${name} := (.*)$`, 'm').exec(makefile)?.[1]?.split(' ');
+    new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
   const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
   expect(stated.sort()).toEqual([...(list('TARGETS') ?? []), ...(list('NARROW') ?? [])].sort());
 });

