@@ -236,6 +236,7 @@ test('serve where there is no pool', () => {
 });
 
 test('what inline is refused', () => {
-  const outside = 5;
+  // No constant, which Bun would put in its place.
+  const outside = Number('5');
   expect(() => inline(() => outside)).toThrow(/outside/);
 });
