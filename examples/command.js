@@ -7,6 +7,9 @@
 import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 
+/** Milliseconds that whatever is asked to end has for it. */
+const grace = 10_000;
+
 const warning = /\bwarn(ing)?s?\b|\bdeprecated\b|⚠|\(!\)/i;
 
 export class Command {
@@ -40,9 +43,12 @@ export class Command {
     });
   }
 
+  /** What does not end when it is asked to is killed. */
   async end() {
     this.#kill();
+    const timer = setTimeout(() => this.#kill('SIGKILL'), grace);
     await this.closed;
+    clearTimeout(timer);
   }
 
   /** The first line that warns, which no recipe should. What npm says is about the machine. */
@@ -50,9 +56,9 @@ export class Command {
     return this.output.split('\n').find((line) => warning.test(line) && !line.startsWith('npm '));
   }
 
-  #kill() {
+  #kill(signal = 'SIGTERM') {
     try {
-      process.kill(-this.#child.pid, 'SIGTERM');
+      process.kill(-this.#child.pid, signal);
     } catch {
       // It has ended.
     }

@@ -1,9 +1,9 @@
 # The programs that use what is published as a user does.
 
 EXAMPLES := examples/node_modules/.package-lock.json
+# Bun's binary comes from the registry too; its install step only puts it into place.
 $(EXAMPLES): examples/package-lock.json
 	npm ci --prefix examples --ignore-scripts --no-fund --no-audit
-	# Its binary comes from the registry too; its install step only puts it into place.
 	npm rebuild --prefix examples --silent bun
 	@touch $@
 

@@ -31,29 +31,44 @@ const unknown = named.find((name) => !isExample(name));
 if (unknown !== undefined) throw new Error(`There is no example ${unknown} in ${here}`);
 const all = readdirSync(here).filter((name) => name !== 'node_modules' && isExample(name));
 
-/** Milliseconds for one command: one that hangs fails. */
+/** Milliseconds for one command: one that hangs fails, and so does one that leaves a process that does. */
 const limit = 180_000;
 
 /** Why a script of the example fails; undefined if it does not. */
 async function failureOf(name, script) {
   const command = new Command(`npm run --silent ${script}`, { cwd: join(here, name) });
-  let ended = 'with status';
+  let forced = false;
   const timer = setTimeout(() => {
-    ended = `by force after ${limit / 1_000} s, with status`;
+    forced = true;
     command.end();
   }, limit);
   const status = await command.closed;
   clearTimeout(timer);
-  if (status !== 0) return `npm run ${script} has ended ${ended} ${status}\n${command.output}`;
+  if (forced || status !== 0) {
+    const ended = forced ? `by force after ${limit / 1_000} s` : `with status ${status}`;
+    return `npm run ${script} has ended ${ended}\n${command.output}`;
+  }
   // A test may provoke what it warns of.
   if (script === 'build' && command.warning) return `npm run ${script} warns: ${command.warning}`;
+}
+
+const table = readFileSync(join(here, 'README.md'), 'utf8').split('\n');
+
+/** What is wrong with the lines that the table tells a user to type; undefined if nothing is. */
+function fault(name, scripts) {
+  const row = table.find((line) => line.startsWith(`| [${name}](`));
+  if (row === undefined) return `README.md does not name ${name}`;
+  // A folder that was copied has nothing that is built.
+  if ('build' in scripts && /npm start/.test(row) && !/npm run build.*npm start/.test(row)) {
+    return `README.md has ${name} started before it is built`;
+  }
 }
 
 const failed = [];
 for (const name of named.length > 0 ? named : all) {
   const { scripts } = JSON.parse(readFileSync(join(here, name, 'package.json'), 'utf8'));
   const start = performance.now();
-  let failure;
+  let failure = fault(name, scripts);
   for (const script of ['build', 'test']) {
     if (script in scripts) failure ??= await failureOf(name, script);
   }

@@ -11,6 +11,7 @@ package: setup ## what npm would publish, by publint and attw, and whether its t
 	echo "The package and its types are as they should be."
 
 api: setup ## write the public types of the package down anew, in packages/pointsman/api
+	@rm -f packages/pointsman/api/*.api.md
 	@node packages/pointsman/api.js packages/pointsman/api
 	@git status --short packages/pointsman/api
 	@echo "The public types are in packages/pointsman/api; git says above which have changed."

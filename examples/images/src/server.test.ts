@@ -149,6 +149,7 @@ test('the command makes thumbnails, and SIGTERM lets it come to its end', { time
     ]);
     assert.equal((await ask(new TextEncoder().encode('no image'), 10)).status, 415);
     assert.equal((await ask(small, 'wide')).status, 400);
+    assert.equal((await fetch(`${url}//`)).status, 400);
     assert.equal((await ask(new Uint8Array(10_000_001), 10)).status, 413);
 
     const last = request(`${url}/thumbnail`, {

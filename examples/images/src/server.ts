@@ -19,7 +19,9 @@ const maxBytes = 10_000_000;
 
 export function imageServer(pool: Thumbnails, { timeout }: ServerOptions): Server {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '', 'http://localhost');
+    const [path = '', base] = [request.url, 'http://localhost'];
+    if (!URL.canParse(path, base)) return end(response, 400);
+    const url = new URL(path, base);
     if (url.pathname === '/health') {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ running: pool.running, waiting: pool.size }));
