@@ -86,12 +86,13 @@ test('the servers are those that are brought, and the one of the system', () => 
 });
 
 test.each([
-  ['ioredis', 'ioredis', ['ioredis-5', 'ioredis']],
-  ['node-redis', 'redis', ['redis-5', 'redis']],
-  ['acorn', 'acorn', ['acorn']],
-])('%s', (name, peer, tested) => {
+  ['ioredis', ['ioredis-5', 'ioredis']],
+  ['node-redis', ['redis-5', 'redis']],
+  ['acorn', ['acorn']],
+])('%s', (name, tested) => {
   const versions = tested.map((dependency) => locked('.', dependency, 2));
-  expect(row(name)).toEqual([atLeast(manifest.peerDependencies[peer]), versions.join(', ')]);
+  const [oldest] = versions[0]?.split('.') ?? [];
+  expect(row(name)).toEqual([`${oldest} and later`, versions.join(', ')]);
 });
 
 test('TypeScript and Rust', () => {
@@ -107,8 +108,7 @@ test('TypeScript and Rust', () => {
 
 test('each target is one that is compiled or tested, and the other way round', () => {
   const crates = read('crates/crates.mk');
-  const list = (name: string) =>
-    new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
+  const list = (name: string) => new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
   const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
   expect(stated.sort()).toEqual([...(list('TARGETS') ?? []), ...(list('NARROW') ?? [])].sort());
 });

@@ -11,7 +11,8 @@ const folder = resolve(process.argv[2]);
 const here = fileURLToPath(new URL('.', import.meta.url));
 const silent = { default: { logLevel: 'none' } };
 
-const configs = Object.values(manifest.exports).map(({ types }) =>
+const entries = Object.values(manifest.exports).filter(({ types }) => types);
+const configs = entries.map(({ types }) =>
   ExtractorConfig.prepare({
     packageJsonFullPath: `${here}package.json`,
     configObject: {

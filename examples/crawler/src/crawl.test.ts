@@ -147,6 +147,24 @@ test('a crawl that is given up asks for nothing more', { timeout }, async () => 
   await limiter.onIdle();
 });
 
+test('a host that does not answer is asked again, and ends nothing', { timeout }, async () => {
+  const clock = new Clock();
+  const [first, middle] = await site(clock);
+  middle.close();
+  const limiter = new Limiter({ perKey, clock });
+  const pages: Page[] = [];
+  const crawling = (async () => {
+    for await (const page of crawl([first.url], { limiter, follow })) pages.push(page);
+  })();
+  await setImmediate();
+  await clock.run(limiter);
+  await crawling;
+  const without = pages.filter(({ status }) => status === 0);
+  assert.deepEqual(without, [{ url: middle.url, status: 0, html: '' }]);
+  assert.equal(pages.length, 14);
+  assert.ok(clock.time >= 4_000); // four times a second
+});
+
 test('leaving the loop gives the crawl up', { timeout }, async () => {
   const clock = new Clock();
   const [first] = await site(clock);

@@ -8,6 +8,7 @@ import { Channel, type Limiter } from 'pointsman';
 
 export interface Page {
   readonly url: string;
+  /** 0 if the host did not answer, however often it was asked. */
   readonly status: number;
   readonly html: string;
 }
@@ -44,9 +45,16 @@ export async function* crawl(starts: string[], options: CrawlOptions): AsyncGene
   }
 
   async function visit(url: URL, attempt: number): Promise<void> {
-    const response = await fetch(url, { signal, redirect: 'manual' });
-    const html = await response.text();
-    if (response.status === 429 && attempt < attempts) {
+    let response = Response.error();
+    let html = '';
+    try {
+      response = await fetch(url, { signal, redirect: 'manual' });
+      html = await response.text();
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+    // One that is busy, or does not answer, is asked again later.
+    if ((response.status === 429 || response.status === 0) && attempt < attempts) {
       const seconds = Number(response.headers.get('retry-after')) || 1;
       limiter.penalize(seconds * 1_000, url.host);
       enqueue(url, attempt + 1);

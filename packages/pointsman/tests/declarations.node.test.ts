@@ -12,7 +12,9 @@ import manifest from '../package.json' with { type: 'json' };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
-const entries = Object.values(manifest.exports).map(({ types }) => types);
+const entries = Object.values(manifest.exports).flatMap((entry) =>
+  typeof entry === 'string' ? [] : entry.types,
+);
 const anywhere = entries.filter((entry) => !entry.includes('redis'));
 
 test('each entry has declarations', () => {

@@ -1,4 +1,7 @@
 /** The entries of the package as it is built for Node: what one makes is known to the others. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import * as task from 'pointsman';
 import * as bridge from 'pointsman/bridge';
 import * as diagnostics from 'pointsman/diagnostics';
@@ -23,4 +26,17 @@ test('a pool knows what the entry for functions in place has made, and throws wh
   await using threads = new pool.Pool({ threads: 1 });
   const forever = inline(() => new Promise<never>(() => {}));
   await expect(threads.run(forever, [], { timeout: 1 })).rejects.toBeInstanceOf(task.TimeoutError);
+});
+
+test('a program on the command line may have a pool', async () => {
+  const program = `
+    import { Pool } from 'pointsman/pool';
+    const pool = new Pool({ module: 'node:path' });
+    console.log(await pool.run('basename', ['/a/b']));
+    await pool.close();
+  `;
+  const options = ['--input-type=module', '--eval', program];
+  const cwd = fileURLToPath(new URL('.', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, options, { cwd });
+  expect(stdout).toBe('b\n');
 });

@@ -9,7 +9,11 @@ useStart(({ name, resourceLimits, env, argv, execArgv, workerData }) => {
   if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
   if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
   if (argv !== undefined) options.argv = [...argv];
+  // It says what the text of `node --eval` is: for a file it is refused.
+  const ofEval = process.execArgv.some((option) => option.startsWith('--input-type'));
   if (execArgv !== undefined) options.execArgv = [...execArgv];
+  else if (ofEval)
+    options.execArgv = process.execArgv.filter((option) => !option.startsWith('--input-type'));
   if (workerData !== undefined) options.workerData = workerData;
   const worker = new Worker(new URL('./entry.node.js', import.meta.url), options);
   return worker as unknown as PoolWorker;
