@@ -129,8 +129,9 @@ async function folderIn(temporary: string, name: string): Promise<string> {
 /** A clone does not have the names that a work tree has been given for itself. */
 async function takeIdentity(root: string, clone: string): Promise<void> {
   for (const key of ['user.name', 'user.email']) {
-    const value = (await run('git', ['config', key], { cwd: root })).trim();
-    await run('git', ['config', key, value], { cwd: clone });
+    // Empty without one: git may take it from the environment, or else says in the next step what it misses.
+    const value = (await run('git', ['config', '--default', '', key], { cwd: root })).trim();
+    if (value !== '') await run('git', ['config', key, value], { cwd: clone });
   }
 }
 
