@@ -32,7 +32,7 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
-  const clear = () => rmSync(temporary, { recursive: true, force: true });
+  const clear = () => removeFolder(temporary);
   // Ctrl-C would end the process without what stands under `finally`. Programs that run get it too.
   const interrupt = () => {
     clear();
@@ -104,6 +104,20 @@ export async function makeRelease(release: Release): Promise<void> {
   } finally {
     clear();
     process.off('SIGINT', interrupt);
+  }
+}
+
+/** Programs that Ctrl-C ends too may still write there, which `maxRetries` does not remove. */
+function removeFolder(folder: string): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = 50; ; left--) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+      Atomics.wait(pause, 0, 0, 100);
+    }
   }
 }
 
