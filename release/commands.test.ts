@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { remainingCommands } from './commands.js';
 
@@ -19,4 +20,9 @@ test('a provenance where it can be had, the push where there is a remote, JSR wh
   expect(commands[0]).toBe('git push --atomic origin main v0.2.0');
   expect(commands[1]).toMatch(/ --provenance$/);
   expect(commands[3]).toContain('npx jsr publish');
+});
+
+test('the manifest asks for no provenance: where there is no token, npm would refuse to publish', () => {
+  const manifest = new URL('../packages/pointsman/package.json', import.meta.url);
+  expect(JSON.parse(readFileSync(manifest, 'utf8')).publishConfig).toEqual({ access: 'public' });
 });

@@ -32,7 +32,7 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
-  const clear = () => rmSync(temporary, { recursive: true, force: true });
+  const clear = () => removeFolder(temporary);
   // Ctrl-C would end the process without what stands under `finally`. Programs that run get it too.
   const interrupt = () => {
     clear();
@@ -107,6 +107,20 @@ export async function makeRelease(release: Release): Promise<void> {
   }
 }
 
+/** Programs that Ctrl-C ends too may still write there, which `maxRetries` does not remove. */
+function removeFolder(folder: string): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = 50; ; left--) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+      Atomics.wait(pause, 0, 0, 100);
+    }
+  }
+}
+
 function step(title: string, work: Work): ListrTask<Context> {
   return {
     title,
@@ -129,8 +143,9 @@ async function folderIn(temporary: string, name: string): Promise<string> {
 /** A clone does not have the names that a work tree has been given for itself. */
 async function takeIdentity(root: string, clone: string): Promise<void> {
   for (const key of ['user.name', 'user.email']) {
-    const value = (await run('git', ['config', key], { cwd: root })).trim();
-    await run('git', ['config', key, value], { cwd: clone });
+    // Empty without one: git may take it from the environment, or else says in the next step what it misses.
+    const value = (await run('git', ['config', '--default', '', key], { cwd: root })).trim();
+    if (value !== '') await run('git', ['config', key, value], { cwd: clone });
   }
 }
 

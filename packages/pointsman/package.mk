@@ -23,7 +23,7 @@ $(ALL_RUNTIMES)/node_modules/.package-lock.json: $(ALL_RUNTIMES)/package-lock.js
 
 jsr: setup $(ALL_RUNTIMES)/node_modules/.package-lock.json ## what JSR would publish, checked by Deno as JSR does
 	@node packages/pointsman/jsr.js
-	@cd packages/pointsman && $(CURDIR)/$(ALL_RUNTIMES)/node_modules/.bin/deno publish --dry-run --allow-dirty --config jsr.json
+	@cd packages/pointsman && "$(CURDIR)/$(ALL_RUNTIMES)/node_modules/.bin/deno" publish --dry-run --allow-dirty --config jsr.json
 
 # In a folder of its own, since its program has the name of the newest one's.
 OLDEST_TYPESCRIPT := release/oldest-typescript

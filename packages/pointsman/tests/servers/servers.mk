@@ -34,11 +34,11 @@ $(OF_DEBIAN):
 	  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $$mirror $$suite main"; \
 	done >$(FILES)/apt/sources.list
 	touch $(FILES)/apt/status
-	export APT_CONFIG=$(CURDIR)/$(FILES)/apt/apt.conf; \
+	export APT_CONFIG="$(CURDIR)/$(FILES)/apt/apt.conf"; \
 	printf '%s\n' 'Dir::Etc::sourcelist "$(CURDIR)/$(FILES)/apt/sources.list";' \
 	  'Dir::Etc::sourceparts "-";' 'Dir::State "$(CURDIR)/$(FILES)/apt";' \
 	  'Dir::State::status "$(CURDIR)/$(FILES)/apt/status";' 'Dir::Cache "$(CURDIR)/$(FILES)/apt";' \
-	  'APT::Sandbox::User "";' 'Debug::NoLocking "true";' >$$APT_CONFIG; \
+	  'APT::Sandbox::User "";' 'Debug::NoLocking "true";' >"$$APT_CONFIG"; \
 	apt-get update -q && \
 	apt-get install -q -y --download-only --no-install-recommends \
 	  --target-release $(lastword $(SUITES)) $(PACKAGE)
