@@ -36,3 +36,11 @@ types-oldest: setup $(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json ## whet
 	  $(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --project release/fresh/npm/tsconfig.$$resolution.json || exit 1; \
 	done
 	@echo "The types compile with TypeScript $$($(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --version | cut -d' ' -f2)."
+
+# --- further tests of the package ---
+
+faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour
+	node packages/pointsman/tests/faults/dist/faults/run.js $(FAULT)
+
+soak: setup ## ten million calls through the bridge, workers killed in between, minutes (CALLS=100000)
+	node --expose-gc packages/pointsman/tests/soak/run.js $(CALLS)
