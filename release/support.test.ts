@@ -107,8 +107,7 @@ test('TypeScript and Rust', () => {
 
 test('each target is one that is compiled or tested, and the other way round', () => {
   const crates = read('crates/crates.mk');
-  const list = (name: string) =>
-    new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
+  const list = (name: string) => new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
   const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
   expect(stated.sort()).toEqual([...(list('TARGETS') ?? []), ...(list('NARROW') ?? [])].sort());
 });
