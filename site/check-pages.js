@@ -2,7 +2,7 @@
  * Opens the pages of the built site in headless Chromium, on the width of a phone, and searches once.
  *
  * Invariant: it passes only if none asks another host for anything, reports an error or is wider than the phone,
- * and if the search finds a guide.
+ * and if the search finds a guide and the API's page of a name.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -63,8 +63,11 @@ try {
   await page.keyboard.press('Control+k');
   await page.locator('#localsearch-input').fill('semaphore');
   await page.locator('#localsearch-list a').first().waitFor();
-  const found = await page.locator('#localsearch-list a').first().getAttribute('href');
-  if (found.includes('/api/')) fail(`finds ${found} first, which is no guide`);
+  const links = await page.locator('#localsearch-list a').all();
+  const found = await Promise.all(links.slice(0, 3).map((link) => link.getAttribute('href')));
+  for (const part of ['/docs/sync/', '/api/pointsman/classes/Semaphore']) {
+    if (!found.some((link) => link.includes(part))) fail(`finds ${found.join(', ')}; no ${part}`);
+  }
 } finally {
   await browser.close();
   server.close();

@@ -14,7 +14,8 @@ docs: setup $(SITE) ## build the documentation site, and check its links: about 
 	@cd site && node_modules/.bin/typedoc --logLevel Warn
 	@echo "2 of 4: the API of the crate, by cargo doc."
 	@if command -v cargo >/dev/null; then \
-	  cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
+	  RUSTDOCFLAGS="$$RUSTDOCFLAGS -D warnings" \
+	    cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
 	else echo "There is no Rust here (https://rustup.rs): the site says so."; fi
 	@echo "3 of 4: the guides, by VitePress."
 	@site/node_modules/.bin/vitepress build site

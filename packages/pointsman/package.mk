@@ -1,4 +1,4 @@
-# What of the npm package is not its tests: its types, and what npm and JSR would publish.
+# The verbs of the npm package: its types, what npm and JSR would publish, and tests that take minutes.
 
 package: setup ## what npm would publish, by publint and attw, and whether its types are those of make api
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && echo "What npm would publish, and its types:" && \
@@ -37,10 +37,10 @@ types-oldest: setup $(OLDEST_TYPESCRIPT)/node_modules/.package-lock.json ## whet
 	done
 	@echo "The types compile with TypeScript $$($(OLDEST_TYPESCRIPT)/node_modules/.bin/tsc --version | cut -d' ' -f2)."
 
-# --- further tests of the package ---
+# --- the long forms of two tests ---
 
-faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour
+faults: setup redis ## the whole fault matrix of the lock on Redis, about a quarter of an hour; writes docs/lock-faults.md (FAULT=6)
 	node packages/pointsman/tests/faults/dist/faults/run.js $(FAULT)
 
-soak: setup ## ten million calls through the bridge, workers killed in between, minutes (CALLS=100000)
+soak: setup ## ten million calls through the bridge, workers killed in between (CALLS=100000); minutes
 	node --expose-gc packages/pointsman/tests/soak/run.js $(CALLS)

@@ -77,8 +77,14 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: {
-          // Guides come first: the API has every word in many places. Browsers run this as it stands here.
-          searchOptions: { boostDocument: (id) => (id.includes('/api/') ? 0.2 : 1) },
+          // Guides come first, then what is about the project. The API has every word in many places: only the page of
+          // a name that was typed stands among the guides. Browsers run this as it stands here.
+          searchOptions: {
+            boostDocument: (id, term) => {
+              if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.8 : 0.2;
+              return /\/(docs|examples|packages|crates)\/|\/#/.test(id) ? 1 : 0.15;
+            },
+          },
         },
       },
     },

@@ -60,7 +60,6 @@ const groups = {
     page('Changelog', 'CHANGELOG.md'),
     page('Support', 'docs/support.md'),
     page('Deprecation', 'docs/deprecation.md'),
-    page('Releasing', 'docs/releasing.md'),
     page('Security', 'SECURITY.md'),
   ],
 };
