@@ -30,10 +30,16 @@ const forNode = {
 };
 const scriptsOfThreads = { entry: 'pool/entry', 'entry.node': 'pool/entry.node' };
 
+/** Modules by their path inside of the package: the path of a checkout may contain any name. */
+const within = (pattern) => (id) => pattern.test(relative(folder, id));
+
 /** What entries share that have nothing else in common. */
 const shared = [
-  { name: 'common', test: /\/sync\/(dispose|errors|give-up|options)\.|\/pool\/inline-rebuild\./ },
-  { name: 'transport', test: /\/transport\/(?!.*\.node\.)/ },
+  {
+    name: 'common',
+    test: within(/\/sync\/(dispose|errors|give-up|options)\.|\/pool\/inline-rebuild\./),
+  },
+  { name: 'transport', test: within(/\/transport\/(?!.*\.node\.)/) },
 ];
 /**
  * What an entry shares with its variant for Node, and a pool with the scripts of its threads, is a file. Of the entries
@@ -45,14 +51,14 @@ const groups = [
   {
     name: (id) => relative(`${folder}src`, id).slice(0, -3),
     debugName: 'modules',
-    test: /\/(sync|redis)\/(?!index\.)/,
+    test: within(/\/(sync|redis)\/(?!index\.)/),
   },
-  { name: 'transport.node', test: /\/transport\/.*\.node\./ },
-  { name: 'pool-thread', test: /\/pool\/(?!.*\.node\.|entry\.|index\.)/, minShareCount: 4 },
-  { name: 'pool-thread.node', test: /\/pool\/platform\.node\./ },
-  { name: 'pool-host', test: /\/pool\/(?!.*\.node\.|entry\.|index\.)/, minShareCount: 2 },
-  { name: 'bridge-calls', test: /\/bridge\/(?!index\.)/ },
-  { name: 'diagnostics-watch', test: /\/diagnostics\/(?!.*\.node\.|index\.)/ },
+  { name: 'transport.node', test: within(/\/transport\/.*\.node\./) },
+  { name: 'pool-thread', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 4 },
+  { name: 'pool-thread.node', test: within(/\/pool\/platform\.node\./) },
+  { name: 'pool-host', test: within(/\/pool\/(?!.*\.node\.|entry\.|index\.)/), minShareCount: 2 },
+  { name: 'bridge-calls', test: within(/\/bridge\/(?!index\.)/) },
+  { name: 'diagnostics-watch', test: within(/\/diagnostics\/(?!.*\.node\.|index\.)/) },
 ];
 
 const inputs = (modules, from, ending) =>
