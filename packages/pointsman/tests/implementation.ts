@@ -154,7 +154,7 @@ function keyedSemaphore(keyed: KeyedSemaphore<string>): Subject {
     observe: (key) =>
       key === undefined
         ? { closed: keyed.closed, keys: keyed.keys() }
-        : { available: keyed.available(key), waiting: keyed.waiting(key) },
+        : { available: keyed.availableFor(key), waiting: keyed.waitingFor(key) },
   };
 }
 
@@ -167,7 +167,7 @@ function keyedMutex(keyed: KeyedMutex<string>): Subject {
     observe: (key) =>
       key === undefined
         ? { closed: keyed.closed, keys: keyed.keys() }
-        : { available: keyed.locked(key) ? 0 : 1, waiting: keyed.waiting(key) },
+        : { available: keyed.isLocked(key) ? 0 : 1, waiting: keyed.waitingFor(key) },
   };
 }
 
@@ -213,7 +213,7 @@ function keyedRwLock(keyed: KeyedRwLock<string>): Subject {
     observe: (key) =>
       key === undefined
         ? { closed: keyed.closed, keys: keyed.keys() }
-        : { waiting: keyed.waiting(key) },
+        : { waiting: keyed.waitingFor(key) },
   };
 }
 

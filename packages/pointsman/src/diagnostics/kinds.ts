@@ -53,7 +53,7 @@ const waits = (wants: Operation['wants'], layout: Layout = 'options'): Operation
 });
 
 const limitOf = ({ limit }: { readonly limit: number }): number => limit;
-const drain = { drain: waits('all') };
+const ending = { drain: waits('all'), shutdown: waits('all') };
 
 const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   {
@@ -75,7 +75,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       schedule: takes('some', 'fn options'),
       onIdle: waits('all'),
       onSizeLessThan: waits('nothing', 'value options'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -89,7 +89,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryWrite: tries('all', 'key options'),
       runRead: takes('some', 'key fn options'),
       runWrite: takes('all', 'key fn options'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -103,7 +103,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryWrite: tries('all'),
       runRead: takes('some', 'fn options'),
       runWrite: takes('all', 'fn options'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -116,7 +116,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryAcquire: tries('some', 'key options'),
       run: takes('some', 'key fn options'),
       waitForPermit: waits('some', 'key options'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -129,7 +129,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryAcquire: tries('some'),
       run: takes('some', 'fn options'),
       waitForPermit: waits('some'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -143,7 +143,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryLockAll: tries('all', 'keys options'),
       runAll: takes('all', 'keys fn options'),
       waitForUnlock: waits('all', 'key options'),
-      ...drain,
+      ...ending,
     },
   },
   {
@@ -154,7 +154,7 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
       tryLock: tries('all'),
       run: takes('all', 'fn options'),
       waitForUnlock: waits('all'),
-      ...drain,
+      ...ending,
     },
   },
   {

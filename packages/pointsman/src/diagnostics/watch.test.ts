@@ -165,7 +165,7 @@ describe('watch', () => {
     (await waiter).release();
     await b;
     expect(counts()).toEqual([0, 0]);
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 
   test('sees readers and writers, and a writer become a reader', async () => {

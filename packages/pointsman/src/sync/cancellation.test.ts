@@ -469,7 +469,7 @@ describe('a signal', () => {
     expect(counted.calls).toBe(3);
     abort('aborted');
     expect([listeners.size, counted.calls]).toEqual([0, 4]);
-    expect([semaphore.waiting, mutex.waiting(1)]).toEqual([0, 0]);
+    expect([semaphore.waiting, mutex.waitingFor(1)]).toEqual([0, 0]);
     expect(new Set((await gone).map((result) => 'reason' in result && result.reason))).toEqual(
       new Set(['aborted']),
     );
@@ -595,7 +595,7 @@ describe('what a listener of the signal may do while it aborts', () => {
     const waiters = [locks.lock('key', { signal }), locks.lock('key', { signal })];
     const drained = locks.drain();
     controller.abort('aborted');
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     await drained;
     const results = await Promise.allSettled(waiters);
     expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected']);

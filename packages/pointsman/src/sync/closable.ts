@@ -1,16 +1,16 @@
 /**
- * Ending, which all primitives that can be closed have in common; and coming to rest, for those that hand out permits.
+ * How a primitive ends: closing, for all of them; draining and shutting down, for those that hand out permits.
  *
- * Invariant: it is closed once, for good, and whoever is refused from then on is told the same reason.
+ * Invariant: it ends once, for good, and every request that is refused from then on is refused with the same reason.
  */
 
 import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError } from './errors.js';
-import type { WaitOptions } from './options.js';
+import { cancelledError, closedError, TimeoutError } from './errors.js';
+import { checkWaitOptions, type WaitOptions } from './options.js';
 import { readRequest, WaitQueue, type WaitRequest } from './queue.js';
 
-/** How it ended: with an error, or only because no more comes. */
-interface Ending {
+/** @internal How it ended: with an error, or only because no more comes. */
+export interface Ending {
   readonly reason: unknown;
   readonly failed: boolean;
 }
@@ -27,34 +27,29 @@ export abstract class Closable {
     this._label = label;
   }
 
-  /** Whether {@link close} has been called. */
+  /** Whether it refuses all requests: from the first call that ends it on. */
   get closed(): boolean {
     return this._ending !== undefined;
   }
 
   /**
-   * Ends it for good: sends all waiters away and refuses all requests from now on, with `reason`; by default a
-   * `ClosedError`. A second call does nothing.
+   * Ends it for good: rejects all waiting requests and refuses new ones, with `reason`; by default a `ClosedError`. A
+   * second call does nothing.
    *
-   * What is held stays valid until it is released. What was sent before can still be received; only then are receivers
-   * told, and iterators end, or throw the reason if one is given.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(1);
-   * using permit = await semaphore.acquire();
-   * const waiter = semaphore.acquire();
-   * semaphore.close(new Error('going home'));
-   * await waiter.catch((error) => console.log(error.message)); // going home
-   * ```
+   * Values that were sent before can still be received. After the last of them receivers are refused, and iterators
+   * end, or throw the reason if one is given.
    */
   close(reason?: unknown): void {
     if (this._ending) return;
     const failed = reason !== undefined;
-    this._ending = { reason: failed ? reason : closedError(this._label), failed };
-    this._dismiss(this._ending.reason);
+    const ending = { reason: failed ? reason : closedError(this._label), failed };
+    this._end(ending);
+    this._dismiss(ending.reason);
+  }
+
+  /** @internal Refuses all requests from now on. */
+  _end(ending: Ending): void {
+    this._ending = ending;
   }
 
   /** @internal Throws how it has ended, if it has. */
@@ -77,9 +72,15 @@ export abstract class Drainable extends Closable {
   /** Whether nothing is held and nobody waits. */
   abstract get idle(): boolean;
 
+  /** How many requests wait. */
+  abstract get waiting(): number;
+
+  /** @internal How many permits are out. */
+  abstract get _active(): number;
+
   /**
-   * Waits until nothing is held and nobody waits. It keeps nobody from coming in meanwhile or
-   * afterwards: to shut down, {@link close} first.
+   * Waits until nothing is held and no request waits. New requests are served meanwhile and afterwards; {@link shutdown}
+   * refuses them.
    *
    * @example
    * ```ts
@@ -93,11 +94,62 @@ export abstract class Drainable extends Closable {
    * ```
    */
   async drain(options?: WaitOptions): Promise<void> {
-    const request = readRequest(options);
-    if (this.idle) return;
-    this.#drains ??= new WaitQueue(this._label);
-    this._watched = true;
-    await this.#drains.insert(request);
+    await this.#waitUntilIdle(options);
+  }
+
+  /**
+   * Ends it gracefully: refuses new requests with a `ClosedError`, serves all that wait, and resolves when nothing is
+   * held and no request waits. Permits that are held stay valid until they are released.
+   *
+   * `timeout` and `signal` bound only the wait of this call. When they elapse, the promise rejects with a `TimeoutError`
+   * that says how many permits are out and how many requests wait, or with the reason of the signal. The primitive then
+   * stays closed and goes on serving its queue; {@link close} rejects the requests that still wait. A second call waits
+   * in the same way.
+   *
+   * @example
+   * ```ts
+   * import { Semaphore } from 'pointsman';
+   *
+   * const semaphore = new Semaphore(1);
+   * const runs = ['a', 'b'].map((name) => semaphore.run(async () => name));
+   * const finished = semaphore.shutdown({ timeout: 10_000 });
+   * await semaphore.acquire().catch((error) => console.log(error.name)); // ClosedError
+   * await finished;
+   * console.log(await Promise.all(runs)); // [ 'a', 'b' ]
+   * ```
+   */
+  async shutdown(options: WaitOptions = {}): Promise<void> {
+    checkWaitOptions(options);
+    if (!this._ending) this._end({ reason: closedError(this._label), failed: false });
+    try {
+      await this.#waitUntilIdle(options);
+    } catch (error) {
+      if (!(error instanceof TimeoutError) || error === options.signal?.reason) throw error;
+      throw new TimeoutError(`${error.message}: ${this._active} active, ${this.waiting} waiting`);
+    }
+  }
+
+  /**
+   * Ends it at once: rejects all waiting requests and refuses new ones, with `reason`; by default a `ClosedError`. Permits
+   * that are held stay valid until they are released. A further call does nothing.
+   *
+   * After a {@link shutdown} it rejects the requests that still wait, with `reason`. New requests are refused with the
+   * `ClosedError` of the shutdown as before.
+   *
+   * @example
+   * ```ts
+   * import { Semaphore } from 'pointsman';
+   *
+   * const semaphore = new Semaphore(1);
+   * using permit = await semaphore.acquire();
+   * const waiter = semaphore.acquire();
+   * semaphore.close(new Error('going home'));
+   * await waiter.catch((error) => console.log(error.message)); // going home
+   * ```
+   */
+  override close(reason?: unknown): void {
+    if (this._ending) this._dismiss(reason === undefined ? this._ending.reason : reason);
+    else super.close(reason);
   }
 
   /**
@@ -121,10 +173,18 @@ export abstract class Drainable extends Closable {
     this._dismiss(reason);
   }
 
-  /** Closes it and waits until all that is held has come back: what `await using` calls. */
+  /** The same as {@link shutdown} without options: what `await using` calls. */
   [asyncDispose](): Promise<void> {
-    this.close();
-    return this.drain();
+    return this.shutdown();
+  }
+
+  /** Not `drain`, which diagnostics may watch. */
+  async #waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
+    const request = readRequest(options);
+    if (this.idle) return;
+    this.#drains ??= new WaitQueue(this._label);
+    this._watched = true;
+    await this.#drains.insert(request);
   }
 
   /** @internal Called whenever a watched one has become idle. */

@@ -74,6 +74,8 @@ export class Condition {
    *
    * - if the mutex was closed, which ends the wait, or its `cancel` met this one as it waited for the lock, or its
    *   `maxWaiting` left no room: it rejects with the reason for that;
+   * - if the mutex was shut down, and nothing holds the lock or waits for it any more: it rejects with the
+   *   `ClosedError`. Until then a shutdown changes nothing for the wait;
    * - if the lock was released by somebody meanwhile, at the end of a `using` block for example that did not await
    *   this: it rejects with an `AbortError`, and nobody comes back for the lock.
    */
@@ -87,17 +89,22 @@ export class Condition {
     if (!request.chunk) return notified;
 
     const { owner } = gate;
-    gate._leaves ??= new Set();
-    const leaves = gate._leaves;
-    const leave = (): void => queue.reject(cancelledError(gate._label), request);
-    leaves.add(leave);
+    gate._conditionWaits ??= new Set();
+    gate._watched = true;
+    const waits = gate._conditionWaits;
     let again: Promise<Permit> | undefined;
     let abandoned = false;
+    const leave = (): void => queue.reject(cancelledError(gate._label), request);
+    const end = (reason: unknown): void => {
+      again = Promise.reject(reason);
+      leave();
+    };
+    waits.add(end);
     const { resolve } = request;
     request.resolve = (outcome) => {
-      leaves.delete(leave);
+      waits.delete(end);
       if (!abandoned) {
-        again = gate.acquire();
+        again ??= gate._reacquire();
         again.catch(() => {}); // Its reason is told below.
       }
       resolve?.(outcome);
@@ -105,7 +112,7 @@ export class Condition {
     lock._issuer = {
       _giveBack() {
         abandoned = true;
-        if (leaves.has(leave)) leave();
+        if (waits.has(end)) leave();
       },
     };
     gate._giveBack(1);

@@ -6,6 +6,7 @@
  * Apart from `Mutex`, so that whoever bundles `KeyedMutex` alone does not pay for it.
  */
 
+import type { Ending } from './closable.js';
 import { describe, ReentrancyError } from './errors.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions, Waiter, WaitRequest } from './queue.js';
@@ -23,8 +24,8 @@ export const tryLockNames: ReadonlySet<string> = new Set(['owner']);
 export class Gate extends Semaphore {
   #holder: Permit | undefined;
   #owner: unknown;
-  /** @internal Ends the waits at conditions: when it is closed, nobody can notify them under the lock any more. */
-  _leaves: Set<() => void> | undefined;
+  /** @internal The waits at conditions: each is what ends one with a reason, without the lock. */
+  _conditionWaits: Set<(reason: unknown) => void> | undefined;
 
   constructor(options?: QueueOptions) {
     super(1, options);
@@ -70,17 +71,39 @@ export class Gate extends Semaphore {
     return holder;
   }
 
+  /** @internal Acquires the lock again for a wait at a condition, which was admitted when the lock was first acquired. */
+  _reacquire(): Promise<Permit> {
+    const ending = this._ending;
+    if (!ending) return this.acquire();
+    this._ending = undefined;
+    const again = this.acquire();
+    this._ending = ending;
+    return again;
+  }
+
   override close(reason?: unknown): void {
     super.close(reason);
-    this._leaves?.forEach((leave) => {
-      leave();
-    });
+    this.#endConditionWaits(reason);
+  }
+
+  /** @internal */
+  override _end(ending: Ending): void {
+    super._end(ending);
+    if (this.idle) this.#endConditionWaits();
   }
 
   /** @internal */
   override _idled(): void {
     this.#owner = this.#holder = undefined;
+    if (this._ending) this.#endConditionWaits();
     super._idled();
+  }
+
+  /** No holder can notify any more: the lock is refused from now on. */
+  #endConditionWaits(reason = this._ending?.reason): void {
+    this._conditionWaits?.forEach((end) => {
+      end(reason);
+    });
   }
 }
 

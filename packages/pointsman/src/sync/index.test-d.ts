@@ -128,6 +128,7 @@ describe('Semaphore', () => {
       | 'idle'
       | 'limit'
       | 'run'
+      | 'shutdown'
       | 'tryAcquire'
       | 'waitForPermit'
       | 'waiting'
@@ -228,6 +229,7 @@ describe('Mutex', () => {
       | 'locked'
       | 'owner'
       | 'run'
+      | 'shutdown'
       | 'tryLock'
       | 'waitForUnlock'
       | 'waiting'
@@ -275,14 +277,25 @@ describe('the keyed forms', () => {
     >();
     type Common =
       | typeof Symbol.asyncDispose
-      | ('cancel' | 'close' | 'closed' | 'drain' | 'idle' | 'keys' | 'run' | 'size' | 'waiting');
+      | (
+          | 'cancel'
+          | 'close'
+          | 'closed'
+          | 'drain'
+          | 'idle'
+          | 'keyCount'
+          | 'keys'
+          | 'run'
+          | 'shutdown'
+        )
+      | ('waiting' | 'waitingFor');
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
       | Common
-      | ('assertHeldBy' | 'lock' | 'locked' | 'owner' | 'tryLock' | 'waitForUnlock')
+      | ('assertHeldBy' | 'isLocked' | 'lock' | 'ownerOf' | 'tryLock' | 'waitForUnlock')
       | ('lockAll' | 'runAll' | 'tryLockAll')
     >();
     expectTypeOf<keyof KeyedSemaphore<string>>().toEqualTypeOf<
-      Common | 'acquire' | 'available' | 'limit' | 'tryAcquire' | 'waitForPermit'
+      Common | 'acquire' | 'availableFor' | 'limit' | 'tryAcquire' | 'waitForPermit'
     >();
   });
 
@@ -292,11 +305,11 @@ describe('the keyed forms', () => {
     expectTypeOf(keyed.run('a', async () => 1)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(keyed.keys()).toEqualTypeOf<IterableIterator<'a' | 'b'>>();
     expectTypeOf(counted.acquire(1, { permits: 1 })).toEqualTypeOf<Promise<Permit>>();
-    expectTypeOf(counted.available(1)).toBeNumber();
+    expectTypeOf(counted.availableFor(1)).toBeNumber();
     // @ts-expect-error: no such key
     void keyed.lock('c');
     // @ts-expect-error: no such key
-    keyed.waiting('c');
+    keyed.waitingFor('c');
     // @ts-expect-error: a string is no number
     void counted.acquire('1');
     // @ts-expect-error: the limit of all keys stays

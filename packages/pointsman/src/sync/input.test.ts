@@ -196,12 +196,12 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         runs: (fn, options) => keyed.run('key', fn, options),
         tries: (options) => keyed.tryAcquire('key', options),
         state: () => {
-          const { limit, closed, size } = keyed;
+          const { limit, closed, keyCount } = keyed;
           const keys = [...keyed.keys()];
           return {
-            ...{ limit, closed, size, keys },
-            available: keyed.available('key'),
-            waiting: keyed.waiting('key'),
+            ...{ limit, closed, keyCount, keys },
+            available: keyed.availableFor('key'),
+            waiting: keyed.waitingFor('key'),
           };
         },
       };
@@ -221,13 +221,13 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         runs: (fn, options) => keyed.run('key', fn, options),
         tries: (options) => keyed.tryLock('key', options),
         state: () => {
-          const { closed, size } = keyed;
+          const { closed, keyCount } = keyed;
           const keys = [...keyed.keys()];
           return {
-            ...{ closed, size, keys },
-            locked: keyed.locked('key'),
-            waiting: keyed.waiting('key'),
-            owner: keyed.owner('key'),
+            ...{ closed, keyCount, keys },
+            locked: keyed.isLocked('key'),
+            waiting: keyed.waitingFor('key'),
+            owner: keyed.ownerOf('key'),
           };
         },
       };
@@ -464,7 +464,7 @@ describe('limit', () => {
       expect(semaphore.available).toBe(limit);
       semaphore.tryAcquire({ permits: Math.min(limit, Number.MAX_SAFE_INTEGER) })?.release();
       expect(semaphore.available).toBe(limit);
-      expect(new KeyedSemaphore(limit).available('key')).toBe(limit);
+      expect(new KeyedSemaphore(limit).availableFor('key')).toBe(limit);
     },
   );
 });

@@ -405,7 +405,7 @@ describe('a program', () => {
                 : { status: 'fulfilled', value: index },
             );
           }
-          expect(keyed.size).toBe(0);
+          expect(keyed.keyCount).toBe(0);
           expect(vi.getTimerCount()).toBe(0);
         },
       ),

@@ -27,17 +27,17 @@ import type { TryAcquireOptions } from './semaphore.js';
  *   accounts.run('bob', () => order.push('bob')),
  * ]);
  * console.log(order); // [ 'bob', 'ann 1', 'ann 2' ]
- * console.log(accounts.size); // 0
+ * console.log(accounts.keyCount); // 0
  * ```
  */
 export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
   /** Whether somebody holds the lock of this key. */
-  locked(key: Key): boolean {
+  isLocked(key: Key): boolean {
     return this._find(key)?.available === 0;
   }
 
   /** The `owner` that the holder of this key gave, if any. */
-  owner(key: Key): unknown {
+  ownerOf(key: Key): unknown {
     return this._find(key)?.owner;
   }
 
@@ -65,7 +65,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
    *
    * What it grants is one lock for all; {@link assertHeldBy} takes it for each of its keys. It rejects as
    * {@link lock} does, also with a {@link ReentrancyError} when the same `owner` holds one of the keys, and with a
-   * `QueueFullError` when too many wait for one of them. `waiting` counts it for each key.
+   * `QueueFullError` when too many wait for one of them. `waiting` and `waitingFor` count it for each key.
    *
    * @example
    * ```ts
@@ -74,9 +74,9 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
    * const accounts = new KeyedMutex<string>();
    * {
    *   using locks = await accounts.lockAll(['ann', 'bob']);
-   *   console.log(locks.keys, accounts.locked('bob')); // [ 'ann', 'bob' ] true
+   *   console.log(locks.keys, accounts.isLocked('bob')); // [ 'ann', 'bob' ] true
    * }
-   * console.log(accounts.size); // 0
+   * console.log(accounts.keyCount); // 0
    * ```
    */
   lockAll(keys: Iterable<Key>, options?: LockOptions): Promise<Locks<Key>> {

@@ -21,19 +21,19 @@ import { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
  *   using one = await files.read('a.txt');
  *   using two = await files.read('a.txt');
  *   using other = await files.write('b.txt');
- *   console.log(files.readers('a.txt'), files.writing('b.txt'), files.size); // 2 true 2
+ *   console.log(files.readersOf('a.txt'), files.isWriting('b.txt'), files.keyCount); // 2 true 2
  * }
- * console.log(files.size); // 0
+ * console.log(files.keyCount); // 0
  * ```
  */
 export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
   /** How many readers are inside this key. */
-  readers(key: Key): number {
+  readersOf(key: Key): number {
     return this._find(key)?.readers ?? 0;
   }
 
   /** Whether a writer is inside this key. */
-  writing(key: Key): boolean {
+  isWriting(key: Key): boolean {
     return this._find(key)?.writing === true;
   }
 

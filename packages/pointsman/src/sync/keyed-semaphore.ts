@@ -20,9 +20,9 @@ import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaph
  * {
  *   using a = await perHost.acquire('a.example');
  *   using b = await perHost.acquire('b.example');
- *   console.log(perHost.size, perHost.available('a.example')); // 2 1
+ *   console.log(perHost.keyCount, perHost.availableFor('a.example')); // 2 1
  * }
- * console.log(perHost.size); // 0
+ * console.log(perHost.keyCount); // 0
  * ```
  */
 export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
@@ -41,7 +41,7 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
   }
 
   /** How many permits of this key are free. */
-  available(key: Key): number {
+  availableFor(key: Key): number {
     return this._find(key)?.available ?? this.limit;
   }
 

@@ -6,12 +6,12 @@ import { ClosedError, KeyedMutex, KeyedSemaphore, type Permit, ReentrancyError }
 
 /** Both forms seen as one: a lock for each key. */
 interface Locks {
-  readonly size: number;
+  readonly keyCount: number;
   readonly closed: boolean;
   lock(key: unknown, options?: object): Promise<Permit>;
   tryLock(key: unknown, options?: object): Permit | undefined;
   run<T>(key: unknown, fn: () => T | PromiseLike<T>, options?: object): Promise<T>;
-  waiting(key: unknown): number;
+  waitingFor(key: unknown): number;
   keys(): IterableIterator<unknown>;
   drain(options?: object): Promise<void>;
   close(reason?: unknown): void;
@@ -38,7 +38,7 @@ describe.each(forms)('%s', (_, create) => {
     const b = await locks.lock('b');
     expect(locks.tryLock('a')).toBeUndefined();
     expect(locks.tryLock('b')).toBeUndefined();
-    expect(locks.size).toBe(2);
+    expect(locks.keyCount).toBe(2);
     a.release();
     expect(locks.tryLock('b')).toBeUndefined();
     expect(locks.tryLock('a')?.released).toBe(false);
@@ -65,28 +65,30 @@ describe.each(forms)('%s', (_, create) => {
       expect(numbers).toEqual([...numbers].sort((one, other) => one - other));
       expect(numbers).toHaveLength(10);
     }
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('a key is there while somebody holds it or waits, and only then', async () => {
     const locks = create();
-    expect([locks.size, ...locks.keys()]).toEqual([0]);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([0]);
     const first = await locks.lock('a');
-    expect([locks.size, ...locks.keys()]).toEqual([1, 'a']);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([1, 'a']);
     const controller = new AbortController();
     const second = locks.lock('a');
     const third = locks.lock('a', { signal: controller.signal });
     const other = await locks.lock('b');
-    expect([locks.size, ...locks.keys()]).toEqual([2, 'a', 'b']);
-    expect([locks.waiting('a'), locks.waiting('b'), locks.waiting('c')]).toEqual([2, 0, 0]);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([2, 'a', 'b']);
+    expect([locks.waitingFor('a'), locks.waitingFor('b'), locks.waitingFor('c')]).toEqual([
+      2, 0, 0,
+    ]);
     first.release();
-    expect([locks.size, ...locks.keys()]).toEqual([2, 'a', 'b']);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([2, 'a', 'b']);
     controller.abort('changed my mind');
     await expect(third).rejects.toBe('changed my mind');
     (await second).release();
-    expect([locks.size, ...locks.keys()]).toEqual([1, 'b']);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([1, 'b']);
     other.release();
-    expect([locks.size, ...locks.keys()]).toEqual([0]);
+    expect([locks.keyCount, ...locks.keys()]).toEqual([0]);
   });
 
   test('keys are compared as a Map compares them', async () => {
@@ -96,7 +98,7 @@ describe.each(forms)('%s', (_, create) => {
     for (const key of keys) {
       const lock = await locks.lock(key);
       expect(locks.tryLock(key)).toBeUndefined();
-      expect([locks.size, ...locks.keys()]).toEqual([1, key]);
+      expect([locks.keyCount, ...locks.keys()]).toEqual([1, key]);
       lock.release();
     }
     const held = locks.tryLock(object);
@@ -106,7 +108,7 @@ describe.each(forms)('%s', (_, create) => {
     const zero = locks.tryLock(0);
     expect(locks.tryLock(-0)).toBeUndefined();
     zero?.release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('the keys may be released while they are walked through', async () => {
@@ -119,25 +121,25 @@ describe.each(forms)('%s', (_, create) => {
       held.get(key)?.release();
     }
     expect(seen).toEqual(['a', 'b', 'c']);
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('a lock that was released late does not touch the key that has come back since', async () => {
     const locks = create();
     const old = await locks.lock('a');
     old.release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     const now = await locks.lock('a');
     old.release();
     old[dispose]();
-    expect(locks.size).toBe(1);
+    expect(locks.keyCount).toBe(1);
     expect(locks.tryLock('a')).toBeUndefined();
     const next = locks.lock('a');
     now.release();
     now.release();
     expect(locks.tryLock('a')).toBeUndefined();
     (await next).release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('who was waiting when the holder left keeps everybody else out', async () => {
@@ -146,13 +148,13 @@ describe.each(forms)('%s', (_, create) => {
     const second = locks.lock('a');
     first.release();
     // Granted, though it does not know yet.
-    expect(locks.size).toBe(1);
+    expect(locks.keyCount).toBe(1);
     expect(locks.tryLock('a')).toBeUndefined();
     const third = locks.lock('a');
     (await second).release();
     expect(locks.tryLock('a')).toBeUndefined();
     (await third).release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('the last waiter may give up: the key goes with the holder', async () => {
@@ -161,25 +163,25 @@ describe.each(forms)('%s', (_, create) => {
     const controller = new AbortController();
     const waiter = locks.lock('a', { signal: controller.signal });
     controller.abort('changed my mind');
-    expect(locks.size).toBe(1);
+    expect(locks.keyCount).toBe(1);
     held.release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     await expect(waiter).rejects.toBe('changed my mind');
   });
 
   test('run hands on result and error, and leaves no key', async () => {
     const locks = create();
     const error = new Error('from fn');
-    expect(await locks.run('a', () => locks.size)).toBe(1);
+    expect(await locks.run('a', () => locks.keyCount)).toBe(1);
     expect(await locks.run('a', async () => [...locks.keys()], {})).toEqual(['a']);
     const fail = () => {
       throw error;
     };
     for (const options of [undefined, {}]) {
       await expect(locks.run('a', fail, options)).rejects.toBe(error);
-      expect(locks.size).toBe(0);
+      expect(locks.keyCount).toBe(0);
       await expect(locks.run('a', async () => fail(), options)).rejects.toBe(error);
-      expect(locks.size).toBe(0);
+      expect(locks.keyCount).toBe(0);
     }
   });
 
@@ -192,7 +194,7 @@ describe.each(forms)('%s', (_, create) => {
       log.push('run has returned');
       await run;
       expect(log).toEqual(['in fn', 'run has returned']);
-      expect(locks.size).toBe(0);
+      expect(locks.keyCount).toBe(0);
     },
   );
 
@@ -201,28 +203,28 @@ describe.each(forms)('%s', (_, create) => {
     const log: string[] = [];
     let inner: Promise<unknown> | undefined;
     await locks.run('a', () => {
-      expect(locks.size).toBe(1);
+      expect(locks.keyCount).toBe(1);
       expect(locks.tryLock('a')).toBeUndefined();
       inner = locks.run('a', () => log.push('inner'));
-      expect(locks.waiting('a')).toBe(1);
+      expect(locks.waitingFor('a')).toBe(1);
       log.push('outer');
     });
     await inner;
     expect(log).toEqual(['outer', 'inner']);
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('fn may throw at once and leave somebody behind who waits', async () => {
     const locks = create();
     let inner: Promise<unknown> | undefined;
     const run = locks.run('a', () => {
-      inner = locks.run('a', () => locks.size);
+      inner = locks.run('a', () => locks.keyCount);
       throw new Error('from fn');
     });
-    expect(locks.size).toBe(1);
+    expect(locks.keyCount).toBe(1);
     await expect(run).rejects.toThrow('from fn');
     expect(await inner).toBe(1);
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('fn may use other keys', async () => {
@@ -231,7 +233,7 @@ describe.each(forms)('%s', (_, create) => {
       locks.run('b', () => locks.run('c', () => [...locks.keys()])),
     );
     expect(result).toEqual(['a', 'b', 'c']);
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('what is refused leaves no key', async () => {
@@ -242,25 +244,25 @@ describe.each(forms)('%s', (_, create) => {
     await expect(locks.lock('a', { timeout: -1 })).rejects.toThrow(RangeError);
     await expect(locks.run('a', null as never)).rejects.toThrow(TypeError);
     expect(() => locks.tryLock('a', { timeout: 1 } as never)).toThrow(TypeError);
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     const held = await locks.lock('a');
     await expect(locks.lock('a', aborted)).rejects.toBe('aborted');
     await expect(locks.lock('a', { timeout: 0 })).rejects.toThrow('0 ms');
-    expect([locks.size, locks.waiting('a')]).toEqual([1, 0]);
+    expect([locks.keyCount, locks.waitingFor('a')]).toEqual([1, 0]);
     held.release();
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     expect(locks.tryLock('a')?.release()).toBeUndefined();
   });
 
   test('asking about a key does not make it', () => {
     const locks = create();
-    expect(locks.waiting('a')).toBe(0);
+    expect(locks.waitingFor('a')).toBe(0);
     if (locks instanceof KeyedMutex) {
-      expect(locks.locked('a')).toBe(false);
-      expect(locks.owner('a')).toBeUndefined();
+      expect(locks.isLocked('a')).toBe(false);
+      expect(locks.ownerOf('a')).toBeUndefined();
     }
-    if (locks instanceof KeyedSemaphore) expect(locks.available('a')).toBe(1);
-    expect(locks.size).toBe(0);
+    if (locks instanceof KeyedSemaphore) expect(locks.availableFor('a')).toBe(1);
+    expect(locks.keyCount).toBe(0);
   });
 
   test('a thousand keys leave nothing', async () => {
@@ -268,7 +270,7 @@ describe.each(forms)('%s', (_, create) => {
     await Promise.all(
       Array.from({ length: 3_000 }, (_, n) => locks.run(`key ${n % 1_000}`, () => nextMacrotask())),
     );
-    expect(locks.size).toBe(0);
+    expect(locks.keyCount).toBe(0);
     await locks.drain();
   });
 
@@ -328,7 +330,7 @@ describe.each(forms)('%s', (_, create) => {
       locks.close();
       expect(locks.closed).toBe(true);
       for (const key of ['a', 'b', 'c']) {
-        expect(locks.waiting(key)).toBe(0);
+        expect(locks.waitingFor(key)).toBe(0);
         waiters.push(locks.lock(key), locks.lock(key, { timeout: 60_000 }));
         waiters.push(locks.run(key, () => 'never' as never));
         expect(() => locks.tryLock(key)).toThrow(ClosedError);
@@ -337,9 +339,9 @@ describe.each(forms)('%s', (_, create) => {
       for (const waiter of waiters) await expect(waiter).rejects.toThrow(ClosedError);
       expect([...locks.keys()]).toEqual(['a', 'b']);
       for (const lock of held) lock.release();
-      expect(locks.size).toBe(0);
+      expect(locks.keyCount).toBe(0);
       await expect(locks.lock('a')).rejects.toThrow(ClosedError);
-      expect(locks.size).toBe(0);
+      expect(locks.keyCount).toBe(0);
       await locks.drain();
     });
 
@@ -380,18 +382,18 @@ describe('KeyedSemaphore', () => {
     const one = await keyed.acquire('a');
     const two = await keyed.acquire('a', { permits: 2 });
     expect([one.permits, two.permits]).toEqual([1, 2]);
-    expect([keyed.available('a'), keyed.available('b')]).toEqual([0, 3]);
+    expect([keyed.availableFor('a'), keyed.availableFor('b')]).toEqual([0, 3]);
     expect(keyed.tryAcquire('a')).toBeUndefined();
     expect(keyed.tryAcquire('b', { permits: 3 })?.permits).toBe(3);
     const waiter = keyed.acquire('a', { permits: 3 });
     two.release();
     two.release();
-    expect([keyed.available('a'), keyed.waiting('a')]).toEqual([2, 1]);
+    expect([keyed.availableFor('a'), keyed.waitingFor('a')]).toEqual([2, 1]);
     one.release();
     expect((await waiter).permits).toBe(3);
-    expect([keyed.available('a'), keyed.waiting('a')]).toEqual([0, 0]);
+    expect([keyed.availableFor('a'), keyed.waitingFor('a')]).toEqual([0, 0]);
     (await waiter).release();
-    expect(keyed.available('a')).toBe(3);
+    expect(keyed.availableFor('a')).toBe(3);
     expect([...keyed.keys()]).toEqual(['b']);
   });
 
@@ -399,20 +401,20 @@ describe('KeyedSemaphore', () => {
     const keyed = new KeyedSemaphore<string>(2);
     const held = [await keyed.acquire('a'), await keyed.acquire('a')];
     held[0]?.release();
-    expect([keyed.size, keyed.available('a')]).toEqual([1, 1]);
+    expect([keyed.keyCount, keyed.availableFor('a')]).toEqual([1, 1]);
     held[1]?.release();
-    expect([keyed.size, keyed.available('a')]).toEqual([0, 2]);
+    expect([keyed.keyCount, keyed.availableFor('a')]).toEqual([0, 2]);
   });
 
   test('refuses more permits than the limit, whether the key is there or not', async () => {
     const keyed = new KeyedSemaphore<string>(2);
     await expect(keyed.acquire('a', { permits: 3 })).rejects.toThrow(/permits.* 2\b.* 3\b/);
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     const held = await keyed.acquire('a');
     await expect(keyed.acquire('a', { permits: 3 })).rejects.toThrow(RangeError);
     expect(() => keyed.tryAcquire('a', { permits: 3 })).toThrow(RangeError);
     held.release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 
   test('takes a priority', async () => {
@@ -432,8 +434,12 @@ describe('KeyedMutex', () => {
     const keyed = new KeyedMutex<string>();
     const a = await keyed.lock('a', { owner: 'ann' });
     const b = await keyed.lock('b');
-    expect([keyed.locked('a'), keyed.locked('b'), keyed.locked('c')]).toEqual([true, true, false]);
-    expect([keyed.owner('a'), keyed.owner('b'), keyed.owner('c')]).toEqual([
+    expect([keyed.isLocked('a'), keyed.isLocked('b'), keyed.isLocked('c')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([keyed.ownerOf('a'), keyed.ownerOf('b'), keyed.ownerOf('c')]).toEqual([
       'ann',
       undefined,
       undefined,
@@ -444,10 +450,10 @@ describe('KeyedMutex', () => {
     // The owner of one key is nobody special for another.
     const next = keyed.lock('b', { owner: 'ann' });
     b.release();
-    expect(keyed.owner('b')).toBe('ann');
+    expect(keyed.ownerOf('b')).toBe('ann');
     a.release();
-    expect([keyed.locked('a'), keyed.owner('a')]).toEqual([false, undefined]);
+    expect([keyed.isLocked('a'), keyed.ownerOf('a')]).toEqual([false, undefined]);
     (await next).release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 });

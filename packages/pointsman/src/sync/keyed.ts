@@ -6,17 +6,12 @@
  * key can never have two.
  */
 
-import { Drainable } from './closable.js';
+import { Drainable, type Ending } from './closable.js';
 import { describe } from './errors.js';
 import { type QueueOptions, readQueueOptions } from './queue.js';
 
-/** What the primitive of a key must offer, so that it is there for exactly as long as it is in use. */
-export interface KeyedEntry extends Drainable {
-  readonly waiting: number;
-}
-
 /** What {@link KeyedSemaphore}, {@link KeyedMutex} and {@link KeyedRwLock} have in common. */
-export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
+export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
   readonly #entries = new Map<Key, Entry>();
   /** @internal */
   readonly _options: ReturnType<typeof readQueueOptions>;
@@ -28,13 +23,13 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
   }
 
   /** How many keys are held or waited for. */
-  get size(): number {
+  get keyCount(): number {
     return this.#entries.size;
   }
 
   /** Whether no key is held and nobody waits. */
   get idle(): boolean {
-    return this.size === 0;
+    return this.keyCount === 0;
   }
 
   /** The keys that are held or waited for, in the order in which they came into use. */
@@ -42,17 +37,34 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
     return this.#entries.keys();
   }
 
+  /** How many requests wait, for all keys together. A request for several keys counts for each. Adds up all keys. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const entry of this.#entries.values()) waiting += entry.waiting;
+    return waiting;
+  }
+
   /** How many requests wait for this key. */
-  waiting(key: Key): number {
+  waitingFor(key: Key): number {
     return this._find(key)?.waiting ?? 0;
   }
 
-  /** @internal Those who come later are refused by entries that are closed when they are made. */
+  /** @internal */
+  get _active(): number {
+    let active = 0;
+    for (const entry of this.#entries.values()) active += entry._active;
+    return active;
+  }
+
+  /** @internal Requests for keys that are not in use are refused by entries that have ended when they are made. */
+  override _end(ending: Ending): void {
+    super._end(ending);
+    for (const entry of this.#entries.values()) entry._end(ending);
+  }
+
+  /** @internal */
   _dismiss(reason: unknown): void {
-    for (const entry of this.#entries.values()) {
-      if (this.closed) entry.close(reason);
-      else entry.cancel(reason);
-    }
+    for (const entry of this.#entries.values()) entry._dismiss(reason);
   }
 
   /** @internal Makes the primitive of a key. Its options are those of all keys. */
@@ -69,7 +81,7 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
     if (found) return request(found);
     const { name, maxWaiting } = this._options;
     const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
-    if (this._ending) entry.close(this._ending.reason);
+    if (this._ending) entry._end(this._ending);
     this.#entries.set(key, entry);
     entry._watched = true;
     entry._onIdle = () => {
@@ -88,7 +100,7 @@ export abstract class Keyed<Key, Entry extends KeyedEntry> extends Drainable {
 }
 
 /** @internal Makes a request that waits: whatever is wrong, its promise rejects. */
-export function requestOf<Key, Entry extends KeyedEntry, Result>(
+export function requestOf<Key, Entry extends Drainable, Result>(
   keyed: Keyed<Key, Entry>,
   key: Key,
   request: (entry: Entry) => Promise<Result>,

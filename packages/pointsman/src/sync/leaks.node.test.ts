@@ -316,6 +316,6 @@ describe('nothing is kept alive', () => {
       watch(key);
     });
     expect(forgotten).toBe(true);
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 });

@@ -15,9 +15,9 @@ afterEach(() => {
 });
 
 const waiting = (mutex: KeyedMutex<string>, keys: string) =>
-  [...keys].map((key) => mutex.waiting(key));
+  [...keys].map((key) => mutex.waitingFor(key));
 const locked = (mutex: KeyedMutex<string>, keys: string) =>
-  [...keys].map((key) => mutex.locked(key));
+  [...keys].map((key) => mutex.isLocked(key));
 
 describe('what is granted', () => {
   test('is one lock for all keys, each once, which goes back once', async () => {
@@ -35,18 +35,18 @@ describe('what is granted', () => {
       ['b', 'a'],
     ]);
     release();
-    expect(mutex.locked('a')).toBe(true);
+    expect(mutex.isLocked('a')).toBe(true);
     (await next).release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('goes back at the end of a block', async () => {
     const mutex = new KeyedMutex<string>();
     {
       using _locks = await mutex.lockAll(new Set(['a', 'b']));
-      expect(mutex.size).toBe(2);
+      expect(mutex.keyCount).toBe(2);
     }
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('is held by its keys, and only by those', async () => {
@@ -67,25 +67,25 @@ describe('what is granted', () => {
     const mutex = new KeyedMutex<string>();
     expect((await mutex.lockAll([])).keys).toEqual([]);
     expect(mutex.tryLockAll([])?.permits).toBe(0);
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('has the owner of the request for each key', async () => {
     const mutex = new KeyedMutex<string>();
     const [owner, next] = [{}, {}];
     const locks = await mutex.lockAll(['a', 'b'], { owner });
-    expect(['a', 'b'].map((key) => mutex.owner(key))).toEqual([owner, owner]);
+    expect(['a', 'b'].map((key) => mutex.ownerOf(key))).toEqual([owner, owner]);
     const later = mutex.lockAll(['c', 'b', 'a'], { owner: next });
-    expect(mutex.owner('c')).toBe(undefined);
+    expect(mutex.ownerOf('c')).toBe(undefined);
     locks.release();
-    expect(['a', 'b', 'c'].map((key) => mutex.owner(key))).toEqual([next, next, next]);
+    expect(['a', 'b', 'c'].map((key) => mutex.ownerOf(key))).toEqual([next, next, next]);
     (await later).release();
   });
 
   test('runs a function, and goes back when it has settled', async () => {
     const mutex = new KeyedMutex<string>();
     const error = new Error('lost');
-    expect(await mutex.runAll(['a', 'b'], ({ keys }) => [keys, mutex.size])).toEqual([
+    expect(await mutex.runAll(['a', 'b'], ({ keys }) => [keys, mutex.keyCount])).toEqual([
       ['a', 'b'],
       2,
     ]);
@@ -94,7 +94,7 @@ describe('what is granted', () => {
       throw error;
     });
     await expect(thrown).rejects.toBe(error);
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 });
 
@@ -107,7 +107,7 @@ describe('while it waits', () => {
       [1, 1, 1],
       [false, true, false],
     ]);
-    expect(['a', 'b', 'c'].map((key) => mutex.owner(key))).toEqual([
+    expect(['a', 'b', 'c'].map((key) => mutex.ownerOf(key))).toEqual([
       undefined,
       undefined,
       undefined,
@@ -118,11 +118,11 @@ describe('while it waits', () => {
     const other = mutex.tryLockAll(['d', 'e']) as Locks<string>;
     const later = mutex.lock('a');
     held.release();
-    expect([waiting(mutex, 'abc'), mutex.size]).toEqual([[1, 0, 0], 5]);
+    expect([waiting(mutex, 'abc'), mutex.keyCount]).toEqual([[1, 0, 0], 5]);
     (await all).release();
     (await later).release();
     other.release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('no later request for one of its keys overtakes it, though the key is free', async () => {
@@ -138,7 +138,7 @@ describe('while it waits', () => {
     b.release();
     await Promise.all([all, late, both, last]);
     expect(order).toEqual(['a and b', 'a', 'c and a', 'c']);
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('a higher priority overtakes it, which never blocks both for good', async () => {
@@ -152,7 +152,7 @@ describe('while it waits', () => {
     b.release();
     await Promise.all([low, high, one]);
     expect(order).toEqual(['a, at once', 'high', 'low']);
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('a key it has been offered may be taken by a higher priority before it gets the others', async () => {
@@ -166,7 +166,7 @@ describe('while it waits', () => {
     quick?.release();
     expect(waiting(mutex, 'ab')).toEqual([0, 0]);
     (await low).release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('philosophers eat in the order in which they sat down, as far as their forks allow', async () => {
@@ -180,7 +180,7 @@ describe('while it waits', () => {
     first.release();
     await Promise.all(dinners);
     expect(eaten).toEqual(Array.from({ length: count }, (_, n) => n));
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 });
 
@@ -214,9 +214,9 @@ describe('giving up', () => {
     expect(waiting(mutex, 'abc')).toEqual([1, 0, 1]);
     (await behind).release();
     (await both).release();
-    expect(mutex.size).toBe(1);
+    expect(mutex.keyCount).toBe(1);
     b.release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
     await refused;
   });
 
@@ -231,7 +231,7 @@ describe('giving up', () => {
       controller.abort('over');
       if (abortsFirst) await expect(all).rejects.toBe('over');
       else (await all).release();
-      expect(mutex.size).toBe(0);
+      expect(mutex.keyCount).toBe(0);
     }
   });
 
@@ -243,7 +243,7 @@ describe('giving up', () => {
     const all = mutex.lockAll(['a', 'b'], { signal: controller.signal });
     controller.abort('over');
     await expect(all).rejects.toBe('over');
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('a timeout of 0 takes what can be had at once', async () => {
@@ -254,7 +254,7 @@ describe('giving up', () => {
       'files: timed out after 0 ms',
     );
     a.release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('when it is closed or cancelled', async () => {
@@ -269,7 +269,7 @@ describe('giving up', () => {
       expect(waiting(mutex, 'abc')).toEqual([0, 0, 0]);
       await all;
       b.release();
-      expect(mutex.size).toBe(0);
+      expect(mutex.keyCount).toBe(0);
       if (how === 'close') {
         await expect(mutex.lockAll(['a', 'b'])).rejects.toBe('over');
         expect(() => mutex.tryLockAll(['a'])).toThrow('over');
@@ -289,7 +289,7 @@ describe('what is refused', () => {
       await expect(mutex.lockAll(keys, { owner: 'ann' })).rejects.toThrow(ReentrancyError);
       expect(() => mutex.tryLockAll(keys, { owner: 'ann' })).toThrow(ReentrancyError);
     }
-    expect([waiting(mutex, 'abc'), mutex.size]).toEqual([[0, 0, 0], 2]);
+    expect([waiting(mutex, 'abc'), mutex.keyCount]).toEqual([[0, 0, 0], 2]);
     a.release();
     b.release();
   });
@@ -301,14 +301,14 @@ describe('what is refused', () => {
     await expect(mutex.lockAll(['b', 'a'])).rejects.toThrow(
       'files "a": the queue is full: 1 may wait',
     );
-    expect([waiting(mutex, 'ab'), mutex.size]).toEqual([[1, 0], 1]);
+    expect([waiting(mutex, 'ab'), mutex.keyCount]).toEqual([[1, 0], 1]);
     a.release();
     (await waiter).release();
     const none = new KeyedMutex<string>({ maxWaiting: 0 });
     const locks = await none.lockAll(['a', 'b']);
     await expect(none.lockAll(['c', 'a'])).rejects.toThrow('the queue is full: 0 may wait');
     locks.release();
-    expect([mutex.size, none.size]).toEqual([0, 0]);
+    expect([mutex.keyCount, none.keyCount]).toEqual([0, 0]);
   });
 
   test('keys and options that cannot be used', async () => {
@@ -326,7 +326,7 @@ describe('what is refused', () => {
     await expect(lockAll(['a'])).rejects.toThrow(TypeError);
     await expect(runAll(['a'], () => {})).rejects.toThrow(TypeError);
     await expect(mutex.lockAll(['a'], { signal: AbortSignal.abort('no') })).rejects.toBe('no');
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 });
 
@@ -352,7 +352,7 @@ describe('in a select', () => {
     c.release();
     expect([...mutex.keys()].sort()).toEqual(['a', 'b']);
     value.release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 
   test('also where all of them could be had at once', async () => {
@@ -361,9 +361,9 @@ describe('in a select', () => {
       ab: (only) => mutex.lockAll(['a', 'b'], only),
       bc: (only) => mutex.lockAll(['b', 'c'], only),
     });
-    expect(mutex.size).toBe(2);
+    expect(mutex.keyCount).toBe(2);
     value.release();
-    expect(mutex.size).toBe(0);
+    expect(mutex.keyCount).toBe(0);
   });
 });
 
@@ -463,8 +463,8 @@ test('in any order of requests, releases and aborts it does what the law says', 
           }
         } else await null;
         for (const name of 'abcd') {
-          expect([name, mutex.waiting(name)]).toEqual([name, model.waiting(name)]);
-          expect(mutex.locked(name)).toBe(model.held.has(name));
+          expect([name, mutex.waitingFor(name)]).toEqual([name, model.waiting(name)]);
+          expect(mutex.isLocked(name)).toBe(model.held.has(name));
         }
       }
       while (open.size > 0) {
@@ -472,7 +472,7 @@ test('in any order of requests, releases and aborts it does what the law says', 
         expect(id).toBeDefined();
         await release(id as number);
       }
-      expect(mutex.size).toBe(0);
+      expect(mutex.keyCount).toBe(0);
     }),
     { numRuns: 500 },
   );

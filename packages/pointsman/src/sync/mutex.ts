@@ -70,7 +70,7 @@ export class Mutex {
     return this.#gate.owner;
   }
 
-  /** Whether {@link close} has been called. */
+  /** Whether {@link close} or {@link shutdown} has been called. */
   get closed(): boolean {
     return this.#gate.closed;
   }
@@ -176,6 +176,18 @@ export class Mutex {
     return this.#gate.drain(options);
   }
 
+  /**
+   * Refuses new requests, serves those that wait, and resolves when the lock is free for good. As
+   * {@link Semaphore.shutdown}.
+   *
+   * The wait of a holder at a {@link Condition} goes on: once it is notified or gives up, it acquires the lock again as
+   * before. When the lock is free and no request waits for it, no holder is left that could notify: the waits at
+   * conditions that remain reject with the `ClosedError`, without the lock.
+   */
+  async shutdown(options?: WaitOptions): Promise<void> {
+    return this.#gate.shutdown(options);
+  }
+
   /** Sends all waiters away and refuses all requests from now on. As {@link Semaphore.close}. */
   close(reason?: unknown): void {
     this.#gate.close(reason);
@@ -186,8 +198,8 @@ export class Mutex {
     this.#gate.cancel(reason);
   }
 
-  /** Closes it and waits until the lock has come back: what `await using` calls. */
+  /** The same as {@link shutdown} without options: what `await using` calls. */
   [asyncDispose](): Promise<void> {
-    return this.#gate[asyncDispose]();
+    return this.shutdown();
   }
 }

@@ -45,7 +45,7 @@ test('a key that falls out of use while somebody is about to use it has never tw
   await Promise.all([second, third]);
   expect(await fourth).toBe(0);
   expect(most).toBe(1);
-  expect(keyed.size).toBe(0);
+  expect(keyed.keyCount).toBe(0);
 });
 
 // The late release of the dropped semaphore deletes the key's new one.
@@ -56,7 +56,7 @@ test('a release that belongs to an earlier use of the key does not delete the pr
   const present = await keyed.lock('key');
   old.release();
   expect(keyed.tryLock('key')).toBeUndefined();
-  expect(keyed.size).toBe(1);
+  expect(keyed.keyCount).toBe(1);
   present.release();
 });
 

@@ -157,7 +157,7 @@ describe('maxWaiting', () => {
     await expect(keyed.lock('a')).rejects.toThrow(QueueFullError);
     for (const lock of held) lock.release();
     for (const lock of await Promise.all(waits)) lock.release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 });
 

@@ -76,7 +76,7 @@ test('a key never has two locks, although it becomes idle twice in one step', as
   expect(mine?.released).toBe(false);
   expect(keyed.tryLock('a')).toBeUndefined();
   mine?.release();
-  expect(keyed.size).toBe(0);
+  expect(keyed.keyCount).toBe(0);
 });
 
 test('a broadcast that sends while it sends tells who is overtaken, and not the sender', async () => {

@@ -654,12 +654,16 @@ describe('with keys', () => {
     const keyed = new KeyedRwLock<string>({ name: 'files' });
     const reads = [await keyed.read('a'), await keyed.read('a')];
     const write = await keyed.write('b');
-    expect([keyed.readers('a'), keyed.writing('a')]).toEqual([2, false]);
-    expect([keyed.readers('b'), keyed.writing('b')]).toEqual([0, true]);
-    expect([keyed.readers('c'), keyed.writing('c'), keyed.waiting('c')]).toEqual([0, false, 0]);
+    expect([keyed.readersOf('a'), keyed.isWriting('a')]).toEqual([2, false]);
+    expect([keyed.readersOf('b'), keyed.isWriting('b')]).toEqual([0, true]);
+    expect([keyed.readersOf('c'), keyed.isWriting('c'), keyed.waitingFor('c')]).toEqual([
+      0,
+      false,
+      0,
+    ]);
     const writer = keyed.write('a', { priority: 1 });
     const reader = keyed.read('a', { timeout: 1_000 });
-    expect([keyed.size, [...keyed.keys()], keyed.waiting('a')]).toEqual([2, ['a', 'b'], 2]);
+    expect([keyed.keyCount, [...keyed.keys()], keyed.waitingFor('a')]).toEqual([2, ['a', 'b'], 2]);
     expect(keyed.tryRead('a')).toBeUndefined();
     expect(keyed.tryWrite('b')).toBeUndefined();
     await expect(keyed.read('b', { timeout: 0 })).rejects.toThrow(
@@ -669,13 +673,13 @@ describe('with keys', () => {
     (await writer).downgrade().release();
     (await reader).release();
     write.release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     keyed.tryWrite('a')?.release();
     keyed.tryRead('a')?.release();
-    expect(await keyed.runRead('a', () => keyed.readers('a'))).toBe(1);
-    expect(await keyed.runWrite('a', () => keyed.writing('a'))).toBe(true);
+    expect(await keyed.runRead('a', () => keyed.readersOf('a'))).toBe(1);
+    expect(await keyed.runWrite('a', () => keyed.isWriting('a'))).toBe(true);
     await keyed.drain();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 
   test('closing, cancelling and bad input', async () => {
@@ -687,7 +691,7 @@ describe('with keys', () => {
     await expect(reader).rejects.toBe('not now');
     await expect(keyed.read('b', { timeout: -1 })).rejects.toThrow(RangeError);
     await expect(keyed.runWrite('b', 1 as never)).rejects.toThrow(TypeError);
-    expect(keyed.size).toBe(1);
+    expect(keyed.keyCount).toBe(1);
     const waiter = keyed.read('a');
     const drained = keyed.drain();
     keyed.close();
@@ -696,7 +700,7 @@ describe('with keys', () => {
     expect(() => keyed.tryWrite('b')).toThrow(ClosedError);
     write.release();
     await drained;
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     for (const method of ['read', 'write', 'runRead', 'runWrite'] as const) {
       const detached = KeyedRwLock.prototype[method] as (...args: unknown[]) => Promise<unknown>;
       await expect(detached.call(undefined, 'key')).rejects.toThrow(TypeError);

@@ -126,6 +126,11 @@ export class RwLock extends Drainable {
     return this.#reads.length + this.#writes.length;
   }
 
+  /** @internal */
+  get _active(): number {
+    return Math.abs(this.#inside);
+  }
+
   /** Whether nobody is inside and nobody waits. */
   get idle(): boolean {
     return this.#inside === 0 && this.waiting === 0;

@@ -1,7 +1,7 @@
 /** What a semaphore does for those who use it well: permits, turns, limits, run, drain and close. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import { asyncDispose, dispose } from './dispose.js';
+import { dispose } from './dispose.js';
 import {
   ClosedError,
   KeyedMutex,
@@ -1100,7 +1100,7 @@ describe('cancel', () => {
     for (const wait of waits) await expect(wait).rejects.toBe('cancelled');
     expect([...keyed.keys()]).toEqual(['a', 'b']);
     for (const lock of held) lock.release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 });
 
@@ -1157,11 +1157,11 @@ describe('waitForPermit', () => {
     expect([mutex.locked, mutex.owner]).toEqual([false, undefined]);
     const keyed = new KeyedMutex<string>();
     await keyed.waitForUnlock('key');
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     const held = await keyed.lock('key');
     const free = keyed.waitForUnlock('key');
     held.release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     await free;
   });
 
@@ -1175,29 +1175,3 @@ describe('waitForPermit', () => {
     expect(mutex.owner).toBe(undefined);
   });
 });
-
-test.each([
-  ['Semaphore', () => new Semaphore(1), (it: Semaphore) => it.acquire()],
-  ['Mutex', () => new Mutex(), (it: Mutex) => it.lock()],
-  [
-    'KeyedSemaphore',
-    () => new KeyedSemaphore(1),
-    (it: KeyedSemaphore<string>) => it.acquire('key'),
-  ],
-  ['KeyedMutex', () => new KeyedMutex(), (it: KeyedMutex<string>) => it.lock('key')],
-] as [string, () => Mutex, (it: never) => Promise<Permit>][])(
-  'await using closes a %s and waits for what is out',
-  async (_, create, enter) => {
-    const order: string[] = [];
-    const it = create();
-    const permit = await enter(it as never);
-    const waiter = enter(it as never).catch((error) => order.push(error.name));
-    const disposed = it[asyncDispose]().then(() => order.push('disposed'));
-    expect(it.closed).toBe(true);
-    await waiter;
-    permit.release();
-    await disposed;
-    expect(order).toEqual(['ClosedError', 'disposed']);
-    await it[asyncDispose]();
-  },
-);

@@ -132,6 +132,11 @@ export class Semaphore extends Drainable {
     return this.#queue.length;
   }
 
+  /** @internal */
+  get _active(): number {
+    return this.#out;
+  }
+
   /** Whether no permit is out and nobody waits. */
   get idle(): boolean {
     return this.#out === 0 && this.#queue.length === 0;

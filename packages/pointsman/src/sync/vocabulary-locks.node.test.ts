@@ -64,7 +64,7 @@ const scenes: Record<string, (expected: number) => Promise<Scene>> = {
     return {
       wait: (options) => keyed.read('key', options).then((permit) => permit.release()),
       letIn: () => held.release(),
-      waiting: () => keyed.waiting('key'),
+      waiting: () => keyed.waitingFor('key'),
     };
   },
   async 'Notify.notified'() {
@@ -265,7 +265,7 @@ test('a million keys leave no memory behind', async () => {
       read?.release();
       if (write) (await write).release();
     }
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
     await nextMacrotask();
     collect();
     return process.memoryUsage().heapUsed;

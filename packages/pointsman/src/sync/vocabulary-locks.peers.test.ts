@@ -119,11 +119,11 @@ test('keys are dropped, and may have any name', async () => {
   for (const key of ['hasOwnProperty', '__proto__', 'constructor', {}, Number.NaN]) {
     const write = await keyed.write(key);
     const reader = keyed.read(key);
-    expect([keyed.waiting(key), keyed.size]).toEqual([1, 1]);
+    expect([keyed.waitingFor(key), keyed.keyCount]).toEqual([1, 1]);
     write.release();
     (await reader).release();
   }
-  expect(keyed.size).toBe(0);
+  expect(keyed.keyCount).toBe(0);
 });
 
 // Who waits until it is unlocked finds it locked again when it goes on.

@@ -78,12 +78,12 @@ describe('RwLock', () => {
       b: (only) => keyed.write('b', only),
     });
     held[0].release();
-    expect(keyed.waiting('b')).toBe(0);
+    expect(keyed.waitingFor('b')).toBe(0);
     const { key, value } = await won;
-    expect([key, keyed.size]).toEqual(['a', 2]);
+    expect([key, keyed.keyCount]).toEqual(['a', 2]);
     value.release();
     held[1].release();
-    expect(keyed.size).toBe(0);
+    expect(keyed.keyCount).toBe(0);
   });
 });
 

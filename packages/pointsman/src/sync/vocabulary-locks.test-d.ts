@@ -50,8 +50,8 @@ test('KeyedRwLock', () => {
   >();
   expectTypeOf(keyed.write('key')).toEqualTypeOf<Promise<WritePermit>>();
   expectTypeOf(keyed.runRead('key', () => 'result')).toEqualTypeOf<Promise<string>>();
-  expectTypeOf(keyed.readers('key')).toBeNumber();
-  expectTypeOf(keyed.writing('key')).toBeBoolean();
+  expectTypeOf(keyed.readersOf('key')).toBeNumber();
+  expectTypeOf(keyed.isWriting('key')).toBeBoolean();
   expectTypeOf(keyed.keys()).toEqualTypeOf<IterableIterator<string>>();
   // @ts-expect-error: not a key
   void keyed.read(1);

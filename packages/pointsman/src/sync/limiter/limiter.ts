@@ -20,7 +20,7 @@
  * at which things really start, with whatever else the event loop does between letting in and starting.
  */
 
-import { Drainable } from '../closable.js';
+import { Drainable, type Ending } from '../closable.js';
 import {
   cancelledError,
   checkFunction,
@@ -173,6 +173,11 @@ export class Limiter extends Drainable {
   /** Whether {@link pause} has been called, and not {@link resume}. */
   get paused(): boolean {
     return this.#paused;
+  }
+
+  /** @internal */
+  get _active(): number {
+    return this.#stats.started - this.#stats.finished;
   }
 
   /** Whether nothing runs and nobody waits. */
@@ -458,8 +463,13 @@ export class Limiter extends Drainable {
   }
 
   /** @internal */
-  override _dismiss(reason: unknown): void {
+  override _end(ending: Ending): void {
+    super._end(ending);
     this.#judge();
+  }
+
+  /** @internal */
+  override _dismiss(reason: unknown): void {
     for (const { queue } of [
       { queue: this.#outside },
       ...this.#lanes.byKey.values(),
