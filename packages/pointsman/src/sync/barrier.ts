@@ -5,7 +5,7 @@
  * belongs to the next.
  */
 
-import { checkInteger } from './errors.js';
+import { checkInteger, checkNotOptions, detached } from './errors.js';
 import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue, type WaitRequest } from './queue.js';
@@ -47,6 +47,7 @@ export class Barrier {
    * @throws {RangeError | TypeError} for any other size, and for options that cannot be used.
    */
   constructor(size: number, options?: NameOptions) {
+    if (typeof size === 'object') checkNotOptions('Barrier', 'size', size);
     checkInteger('size', size, 1);
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
@@ -65,6 +66,7 @@ export class Barrier {
    * come; with a `RangeError` or `TypeError` for options that cannot be used.
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {
+    if (!(this instanceof Barrier)) throw detached('wait');
     const request = readRequest(options);
     const queue = this.#queue;
     const signalled = this.#signalled;

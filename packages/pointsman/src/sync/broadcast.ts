@@ -9,7 +9,7 @@
  * it comes. The place that it still knows leads nowhere, so it keeps nothing alive.
  */
 
-import { checkInteger, LaggedError } from './errors.js';
+import { causeOf, checkInteger, checkNotOptions, detached, LaggedError } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
@@ -60,6 +60,7 @@ export class Broadcast<T> extends Publisher {
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
   constructor(capacity: number, options?: NameOptions) {
+    if (typeof capacity === 'object') checkNotOptions('Broadcast', 'capacity', capacity);
     checkInteger('capacity', capacity, 1);
     super(options);
     this.capacity = capacity;
@@ -71,6 +72,7 @@ export class Broadcast<T> extends Publisher {
    * @throws The reason of {@link close}, if closed.
    */
   send(value: T): number {
+    if (!(this instanceof Broadcast)) throw detached('send');
     this._refuse();
     const newest = this._newest;
     newest.value = value;
@@ -97,6 +99,7 @@ export class Broadcast<T> extends Publisher {
    * ```
    */
   subscribe(): BroadcastReceiver<T> {
+    if (!(this instanceof Broadcast)) throw detached('subscribe');
     return new BroadcastReceiver(this);
   }
 
@@ -145,7 +148,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, BroadcastReceiver, 'receive'));
     }
   }
 
@@ -156,11 +159,13 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
    * received.
    */
   tryReceive(): { value: T } | undefined {
+    if (!(this instanceof BroadcastReceiver)) throw detached('tryReceive');
     return this._tryReceive();
   }
 
   /** Ends this receiver alone. As the `close` of what it receives from, but what it has not received is let go. */
   override close(reason?: unknown): void {
+    if (!(this instanceof BroadcastReceiver)) throw detached('close');
     if (!this._gone) {
       this._place().readers--;
       this._source._trim();

@@ -9,7 +9,16 @@
  * it is buffered now. With a capacity of 0 that is the sender of this very value.
  */
 
-import { cancelledError, checkCount, checkOneOf, invalid, timedOut } from './errors.js';
+import {
+  cancelledError,
+  causeOf,
+  checkCount,
+  checkNotOptions,
+  checkOneOf,
+  detached,
+  invalid,
+  timedOut,
+} from './errors.js';
 import { claim, giveUpOn } from './give-up.js';
 import { Line, type Place } from './line.js';
 import type { WaitOptions } from './options.js';
@@ -95,6 +104,7 @@ export class Channel<T> extends Receiver<T> {
    * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
    */
   constructor(capacity: number, options: ChannelOptions = {}) {
+    if (typeof capacity === 'object') checkNotOptions('Channel', 'capacity', capacity);
     super(readQueueOptions(options, channelNames).label);
     const { whenFull = 'wait' } = options;
     checkOneOf('whenFull', whenFull, policies);
@@ -156,7 +166,7 @@ export class Channel<T> extends Receiver<T> {
       if (senders.length > length) values.add(held);
       return turn;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Channel, 'send'));
     }
   }
 
@@ -167,7 +177,11 @@ export class Channel<T> extends Receiver<T> {
    * @throws The reason of {@link close}, if closed.
    */
   trySend(value: T): boolean {
-    return this.#put(value);
+    try {
+      return this.#put(value);
+    } catch (error) {
+      throw causeOf(error, this, Channel, 'trySend');
+    }
   }
 
   /**
@@ -189,6 +203,7 @@ export class Channel<T> extends Receiver<T> {
    * ```
    */
   async sendAll(source: Iterable<T> | AsyncIterable<T>, options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Channel)) throw detached('sendAll');
     const { signal, timeout } = readRequest(options);
     const { [Symbol.iterator]: each, [Symbol.asyncIterator]: eachAsync } = Object(source);
     const start = eachAsync ?? each;
@@ -248,7 +263,7 @@ export class Channel<T> extends Receiver<T> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Channel, 'receive'));
     }
   }
 
@@ -268,7 +283,11 @@ export class Channel<T> extends Receiver<T> {
    * ```
    */
   tryReceive(): { value: T } | undefined {
-    return this._tryReceive();
+    try {
+      return this._tryReceive();
+    } catch (error) {
+      throw causeOf(error, this, Channel, 'tryReceive');
+    }
   }
 
   /**
@@ -297,7 +316,7 @@ export class Channel<T> extends Receiver<T> {
         return this.#batch(max, [value]);
       });
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Channel, 'receiveMany'));
     }
   }
 
@@ -315,10 +334,11 @@ export class Channel<T> extends Receiver<T> {
    * await channel.receive().catch((error) => console.log(error.name)); // AbortError
    * ```
    */
-  abort(reason: unknown = cancelledError(this._label)): void {
+  abort(reason?: unknown): void {
+    if (!(this instanceof Channel)) throw detached('abort');
     // Nobody has been told of an earlier end while something was there.
     if (this.length > 0) this._ending = undefined;
-    this.close(reason);
+    this.close(reason === undefined ? cancelledError(this._label) : reason);
     this.#values = new Line();
   }
 

@@ -5,7 +5,7 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, TimeoutError } from './errors.js';
+import { cancelledError, closedError, detached, TimeoutError } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
 import { readRequest, WaitQueue, type WaitRequest } from './queue.js';
 
@@ -40,6 +40,7 @@ export abstract class Closable {
    * end, or throw the reason if one is given.
    */
   close(reason?: unknown): void {
+    if (!(this instanceof Closable)) throw detached('close');
     if (this._ending) return;
     const failed = reason !== undefined;
     const ending = { reason: failed ? reason : closedError(this._label), failed };
@@ -94,7 +95,8 @@ export abstract class Drainable extends Closable {
    * ```
    */
   async drain(options?: WaitOptions): Promise<void> {
-    await this.#waitUntilIdle(options);
+    if (!(this instanceof Drainable)) throw detached('drain');
+    await this._waitUntilIdle(options);
   }
 
   /**
@@ -119,10 +121,11 @@ export abstract class Drainable extends Closable {
    * ```
    */
   async shutdown(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Drainable)) throw detached('shutdown');
     checkWaitOptions(options);
     if (!this._ending) this._end({ reason: closedError(this._label), failed: false });
     try {
-      await this.#waitUntilIdle(options);
+      await this._waitUntilIdle(options);
     } catch (error) {
       if (!(error instanceof TimeoutError) || error === options.signal?.reason) throw error;
       throw new TimeoutError(`${error.message}: ${this._active} active, ${this.waiting} waiting`);
@@ -148,6 +151,7 @@ export abstract class Drainable extends Closable {
    * ```
    */
   override close(reason?: unknown): void {
+    if (!(this instanceof Drainable)) throw detached('close');
     if (this._ending) this._dismiss(reason === undefined ? this._ending.reason : reason);
     else super.close(reason);
   }
@@ -169,8 +173,9 @@ export abstract class Drainable extends Closable {
    * console.log(semaphore.closed); // false
    * ```
    */
-  cancel(reason: unknown = cancelledError(this._label)): void {
-    this._dismiss(reason);
+  cancel(reason?: unknown): void {
+    if (!(this instanceof Drainable)) throw detached('cancel');
+    this._dismiss(reason === undefined ? cancelledError(this._label) : reason);
   }
 
   /** The same as {@link shutdown} without options: what `await using` calls. */
@@ -178,8 +183,11 @@ export abstract class Drainable extends Closable {
     return this.shutdown();
   }
 
-  /** Not `drain`, which diagnostics may watch. */
-  async #waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
+  /**
+   * @internal Not `drain`, which diagnostics may watch; and not a private method, which costs time for each key of a
+   * `Keyed`.
+   */
+  async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
     const request = readRequest(options);
     if (this.idle) return;
     this.#drains ??= new WaitQueue(this._label);

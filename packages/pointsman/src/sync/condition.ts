@@ -5,7 +5,7 @@
  * back, and stands in the queue for the lock from the very step in which it was notified or gave up.
  */
 
-import { cancelledError, checkFunction, invalid, timedOut } from './errors.js';
+import { cancelledError, checkFunction, detached, invalid, timedOut } from './errors.js';
 import type { Gate } from './gate.js';
 import { claim, giveUpOn, isOver } from './give-up.js';
 import { Mutex } from './mutex.js';
@@ -80,6 +80,7 @@ export class Condition {
    *   this: it rejects with an `AbortError`, and nobody comes back for the lock.
    */
   async wait(lock: Permit, options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Condition)) throw detached('wait');
     const gate = this.#gateOf(lock);
     const request = readRequest(options);
     this.#queue ??= new WaitQueue(gate._label);
@@ -143,6 +144,7 @@ export class Condition {
     predicate: () => boolean | PromiseLike<boolean>,
     options?: WaitOptions,
   ): Promise<void> {
+    if (!(this instanceof Condition)) throw detached('waitFor');
     const gate = this.#gateOf(lock);
     const request = readRequest(options);
     checkFunction('predicate', predicate);
@@ -169,11 +171,13 @@ export class Condition {
    * be seen. Nothing is kept if nobody waits.
    */
   notify(): void {
+    if (!(this instanceof Condition)) throw detached('notify');
     if (this.#queue) wakeNext(this.#queue);
   }
 
   /** Wakes all who wait now. They hold the lock one after the other, in the order in which they came. */
   notifyAll(): void {
+    if (!(this instanceof Condition)) throw detached('notifyAll');
     this.#queue?.resolveAll();
   }
 

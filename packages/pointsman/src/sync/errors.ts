@@ -111,25 +111,38 @@ export function checkOneOf(name: string, value: unknown, choices: readonly strin
     throw invalid(name, value, `one of ${choices.join(', ')}`);
 }
 
+const isIntegerIn = (value: unknown, min: number, max: number): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+
 /** Throws unless the value is an integer in the range, and exact. */
-export function checkInteger(
-  name: string,
-  value: unknown,
-  min: number,
-  max = Infinity,
-  expected = `an integer from ${min} ${max < Infinity ? `to ${max}` : 'on'}`,
-): void {
-  if (!(Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max)) {
-    throw invalid(name, value, expected, 'number');
-  }
+export function checkInteger(name: string, value: unknown, min: number, max = Infinity): void {
+  if (isIntegerIn(value, min, max)) return;
+  const range = max < Infinity ? `to ${max}` : 'on';
+  throw invalid(name, value, `an integer from ${min} ${range}`, 'number');
 }
 
 /** Throws unless the value is a whole number from `min` on, or infinite. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (value === Infinity) return;
-  checkInteger(name, value, min, Infinity, `an integer from ${min} on or Infinity`);
+  if (value === Infinity || isIntegerIn(value, min, Infinity)) return;
+  throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
+}
+
+/** Throws if options are given where a constructor takes a number first: `new Semaphore({ limit: 2 })`. */
+export function checkNotOptions(form: string, name: string, value: object | null): void {
+  const number = (value as Record<string, unknown> | null)?.[name];
+  if (typeof number !== 'number') return;
+  const hint = `Did you mean new ${form}(${number})?`;
+  throw new TypeError(`${name} must be a number, got ${describe(value)}. ${hint}`);
 }
 
 /** What a method is refused with that was called without its object. */
 export const detached = (method: string): TypeError =>
   new TypeError(`${method} must be called on its object`);
+
+/** Why a method failed: because it was called without its object, or because of this error. */
+export const causeOf = (
+  error: unknown,
+  self: unknown,
+  form: abstract new (...args: never) => unknown,
+  method: string,
+): unknown => (self instanceof form ? error : detached(method));

@@ -83,24 +83,24 @@ export class Gate extends Semaphore {
 
   override close(reason?: unknown): void {
     super.close(reason);
-    this.#endConditionWaits(reason);
+    this._endConditionWaits(reason);
   }
 
   /** @internal */
   override _end(ending: Ending): void {
     super._end(ending);
-    if (this.idle) this.#endConditionWaits();
+    if (this.idle) this._endConditionWaits();
   }
 
   /** @internal */
   override _idled(): void {
     this.#owner = this.#holder = undefined;
-    if (this._ending) this.#endConditionWaits();
+    if (this._conditionWaits && this._ending) this._endConditionWaits();
     super._idled();
   }
 
-  /** No holder can notify any more: the lock is refused from now on. */
-  #endConditionWaits(reason = this._ending?.reason): void {
+  /** @internal No holder can notify any more: the lock is refused from now on. */
+  _endConditionWaits(reason = this._ending?.reason): void {
     this._conditionWaits?.forEach((end) => {
       end(reason);
     });

@@ -299,6 +299,17 @@ describe('the keyed forms', () => {
     >();
   });
 
+  test('without a type take strings, numbers and symbols, but no options in the place of a key', () => {
+    const untyped = new KeyedMutex();
+    expectTypeOf(untyped.lock('a')).toEqualTypeOf<Promise<Permit>>();
+    void untyped.lock(1);
+    void untyped.lock(Symbol.iterator);
+    // @ts-expect-error: options, and no key
+    void untyped.lock({ timeout: 10 });
+    // @ts-expect-error: options, and no key
+    void new KeyedSemaphore(1).acquire({ permits: 1 });
+  });
+
   test('take keys of their type only', () => {
     expectTypeOf(keyed.lock('a')).toEqualTypeOf<Promise<Permit>>();
     expectTypeOf(keyed.tryLock('b')).toEqualTypeOf<Permit | undefined>();

@@ -1,5 +1,6 @@
 /** A mutual exclusion lock for each key: one holder of the same key at a time. */
 
+import { detached } from './errors.js';
 import { assertHeld } from './gate.js';
 import { Keyed, requestOf } from './keyed.js';
 import { type Locks, lockAll, runAll, SharedGate, tryLockAll } from './lock-all.js';
@@ -12,7 +13,8 @@ import type { TryAcquireOptions } from './semaphore.js';
  * Lets one in at a time for each key. Keys are independent of each other and compared as a `Map` compares
  * them. A key costs nothing unless somebody holds it or waits for it.
  *
- * The laws are those of {@link Mutex}, for each key.
+ * The laws are those of {@link Mutex}, for each key. A key is of any type; without a type
+ * argument it is a string, a number or a symbol, so that the compiler refuses options in the place of a key.
  *
  * @example
  * ```ts
@@ -30,30 +32,33 @@ import type { TryAcquireOptions } from './semaphore.js';
  * console.log(accounts.keyCount); // 0
  * ```
  */
-export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
+export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, SharedGate> {
   /** Whether somebody holds the lock of this key. */
   isLocked(key: Key): boolean {
+    if (!(this instanceof KeyedMutex)) throw detached('isLocked');
     return this._find(key)?.available === 0;
   }
 
   /** The `owner` that the holder of this key gave, if any. */
   ownerOf(key: Key): unknown {
+    if (!(this instanceof KeyedMutex)) throw detached('ownerOf');
     return this._find(key)?.owner;
   }
 
   /** Takes the lock of this key, waiting until it is this request's turn. As {@link Mutex.lock}. */
   lock(key: Key, options?: LockOptions): Promise<Permit> {
-    return requestOf(this, key, (entry) => entry.acquire(options));
+    return requestOf(this, 'lock', key, (entry) => entry.acquire(options));
   }
 
   /** Takes the lock of this key if that needs no waiting. As {@link Mutex.tryLock}. */
   tryLock(key: Key, options?: TryLockOptions): Permit | undefined {
+    if (!(this instanceof KeyedMutex)) throw detached('tryLock');
     return this._request(key, (entry) => entry.tryAcquire(options as TryAcquireOptions));
   }
 
   /** Runs `fn` under the lock of this key. As {@link Mutex.run}. */
   run<T>(key: Key, fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
-    return requestOf(this, key, (entry) => entry.run(fn, options));
+    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
   }
 
   /**
@@ -80,7 +85,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
    * ```
    */
   lockAll(keys: Iterable<Key>, options?: LockOptions): Promise<Locks<Key>> {
-    return lockAll(this, keys, options);
+    return lockAll(this, 'lockAll', keys, options);
   }
 
   /**
@@ -88,6 +93,7 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
    * `undefined` and nothing has changed. It throws as {@link tryLock} does.
    */
   tryLockAll(keys: Iterable<Key>, options?: TryLockOptions): Locks<Key> | undefined {
+    if (!(this instanceof KeyedMutex)) throw detached('tryLockAll');
     return tryLockAll(this, keys, options);
   }
 
@@ -105,11 +111,12 @@ export class KeyedMutex<Key> extends Keyed<Key, SharedGate> {
 
   /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
   waitForUnlock(key: Key, options?: LockOptions): Promise<void> {
-    return requestOf(this, key, (entry) => entry.waitForPermit(options));
+    return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
   }
 
   /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */
   assertHeldBy(key: Key, lock: Permit): void {
+    if (!(this instanceof KeyedMutex)) throw detached('assertHeldBy');
     assertHeld(this._find(key), (lock as Partial<Locks<Key>>)?._locks?.get(key) ?? lock);
   }
 

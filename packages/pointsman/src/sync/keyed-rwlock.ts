@@ -1,5 +1,6 @@
 /** A lock for each key that many readers or one writer hold. */
 
+import { detached } from './errors.js';
 import { Keyed, requestOf } from './keyed.js';
 import type { WaitOptions } from './options.js';
 import type { Permit } from './permit.js';
@@ -10,7 +11,8 @@ import { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
  * Lets many readers of the same key in together, or one writer alone. Keys are independent of each other and
  * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
  *
- * The laws are those of {@link RwLock}, for each key.
+ * The laws are those of {@link RwLock}, for each key. A key is of any type; without a type
+ * argument it is a string, a number or a symbol, so that the compiler refuses options in the place of a key.
  *
  * @example
  * ```ts
@@ -26,34 +28,38 @@ import { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
  * console.log(files.keyCount); // 0
  * ```
  */
-export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
+export class KeyedRwLock<Key = PropertyKey> extends Keyed<Key, RwLock> {
   /** How many readers are inside this key. */
   readersOf(key: Key): number {
+    if (!(this instanceof KeyedRwLock)) throw detached('readersOf');
     return this._find(key)?.readers ?? 0;
   }
 
   /** Whether a writer is inside this key. */
   isWriting(key: Key): boolean {
+    if (!(this instanceof KeyedRwLock)) throw detached('isWriting');
     return this._find(key)?.writing === true;
   }
 
   /** Comes in as a reader of this key. As {@link RwLock.read}. */
   read(key: Key, options?: WaitOptions): Promise<Permit> {
-    return requestOf(this, key, (entry) => entry.read(options));
+    return requestOf(this, 'read', key, (entry) => entry.read(options));
   }
 
   /** Comes in as a writer of this key. As {@link RwLock.write}. */
   write(key: Key, options?: WriteOptions): Promise<WritePermit> {
-    return requestOf(this, key, (entry) => entry.write(options));
+    return requestOf(this, 'write', key, (entry) => entry.write(options));
   }
 
   /** Comes in as a reader of this key if that needs no waiting. As {@link RwLock.tryRead}. */
   tryRead(key: Key): Permit | undefined {
+    if (!(this instanceof KeyedRwLock)) throw detached('tryRead');
     return this._request(key, (entry) => entry.tryRead());
   }
 
   /** Comes in as a writer of this key if nobody is inside. As {@link RwLock.tryWrite}. */
   tryWrite(key: Key): WritePermit | undefined {
+    if (!(this instanceof KeyedRwLock)) throw detached('tryWrite');
     return this._request(key, (entry) => entry.tryWrite());
   }
 
@@ -63,7 +69,7 @@ export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: WaitOptions,
   ): Promise<T> {
-    return requestOf(this, key, (entry) => entry.runRead(fn, options));
+    return requestOf(this, 'runRead', key, (entry) => entry.runRead(fn, options));
   }
 
   /** Runs `fn` as a writer of this key. As {@link RwLock.runWrite}. */
@@ -72,7 +78,7 @@ export class KeyedRwLock<Key> extends Keyed<Key, RwLock> {
     fn: (permit: WritePermit) => T | PromiseLike<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return requestOf(this, key, (entry) => entry.runWrite(fn, options));
+    return requestOf(this, 'runWrite', key, (entry) => entry.runWrite(fn, options));
   }
 
   /** @internal */

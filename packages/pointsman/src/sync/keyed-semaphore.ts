@@ -1,6 +1,6 @@
 /** A semaphore for each key: at most `limit` permits of the same key are out at once. */
 
-import { checkCount } from './errors.js';
+import { checkCount, checkNotOptions, detached } from './errors.js';
 import { Keyed, requestOf } from './keyed.js';
 import type { Permit } from './permit.js';
 import type { QueueOptions } from './queue.js';
@@ -10,7 +10,8 @@ import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaph
  * Lets at most `limit` permits of each key be out at once. Keys are independent of each other and
  * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
  *
- * The laws are those of {@link Semaphore}, for each key.
+ * The laws are those of {@link Semaphore}, for each key. A key is of any type; without a type
+ * argument it is a string, a number or a symbol, so that the compiler refuses options in the place of a key.
  *
  * @example
  * ```ts
@@ -25,7 +26,7 @@ import { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaph
  * console.log(perHost.keyCount); // 0
  * ```
  */
-export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
+export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
   /** How many permits there are for each key. */
   readonly limit: number;
 
@@ -35,6 +36,7 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
    * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
   constructor(limit: number, options?: QueueOptions) {
+    if (typeof limit === 'object') checkNotOptions('KeyedSemaphore', 'limit', limit);
     checkCount('limit', limit, 1);
     super(options);
     this.limit = limit;
@@ -42,16 +44,18 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
 
   /** How many permits of this key are free. */
   availableFor(key: Key): number {
+    if (!(this instanceof KeyedSemaphore)) throw detached('availableFor');
     return this._find(key)?.available ?? this.limit;
   }
 
   /** Takes permits of this key, waiting until it is this request's turn. As {@link Semaphore.acquire}. */
   acquire(key: Key, options?: AcquireOptions): Promise<Permit> {
-    return requestOf(this, key, (entry) => entry.acquire(options));
+    return requestOf(this, 'acquire', key, (entry) => entry.acquire(options));
   }
 
   /** Takes permits of this key if that needs no waiting. As {@link Semaphore.tryAcquire}. */
   tryAcquire(key: Key, options?: TryAcquireOptions): Permit | undefined {
+    if (!(this instanceof KeyedSemaphore)) throw detached('tryAcquire');
     return this._request(key, (entry) => entry.tryAcquire(options));
   }
 
@@ -61,12 +65,12 @@ export class KeyedSemaphore<Key> extends Keyed<Key, Semaphore> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: AcquireOptions,
   ): Promise<T> {
-    return requestOf(this, key, (entry) => entry.run(fn, options));
+    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
   }
 
   /** Waits until it could have permits of this key, and takes none. As {@link Semaphore.waitForPermit}. */
   waitForPermit(key: Key, options?: AcquireOptions): Promise<void> {
-    return requestOf(this, key, (entry) => entry.waitForPermit(options));
+    return requestOf(this, 'waitForPermit', key, (entry) => entry.waitForPermit(options));
   }
 
   /** @internal */

@@ -7,7 +7,7 @@
  */
 
 import { Drainable, type Ending } from './closable.js';
-import { describe } from './errors.js';
+import { causeOf, describe, detached } from './errors.js';
 import { type QueueOptions, readQueueOptions } from './queue.js';
 
 /** What {@link KeyedSemaphore}, {@link KeyedMutex} and {@link KeyedRwLock} have in common. */
@@ -34,6 +34,7 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
 
   /** The keys that are held or waited for, in the order in which they came into use. */
   keys(): IterableIterator<Key> {
+    if (!(this instanceof Keyed)) throw detached('keys');
     return this.#entries.keys();
   }
 
@@ -46,6 +47,7 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
 
   /** How many requests wait for this key. */
   waitingFor(key: Key): number {
+    if (!(this instanceof Keyed)) throw detached('waitingFor');
     return this._find(key)?.waiting ?? 0;
   }
 
@@ -102,12 +104,13 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
 /** @internal Makes a request that waits: whatever is wrong, its promise rejects. */
 export function requestOf<Key, Entry extends Drainable, Result>(
   keyed: Keyed<Key, Entry>,
+  method: string,
   key: Key,
   request: (entry: Entry) => Promise<Result>,
 ): Promise<Result> {
   try {
     return keyed._request(key, request);
   } catch (error) {
-    return Promise.reject(error);
+    return Promise.reject(causeOf(error, keyed, Keyed, method));
   }
 }

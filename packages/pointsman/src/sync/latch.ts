@@ -1,6 +1,6 @@
 /** A gate that opens once, when something has happened so many times. Invariant: nobody waits at an open one. */
 
-import { checkInteger } from './errors.js';
+import { checkInteger, checkNotOptions, detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
@@ -30,6 +30,7 @@ export class Latch {
    * @throws {RangeError | TypeError} for any other count, and for options that cannot be used.
    */
   constructor(count: number, options?: NameOptions) {
+    if (typeof count === 'object') checkNotOptions('Latch', 'count', count);
     checkInteger('count', count, 0);
     this.#queue = new WaitQueue(readLabel(options));
     this.#count = count;
@@ -52,6 +53,7 @@ export class Latch {
    * @throws {RangeError | TypeError} unless `n` is an integer from 0 on.
    */
   countDown(n = 1): void {
+    if (!(this instanceof Latch)) throw detached('countDown');
     checkInteger('n', n, 0);
     this.#count = Math.max(this.#count - n, 0);
     if (this.#count === 0) this.#queue.resolveAll();
@@ -64,6 +66,7 @@ export class Latch {
    * or `TypeError` for options that cannot be used.
    */
   async wait(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Latch)) throw detached('wait');
     const request = readRequest(options);
     if (this.#count > 0) return this.#queue.insert(request);
     claim(request.signal);

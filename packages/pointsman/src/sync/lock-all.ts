@@ -10,10 +10,10 @@
  * free. Whoever is let in instead, or offered the key, withdraws it.
  */
 
-import { fullError, invalid, timedOut } from './errors.js';
+import { checkFunction, detached, fullError, invalid, timedOut } from './errors.js';
 import { Gate, lockNames, tryLockNames } from './gate.js';
 import { claim, contestOf, giveUpOn, isOver, OwnSignal, tell } from './give-up.js';
-import type { Keyed } from './keyed.js';
+import { Keyed } from './keyed.js';
 import type { LockOptions, TryLockOptions } from './mutex.js';
 import { Permit } from './permit.js';
 import { readRequest, type Waiter, type WaitRequest } from './queue.js';
@@ -128,10 +128,12 @@ export const tryLockAll = <Key>(
 /** @internal */
 export const lockAll = <Key>(
   keyed: Locking<Key>,
+  method: string,
   given: Iterable<Key>,
   options?: LockOptions,
 ): Promise<Locks<Key>> =>
   new Promise((resolve, reject) => {
+    if (!(keyed instanceof Keyed)) throw detached(method);
     const keys = readKeys(given);
     const request = readRequest(options, lockNames);
     const locks = take(keyed, keys, request);
@@ -184,12 +186,13 @@ export const lockAll = <Key>(
   });
 
 /** @internal */
-export const runAll = <Key, T>(
+export const runAll = async <Key, T>(
   keyed: Locking<Key>,
   keys: Iterable<Key>,
   fn: (locks: Locks<Key>) => T | PromiseLike<T>,
   options?: LockOptions,
 ): Promise<T> => {
-  if (typeof fn !== 'function') return Promise.reject(invalid('fn', fn, 'a function'));
-  return lockAll(keyed, keys, options).then((locks) => runWith(locks, fn));
+  if (!(keyed instanceof Keyed)) throw detached('runAll');
+  checkFunction('fn', fn);
+  return runWith(await lockAll(keyed, 'runAll', keys, options), fn);
 };

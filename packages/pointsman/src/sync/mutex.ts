@@ -1,6 +1,7 @@
 /** A mutual exclusion lock: one holder at a time, waiters first come, first served. */
 
 import { asyncDispose } from './dispose.js';
+import { causeOf, detached } from './errors.js';
 import { assertHeld, Gate } from './gate.js';
 import type { WaitOptions } from './options.js';
 import type { Permit } from './permit.js';
@@ -95,7 +96,7 @@ export class Mutex {
     try {
       return this.#gate.acquire(options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Mutex, 'lock'));
     }
   }
 
@@ -106,6 +107,7 @@ export class Mutex {
    * holds the lock.
    */
   tryLock(options?: TryLockOptions): Permit | undefined {
+    if (!(this instanceof Mutex)) throw detached('tryLock');
     return this.#gate.tryAcquire(options as TryAcquireOptions);
   }
 
@@ -126,7 +128,7 @@ export class Mutex {
     try {
       return this.#gate.run(fn, options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Mutex, 'run'));
     }
   }
 
@@ -147,6 +149,7 @@ export class Mutex {
    * ```
    */
   async waitForUnlock(options?: LockOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
     await this.#gate.waitForPermit(options);
   }
 
@@ -168,11 +171,13 @@ export class Mutex {
    * ```
    */
   assertHeldBy(lock: Permit): void {
+    if (!(this instanceof Mutex)) throw detached('assertHeldBy');
     assertHeld(this.#gate, lock);
   }
 
   /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('drain');
     return this.#gate.drain(options);
   }
 
@@ -185,16 +190,19 @@ export class Mutex {
    * conditions that remain reject with the `ClosedError`, without the lock.
    */
   async shutdown(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Mutex)) throw detached('shutdown');
     return this.#gate.shutdown(options);
   }
 
   /** Sends all waiters away and refuses all requests from now on. As {@link Semaphore.close}. */
   close(reason?: unknown): void {
+    if (!(this instanceof Mutex)) throw detached('close');
     this.#gate.close(reason);
   }
 
   /** Sends all waiters away, and goes on. As {@link Semaphore.cancel}. */
   cancel(reason?: unknown): void {
+    if (!(this instanceof Mutex)) throw detached('cancel');
     this.#gate.cancel(reason);
   }
 

@@ -4,6 +4,7 @@
  * Invariant: while a notification is kept, nobody waits.
  */
 
+import { causeOf, detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
@@ -83,12 +84,13 @@ export class Notify {
       claim(request?.signal);
       return Promise.resolve();
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Notify, 'notified'));
     }
   }
 
   /** Wakes who has waited longest; if nobody waits, the next who comes need not wait. */
   notifyOne(): void {
+    if (!(this instanceof Notify)) throw detached('notifyOne');
     // Whoever is told of a grant may have called this again: what that one keeps stays.
     if (!wakeNext(this.#queue)) this.#kept = true;
   }
@@ -107,6 +109,7 @@ export class Notify {
    * ```
    */
   notifyWaiters(): void {
+    if (!(this instanceof Notify)) throw detached('notifyWaiters');
     const queue = this.#queue;
     // Who comes while they are woken waits for the next time.
     if (!queue.plain) this.#queue = new WaitQueue(this.#label);

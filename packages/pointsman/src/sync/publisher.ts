@@ -7,6 +7,7 @@
 
 import { Closable } from './closable.js';
 import { dispose } from './dispose.js';
+import { detached } from './errors.js';
 import { type NameOptions, readLabel } from './queue.js';
 import { firstOf, Receiver } from './receiver.js';
 
@@ -73,6 +74,7 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
 
   /** Ends this receiver alone, and those who wait on it: it receives nothing any more, also not what was sent before. */
   override close(reason?: unknown): void {
+    if (!(this instanceof Subscriber)) throw detached('close');
     if (this._gone) return;
     this._gone = true;
     this._source._count--;

@@ -12,7 +12,7 @@
  */
 
 import { Drainable } from './closable.js';
-import { checkFunction, fullError } from './errors.js';
+import { causeOf, checkFunction, detached, fullError } from './errors.js';
 import { claim } from './give-up.js';
 import { type WaitOptions, waitNames } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -52,6 +52,7 @@ export class WritePermit extends Permit {
    * ```
    */
   downgrade(): Permit {
+    if (!(this instanceof WritePermit)) throw detached('downgrade');
     const lock = this._issuer;
     if (!lock) throw new TypeError('the permit was released');
     this._issuer = undefined;
@@ -146,7 +147,7 @@ export class RwLock extends Drainable {
       const permit = options === undefined && this.#enter(this.#reads, true);
       return (permit || Promise.resolve(this.#request(this.#reads, options))) as never;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, RwLock, 'read'));
     }
   }
 
@@ -169,7 +170,7 @@ export class RwLock extends Drainable {
       const permit = options === undefined && this.#enter(this.#writes, true);
       return (permit || Promise.resolve(this.#request(this.#writes, options))) as never;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, RwLock, 'write'));
     }
   }
 
@@ -179,6 +180,7 @@ export class RwLock extends Drainable {
    * @throws The reason of {@link close}, if closed.
    */
   tryRead(): Permit | undefined {
+    if (!(this instanceof RwLock)) throw detached('tryRead');
     return this.#enter(this.#reads);
   }
 
@@ -188,6 +190,7 @@ export class RwLock extends Drainable {
    * @throws The reason of {@link close}, if closed.
    */
   tryWrite(): WritePermit | undefined {
+    if (!(this instanceof RwLock)) throw detached('tryWrite');
     return this.#enter(this.#writes) as WritePermit | undefined;
   }
 
@@ -207,7 +210,7 @@ export class RwLock extends Drainable {
     try {
       return this.#run(this.#reads, fn, options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, RwLock, 'runRead'));
     }
   }
 
@@ -219,7 +222,7 @@ export class RwLock extends Drainable {
     try {
       return this.#run(this.#writes, fn, options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, RwLock, 'runWrite'));
     }
   }
 

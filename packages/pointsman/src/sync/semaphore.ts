@@ -18,7 +18,14 @@
  */
 
 import { Drainable } from './closable.js';
-import { checkCount, checkFunction, invalid } from './errors.js';
+import {
+  causeOf,
+  checkCount,
+  checkFunction,
+  checkNotOptions,
+  detached,
+  invalid,
+} from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { HandedPermit, Permit } from './permit.js';
@@ -84,6 +91,7 @@ export class Semaphore extends Drainable {
    * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
    */
   constructor(limit: number, options?: QueueOptions) {
+    if (typeof limit === 'object') checkNotOptions('Semaphore', 'limit', limit);
     checkCount('limit', limit, 0);
     const { label, maxWaiting } = readQueueOptions(options);
     super(label);
@@ -174,7 +182,7 @@ export class Semaphore extends Drainable {
       }
       return Promise.resolve(this.#request(options));
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
   }
 
@@ -199,10 +207,14 @@ export class Semaphore extends Drainable {
    * ```
    */
   tryAcquire(options?: TryAcquireOptions): Permit | undefined {
-    if (options === undefined && !this._ending) {
-      return this.#enter() ? new Permit(this, 1) : undefined;
+    try {
+      if (options === undefined && !this._ending) {
+        return this.#enter() ? new Permit(this, 1) : undefined;
+      }
+      return this.#take(readRequest(options, this._tryNames, this.#most));
+    } catch (error) {
+      throw causeOf(error, this, Semaphore, 'tryAcquire');
     }
-    return this.#take(readRequest(options, this._tryNames, this.#most));
   }
 
   /**
@@ -229,7 +241,7 @@ export class Semaphore extends Drainable {
       if (granted instanceof Permit) return runWith(granted, fn);
       return granted.then((permit) => runWith(permit, fn));
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, Semaphore, 'run'));
     }
   }
 
@@ -250,6 +262,7 @@ export class Semaphore extends Drainable {
    * ```
    */
   async waitForPermit(options?: AcquireOptions): Promise<void> {
+    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
     const request = readRequest(options, this._waitNames, this.#most);
     request.passing = true;
     if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());

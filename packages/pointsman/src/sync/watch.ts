@@ -4,6 +4,7 @@
  * Invariant: a receiver waits only if it has seen the latest value.
  */
 
+import { causeOf, detached } from './errors.js';
 import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
 import { Publisher, Subscriber } from './publisher.js';
@@ -49,6 +50,7 @@ export class Watch<T> extends Publisher {
    * @throws The reason of {@link close}, if closed.
    */
   send(value: T): void {
+    if (!(this instanceof Watch)) throw detached('send');
     this._refuse();
     this._value = value;
     this._sent++;
@@ -68,12 +70,14 @@ export class Watch<T> extends Publisher {
    * ```
    */
   update(fn: (value: T) => T): void {
+    if (!(this instanceof Watch)) throw detached('update');
     this._refuse();
     this.send(fn(this._value));
   }
 
   /** A receiver that has seen the present value. */
   subscribe(): WatchReceiver<T> {
+    if (!(this instanceof Watch)) throw detached('subscribe');
     return new WatchReceiver(this);
   }
 }
@@ -113,7 +117,7 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
     try {
       return this._receive(options);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(causeOf(error, this, WatchReceiver, 'changed'));
     }
   }
 
