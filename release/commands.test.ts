@@ -19,7 +19,14 @@ test('a provenance where it can be had, the push where there is a remote, JSR wh
   const commands = remainingCommands('0.2.0', { remote: 'origin', hasJsr: true, canProve: true });
   expect(commands[0]).toBe('git push --atomic origin main v0.2.0');
   expect(commands[1]).toMatch(/ --provenance$/);
-  expect(commands[3]).toContain('npx jsr publish');
+  expect(commands[3]).toContain('tests/runtimes/all/node_modules/.bin/deno publish ');
+});
+
+test('nothing that is not pinned runs with the credentials of the publisher', () => {
+  const surroundings = { remote: 'origin', hasJsr: true, canProve: true };
+  for (const command of remainingCommands('0.2.0', surroundings)) {
+    expect(command).not.toMatch(/npx|npm exec|npm install|cargo install/);
+  }
 });
 
 test('the manifest asks for no provenance: where there is no token, npm would refuse to publish', () => {

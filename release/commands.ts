@@ -14,6 +14,9 @@ export function remainingCommands(
   { remote, hasJsr, canProve }: Surroundings,
 ): string[] {
   const out = `release/out/${version}`;
+  // What runs with the publisher's credentials is pinned, with its hash, by a lock file of this repository.
+  const deno = 'tests/runtimes/all/node_modules/.bin/deno';
+  const manifest = '--allow-dirty --config jsr.json';
   const npm = [
     `npm publish ./${out}/pointsman-${version}.tgz --access public`,
     // Else the registry would give it to everybody who asks for no version.
@@ -29,7 +32,7 @@ export function remainingCommands(
     npm.join(' '),
     cargo.join(' '),
     ...(hasJsr
-      ? [`(cd ${out}/source && make jsr && cd packages/pointsman && npx jsr publish --allow-dirty)`]
+      ? [`(cd ${out}/source && make jsr && cd packages/pointsman && ${deno} publish ${manifest})`]
       : []),
   ];
 }

@@ -1,11 +1,13 @@
 # Releases, up to the publishing.
 
 RELEASE := node release/dist/release.js
+# By the environment and as it was typed: neither make nor the shell expands it.
+release: override export VERSION := $(value VERSION)
 release-tool: node_modules/.package-lock.json
 	@npx --no-install tsc -b release
 
 release: release-tool ## everything up to the publishing, and the commands that remain (VERSION=0.2.0; TESTED=1)
-	@$(RELEASE) make --version "$(VERSION)" $(if $(TESTED),--tested)
+	@$(RELEASE) make --version "$$VERSION" $(if $(TESTED),--tested)
 
 stamp: release-tool ## write the version and the public address into all files that state them
 	@$(RELEASE) stamp

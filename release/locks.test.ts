@@ -1,0 +1,67 @@
+/** The lock files of npm pin each package by its hash, and name no registry. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const paths = execFileSync('git', ['ls-files', '*package-lock.json'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
+
+/**
+ * Binaries for platforms other than that on which the lock files were made. Their hashes could not be had there: these
+ * versions of them were not in the registry yet. npm writes the hashes when the versions are next raised.
+ */
+const withoutHash: Readonly<Record<string, string>> = {
+  '@biomejs/cli': '2.6.8',
+  '@cbor-extract/cbor-extract': '2.2.3',
+  '@cloudflare/workerd': '1.20261117.1',
+  '@deno/': '2.9.6',
+  '@node-rs/bcrypt': '2.0.0',
+};
+
+interface Locked {
+  readonly version?: string;
+  readonly optional?: boolean;
+  readonly link?: boolean;
+  readonly resolved?: string;
+  readonly integrity?: string;
+}
+
+test('there are lock files', () => {
+  expect(paths).toContain('package-lock.json');
+});
+
+const read = (path: string) =>
+  JSON.parse(readFileSync(join(root, path), 'utf8')) as { packages: Record<string, Locked> };
+
+/** The folders of this repository are there as themselves and as links to them. */
+const installed = paths.flatMap((path) =>
+  Object.entries(read(path).packages)
+    .filter(([where, { link }]) => /(^|\/)node_modules\//.test(where) && !link)
+    .map(([where, locked]) => ({ path, name: where.replace(/^.*node_modules\//, ''), ...locked })),
+);
+
+const exceptionOf = (name: string) =>
+  Object.keys(withoutHash).find((each) => name.startsWith(each));
+const unhashed = installed.filter(({ integrity }) => !integrity?.startsWith('sha512-'));
+
+test('each package has its hash, but what is listed', () => {
+  const unexpected = unhashed.filter(
+    ({ name, version, optional }) =>
+      !(optional && withoutHash[exceptionOf(name) ?? ''] === version),
+  );
+  expect(unexpected).toEqual([]);
+});
+
+test.each(Object.keys(withoutHash))('%s still needs its exception', (prefix) => {
+  expect(unhashed.some(({ name }) => exceptionOf(name) === prefix)).toBe(true);
+});
+
+test('no package names a registry', () => {
+  expect(installed.filter(({ resolved }) => resolved?.includes('://'))).toEqual([]);
+});
