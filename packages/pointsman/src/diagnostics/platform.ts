@@ -31,10 +31,29 @@ export interface Platform {
   channel?: ((name: string) => Channel) | undefined;
 }
 
+/** What is used of `node:diagnostics_channel`. */
+interface Channels {
+  channel(name: string): { publish(message: unknown): void };
+  hasSubscribers(name: string): boolean;
+}
+
 interface Builtins {
   'node:async_hooks': { AsyncLocalStorage: new <T>() => ContextStore<T> };
-  'node:diagnostics_channel': { channel(name: string): Channel };
+  'node:diagnostics_channel': Channels;
 }
+
+/** Asks the module for subscribers: in workerd a channel does not know them. */
+export const channelsOf =
+  (channels: Channels) =>
+  (name: string): Channel => {
+    const channel = channels.channel(name);
+    return {
+      get hasSubscribers() {
+        return channels.hasSubscribers(name);
+      },
+      publish: (message) => channel.publish(message),
+    };
+  };
 
 /** A module of the runtime, where it lets one ask without importing: an import would break the others. */
 function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
@@ -53,7 +72,7 @@ function platformHere(): Platform {
   const channels = builtin('node:diagnostics_channel');
   return {
     createStore: asyncHooks && (() => new asyncHooks.AsyncLocalStorage()),
-    channel: channels && ((name) => channels.channel(name)),
+    channel: channels && channelsOf(channels),
   };
 }
 

@@ -10,13 +10,14 @@ import { type Runtime, timeLimit, versionOf } from './runtime.js';
 
 const compatibilityDate = '2026-01-01';
 
-const config = (module: string) => `
+const config = (module: string, flags: readonly string[]) => `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "tests", worker = (
     modules = [(name = "tests.js", esModule = embed "${module}")],
     bindings = [(name = "self", service = "tests")],
     compatibilityDate = "${compatibilityDate}",
+    compatibilityFlags = ${JSON.stringify(flags)},
   ))],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "tests")],
 );
@@ -33,24 +34,34 @@ export const workerd: Runtime = {
     }
   },
   async run(path, bundle, onLine) {
-    const configPath = join(dirname(bundle), 'workerd.capnp');
-    await writeFile(configPath, config(basename(bundle)));
-    const server = spawn(path, ['serve', configPath, '--control-fd=3'], {
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-    });
-    const timer = setTimeout(() => server.kill('SIGKILL'), timeLimit);
-    try {
-      const response = await fetch(`http://127.0.0.1:${await portOf(server.stdio[3] as Readable)}`);
-      const body = Readable.fromWeb(response.body as never);
-      for await (const line of createInterface(body)) onLine(line);
-    } finally {
-      clearTimeout(timer);
-      server.kill('SIGKILL');
-      await once(server, 'close');
-    }
+    await serve(path, bundle, onLine);
     return versionOf(path);
   },
 };
+
+/** Asks a worker once, and tells the lines of its response. */
+export async function serve(
+  path: string,
+  bundle: string,
+  onLine: (line: string) => void,
+  flags: readonly string[] = [],
+): Promise<void> {
+  const configPath = join(dirname(bundle), 'workerd.capnp');
+  await writeFile(configPath, config(basename(bundle), flags));
+  const server = spawn(path, ['serve', configPath, '--control-fd=3'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  });
+  const timer = setTimeout(() => server.kill('SIGKILL'), timeLimit);
+  try {
+    const response = await fetch(`http://127.0.0.1:${await portOf(server.stdio[3] as Readable)}`);
+    const body = Readable.fromWeb(response.body as never);
+    for await (const line of createInterface(body)) onLine(line);
+  } finally {
+    clearTimeout(timer);
+    server.kill('SIGKILL');
+    await once(server, 'close');
+  }
+}
 
 /** workerd tells on its control pipe which port it took. */
 async function portOf(control: Readable): Promise<number> {
