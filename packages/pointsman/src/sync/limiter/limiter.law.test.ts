@@ -400,3 +400,52 @@ test('keeps the law of its rates wherever one looks', { timeout: 60_000 }, async
     { numRuns: 100 },
   );
 });
+
+test('keeps the law by a clock whose timers count in whole, cached milliseconds', async () => {
+  const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.double({ min: 0.5, max: 20, noNaN: true }),
+      fraction,
+      fc.array(fraction, { minLength: 5, maxLength: 30 }),
+      async (limit, per, phase, delays) => {
+        let now = 0;
+        let count = 0;
+        const pass = () => {
+          now += 0.01 + (delays[count++ % delays.length] as number) / 5;
+        };
+        const timers = new Set<{ at: number; callback: () => void }>();
+        // Up to 2 ms behind: what libuv has from a coarse clock of the system.
+        const cached = () => Math.floor(Math.floor(now + phase) - phase);
+        const clock = {
+          now: () => now,
+          setTimeout: (callback: () => void, ms: number) => {
+            const timer = { at: cached() + ms, callback };
+            timers.add(timer);
+            return timer;
+          },
+          clearTimeout: (timer: unknown) => timers.delete(timer as never),
+        };
+        const limiter = new Limiter({ rate: { limit, per }, clock });
+        const starts: number[] = [];
+        const all = Promise.all(
+          Array.from({ length: 20 }, () => limiter.run(() => void starts.push(now))),
+        );
+        while (starts.length < 20) {
+          pass();
+          if (now > 1_000) throw new Error('it is stuck');
+          for (const timer of timers) {
+            if (timer.at <= cached() && timers.delete(timer)) timer.callback();
+          }
+          await flush();
+        }
+        await all;
+        starts.slice(limit).forEach((start, n) => {
+          expect(start).toBeGreaterThanOrEqual((starts[n] as number) + per);
+        });
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

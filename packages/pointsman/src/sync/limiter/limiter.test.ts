@@ -186,22 +186,27 @@ describe('rates', () => {
     await flush();
     expect(starts).toEqual([0, 450]);
     expect(timers.map(({ ms }) => ms)).toEqual([100]);
-    // A clock that goes back stands still.
+    // The clock was set back: the timer shows that 100 ms have passed, and the time goes on from there.
     fire(10);
     await flush();
-    expect(starts).toEqual([0, 450]);
-    fire(550);
-    await flush();
-    expect(starts).toEqual([0, 450, 550]);
+    expect(starts).toEqual([0, 450, 10]);
     expect(timers).toEqual([]);
+    limiter.run(() => void starts.push(now));
+    expect(timers.map(({ ms }) => ms)).toEqual([100]);
+    now = 109;
+    expect(limiter.tryAcquire()).toBeUndefined();
+    fire(110);
+    await flush();
+    expect(starts).toEqual([0, 450, 10, 110]);
   });
 
   test('a clock whose timers cannot be cleared', async () => {
     let now = 0;
-    let callbacks: (() => void)[] = [];
+    let timers: { callback: () => void; at: number }[] = [];
     const clock = {
       now: () => now,
-      setTimeout: (callback: () => void) => void callbacks.push(callback),
+      setTimeout: (callback: () => void, ms: number) =>
+        void timers.push({ callback, at: now + ms }),
       clearTimeout: () => {},
     };
     const limiter = new Limiter({ perKey: { rate: { limit: 1, per: 10 } }, clock });
@@ -210,9 +215,9 @@ describe('rates', () => {
     await call();
     const second = call();
     for (now of [5, 10, 20]) {
-      const due = callbacks;
-      callbacks = [];
-      for (const callback of due) callback();
+      const due = timers.filter(({ at }) => at <= now);
+      timers = timers.filter((timer) => !due.includes(timer));
+      for (const { callback } of due) callback();
       await flush();
     }
     await second;

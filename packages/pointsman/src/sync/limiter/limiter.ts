@@ -530,7 +530,7 @@ export class Limiter extends Drainable {
     if (queue.length === 0) this.#lanes.turn(this.#unkeyed);
     const promise = queue.append();
     // Behind others who are alike, nothing has changed for anybody.
-    if (queue.length === 1 || !queue.plain) {
+    if (queue.length === 1 || !queue.plain || this._time.isLost) {
       this.#lanes.place(this.#unkeyed);
       this.#serve();
     }
@@ -852,8 +852,9 @@ export class Limiter extends Drainable {
     const shared = readLimits(limits);
     const each = readPerKey(perKey);
     this._time.matters ||= (shared.rates?.length || each.rates?.length || 0) > 0;
-    const now = this._time.read();
     const started = this.#stats.started > 0;
+    // Before the first start there is nothing to compare with the time.
+    const now = started ? this._time.read() : this._time.now;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {
       this.#each.change(each, now, false);

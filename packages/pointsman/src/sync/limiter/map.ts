@@ -67,6 +67,8 @@ const names: ReadonlySet<string> = new Set([
   'priority',
 ]);
 
+const soon = Promise.resolve();
+
 /** How many results may be ready and unread where concurrency has no bound. */
 const MOST_UNREAD = 1_000;
 
@@ -289,7 +291,7 @@ class Mapping<Input, Output> {
       this.#running++;
       this.#busy = false;
       // In a step of its own: this start is not logged yet.
-      if (waits) queueMicrotask(() => this.#pump());
+      if (waits) soon.then(() => this.#pump());
       const result = new Promise<Output>((resolve) => resolve(this.#fn(input, { index, signal })));
       // Heard of before its turn goes on to an input that waits.
       if (!this.#collects) result.catch((error) => this.#fail(error));

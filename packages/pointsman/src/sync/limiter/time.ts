@@ -1,29 +1,48 @@
 /**
- * What time it is for a limiter, and its one timer.
+ * The time of a limiter, and its one timer.
  *
- * Invariant: the time that is known never goes back, and is that of the clock or an older one. What has come by an old
- * time has come. What has not is ahead only if the clock says so as well: whoever sets the timer has asked
- * `isAhead` or `read` just before, so the timer counts from now.
+ * The time advances with the clock and with the timer: a timer that fires is evidence that its delay has passed, even
+ * if the clock stands still. So a limiter goes on under fake timers, whichever of the platform's clocks they fake.
+ *
+ * Invariants:
+ * - `now` never goes back. A clock that goes back has been set or replaced: the time goes on from `now`.
+ * - With a clock that only goes forward, and timers that fire at most `EARLY` ms early by it, `now` is the time of that
+ *   clock or older. So the law of the limiter holds by that clock.
+ * - The caller of `arm` has called `isAhead` or `read` just before, so the delay counts from the present.
  */
 
 import { LONGEST_TIMER } from '../give-up.js';
-import type { Clock } from './clock.js';
+import type { ReplaceableClock } from './clock.js';
+
+/** By how many milliseconds a timer may fire early: platforms count in whole milliseconds, and from a cached time. */
+const EARLY = 2;
+
+/** How many milliseconds have passed when fake timers have been installed or removed: what started before is over. */
+const ERA = 2 ** 32;
 
 export class Time {
   /** Whether time matters, or ever has. As long as it does not, no clock is read. */
   matters = false;
   /** The time that is known. */
   now = -Infinity;
-  readonly #clock: Clock;
+  readonly #clock: ReplaceableClock;
   readonly #passed: () => void;
-  #timer: unknown;
+  /** What is added to the clock's time. */
+  #offset = 0;
+  /** Set while a timer is. The timer knows it as well: one that could not be cleared has no effect. */
+  #timer: { readonly era: unknown; handle?: unknown } | undefined;
   #at = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
+  /** The clock's era when it last went back. */
+  #era: unknown;
+  /** How many timers in a row have fired before the same moment. */
+  #early = 0;
 
   /** `passed` is called when the timer has fired. */
-  constructor(clock: Clock, passed: () => void) {
+  constructor(clock: ReplaceableClock, passed: () => void) {
     this.#clock = clock;
+    this.#era = clock.era;
     this.#passed = passed;
   }
 
@@ -32,9 +51,18 @@ export class Time {
     return this.#timer !== undefined;
   }
 
+  /** Whether the timer was set before the clock was replaced: then it may never fire. */
+  get isLost(): boolean {
+    return this.#timer !== undefined && this.#timer.era !== this.#clock.era;
+  }
+
   /** The time as it is now; any while it does not matter. */
   read(): number {
-    if (this.matters) this.now = Math.max(this.now, this.#clock.now());
+    if (this.matters) {
+      const now = this.#clock.now() + this.#offset;
+      if (now < this.now) this.#rebase(this.now - now);
+      else this.now = now;
+    }
     return this.now;
   }
 
@@ -46,21 +74,45 @@ export class Time {
   /** Sees to it that the timer fires at this moment, or a little earlier. */
   arm(at: number, holding: boolean): void {
     if (this.#timer !== undefined) {
-      if (this.#at <= at && at < Infinity && this.#holding === holding) return;
-      this.#clock.clearTimeout(this.#timer);
+      const { isLost } = this;
+      // One that is overdue may have been taken away by what fakes it.
+      const isAlive = !isLost && this.#at > this.now;
+      if (isAlive && this.#at <= at && at < Infinity && this.#holding === holding) return;
+      if (!isLost) this.#clock.clearTimeout(this.#timer.handle);
       this.#timer = undefined;
     }
     if (at === Infinity) return;
-    this.#at = at;
+    const delay = Math.min(Math.ceil(at - this.now), LONGEST_TIMER);
+    if (at !== this.#at) this.#early = 0;
+    this.#at = Math.min(at, this.now + delay);
     this.#holding = holding;
-    this.#timer = this.#clock.setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#passed();
-      },
-      Math.min(Math.ceil(at - this.now), LONGEST_TIMER),
-    );
+    const timer: { readonly era: unknown; handle?: unknown } = { era: this.#clock.era };
+    this.#timer = timer;
+    timer.handle = this.#clock.setTimeout(() => {
+      if (this.#timer === timer) this.#fire();
+    }, delay);
     // It need not keep a process alive only to forget a key.
-    if (!holding) (this.#timer as { unref?(): void } | undefined)?.unref?.();
+    if (!holding) (timer.handle as { unref?(): void } | undefined)?.unref?.();
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const missing = this.#at - this.read();
+    this.#early = missing > 0 ? this.#early + 1 : 0;
+    // A timer that counts in whole milliseconds, from a cached time, misses less than that; and two more after it, each
+    // of a millisecond or more, make up for all that it has missed. So this clock is not the one of the timers.
+    if (missing >= EARLY || this.#early > 2) {
+      this.#offset += missing;
+      this.now = this.#at;
+    }
+    this.#passed();
+  }
+
+  /** The clock has gone back. */
+  #rebase(by: number): void {
+    const { era } = this.#clock;
+    if (era !== this.#era) this.now += ERA;
+    this.#offset += era === this.#era ? by : by + ERA;
+    this.#era = era;
   }
 }
