@@ -144,7 +144,7 @@ test('a crawl that is given up asks for nothing more', { timeout }, async () => 
   await assert.rejects(async () => {
     for await (const _ of crawling);
   }, /enough/);
-  await limiter.onIdle();
+  await limiter.drain();
 });
 
 test('a host that does not answer is asked again, and ends nothing', { timeout }, async () => {
@@ -171,7 +171,7 @@ test('leaving the loop gives the crawl up', { timeout }, async () => {
   const limiter = new Limiter({ perKey, clock });
   for await (const _ of crawl([first.url], { limiter, follow })) break;
   assert.equal(limiter.waiting, 0);
-  await limiter.onIdle();
+  await limiter.drain();
 });
 
 test('the command prints what it found', { timeout }, async () => {

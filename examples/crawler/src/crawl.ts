@@ -4,7 +4,7 @@
  *
  * Invariant: each URL is given once, and the crawl ends when none is left.
  */
-import { Channel, type Limiter } from 'pointsman';
+import { Channel, type Limiter, retryAfter } from 'pointsman';
 
 export interface Page {
   readonly url: string;
@@ -55,8 +55,7 @@ export async function* crawl(starts: string[], options: CrawlOptions): AsyncGene
     }
     // One that is busy, or does not answer, is asked again later.
     if ((response.status === 429 || response.status === 0) && attempt < attempts) {
-      const seconds = Number(response.headers.get('retry-after')) || 1;
-      limiter.penalize(seconds * 1_000, url.host);
+      limiter.penalize(retryAfter(response) ?? 1_000, url.host);
       enqueue(url, attempt + 1);
       return;
     }
@@ -71,7 +70,7 @@ export async function* crawl(starts: string[], options: CrawlOptions): AsyncGene
   }
 
   for (const start of starts) add(new URL(start));
-  limiter.onIdle().then(() => pages.close());
+  limiter.drain().then(() => pages.close());
   try {
     yield* pages;
   } finally {

@@ -40,6 +40,7 @@ test('the entry has these values, and no others', () => {
     | 'Semaphore'
     | 'TimeoutError'
     | 'Watch'
+    | 'retryAfter'
     | 'select'
   >();
 });

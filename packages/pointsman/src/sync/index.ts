@@ -31,12 +31,15 @@ export type {
   LimiterLimits,
   LimiterOptions,
   LimiterStats,
+  RunOptions,
   Scheduled,
   StartOptions,
   TryStartOptions,
 } from './limiter/options.js';
 export type { Rate } from './limiter/rates.js';
+export { retryAfter } from './limiter/retry-after.js';
 export type { Limits, Weight } from './limiter/rules.js';
+export type { RunContext } from './limiter/work.js';
 export type { Locks } from './lock-all.js';
 export {
   type LockOptions,

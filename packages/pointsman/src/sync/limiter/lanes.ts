@@ -22,14 +22,13 @@ import type { Time } from './time.js';
 export interface StartRequest extends WaitRequest {
   key: unknown;
   weight: Weight;
+  runTimeout: number | undefined;
   /** Whether a function is called, which logs its start by itself. */
   runs: boolean;
-  /** Undefined while it stands outside. */
+  /** Undefined before it waits. */
   lane: Lane | undefined;
-  /** The priority that it has among those who are in line; whoever waits for room has none. */
-  rank: number;
   priority: number;
-  /** Where it stands: in its lane, or outside. Undefined when it does not wait. */
+  /** The queue of its lane. Undefined when it does not wait. */
   queue: WaitQueue<Permit> | undefined;
   age: Age | undefined;
 }

@@ -74,7 +74,7 @@ test('a million keys leave nothing behind', { timeout: 60_000 }, async () => {
   collect();
   const before = process.memoryUsage().heapUsed;
   for (let from = 0; from < 1_000_000; from += 10_000) await round(from, 10_000);
-  expect([limiter.keys, timers.size, limiter.running]).toEqual([0, 0, 0]);
+  expect([limiter.keyCount, timers.size, limiter.running]).toEqual([0, 0, 0]);
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
   expect(limiter.stats.finished).toBe(1_050_000);
@@ -84,7 +84,7 @@ test('a signal has no listener left, however the wait ended', async () => {
   const timeouts = () =>
     process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
   const before = timeouts();
-  const limiter = new Limiter({ concurrency: 1, maxWaiting: 1, whenFull: 'wait' });
+  const limiter = new Limiter({ concurrency: 1 });
   const { signal } = new AbortController();
   const permit = await limiter.acquire({ signal });
   const all = [1, 2, 3].map((key) => limiter.run(() => {}, { signal, key, timeout: 60_000 }));

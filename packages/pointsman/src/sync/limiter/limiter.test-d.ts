@@ -24,3 +24,17 @@ test('results have the type of what the function returns', () => {
   // @ts-expect-error: a rate has a time
   limiter.setLimits({ rate: { limit: 5 } });
 });
+
+test('the function of a run gets a permit and a signal', () => {
+  const limiter = new Limiter({ concurrency: 1 });
+  limiter.run(
+    (permit, { signal }) => {
+      expectTypeOf(permit).toEqualTypeOf<Permit>();
+      expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+    },
+    { runTimeout: 5 },
+  );
+  limiter.map([1], (_, { signal }) => signal, { runTimeout: 5 });
+  // @ts-expect-error: a permit bounds no work
+  limiter.acquire({ runTimeout: 5 });
+});

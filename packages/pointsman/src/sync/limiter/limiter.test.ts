@@ -8,6 +8,7 @@ import {
   type LimiterOptions,
   type Permit,
   QueueFullError,
+  type RunContext,
   Semaphore,
   select,
   TimeoutError,
@@ -69,7 +70,7 @@ describe('rates', () => {
     const limiter = new Limiter({
       rate: [
         { limit: 2, per: 10 },
-        { limit: 3, per: 100 },
+        { limit: 3, per: 100, name: 'long' },
       ],
     });
     const starts = startsOf(limiter, 5);
@@ -222,7 +223,7 @@ describe('rates', () => {
     }
     await second;
     expect(starts).toEqual([0, 10]);
-    expect(limiter.keys).toBe(0);
+    expect(limiter.keyCount).toBe(0);
   });
 
   test('a wait longer than any timer', async () => {
@@ -302,12 +303,12 @@ describe('keys', () => {
   test('are forgotten when their windows are empty, and leave no timer', async () => {
     const limiter = new Limiter({ perKey: { concurrency: 1, rate: { limit: 2, per: 100 } } });
     for (let key = 0; key < 100; key++) await limiter.run(() => {}, { key });
-    expect(limiter.keys).toBe(100);
+    expect(limiter.keyCount).toBe(100);
     expect(vi.getTimerCount()).toBe(1);
     await pass(99);
-    expect(limiter.keys).toBe(100);
+    expect(limiter.keyCount).toBe(100);
     await pass(1);
-    expect(limiter.keys).toBe(0);
+    expect(limiter.keyCount).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -517,30 +518,6 @@ describe('a full queue', () => {
       'c: QueueFullError',
     ]);
   });
-
-  test('lets them stand outside, first come, first served', async () => {
-    const { limiter, permit, order, ask } = await full('wait');
-    for (const name of ['a', 'b', 'c', 'd']) ask(name);
-    ask('e', 1);
-    expect(limiter.waiting).toBe(5);
-    permit.release();
-    await flush();
-    // When e has come in, d is there already, and e goes before it.
-    expect(order).toEqual(['a', 'b', 'c', 'e', 'd']);
-    expect(limiter.stats.dropped).toBe(0);
-  });
-
-  test('whoever comes in from outside waits no longer than for its time', async () => {
-    const limiter = new Limiter({ concurrency: 2, maxWaiting: 1, whenFull: 'wait' });
-    const [, permit] = [limiter.tryAcquire({ key: 'a' }), limiter.tryAcquire()];
-    limiter.penalize(30, 'a');
-    limiter.run(() => {});
-    const starts = startsOf(limiter, 1, { key: 'a' });
-    await pass(5);
-    permit?.release();
-    await pass(30);
-    expect(starts).toEqual([30]);
-  });
 });
 
 describe('run and schedule', () => {
@@ -608,7 +585,7 @@ describe('pause, penalties and limits', () => {
     const b = startsOf(limiter, 1, { key: 'b' });
     await pass(100);
     expect([all, a, b]).toEqual([[50], [80], [50]]);
-    expect([limiter.keys, vi.getTimerCount()]).toEqual([0, 0]);
+    expect([limiter.keyCount, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
   test('a lower limit counts what started before', async () => {
@@ -647,7 +624,7 @@ describe('pause, penalties and limits', () => {
     limiter.setLimits({
       rate: [
         { limit: 2, per: 100 },
-        { limit: 5, per: 50, burst: 5 },
+        { limit: 5, per: 50, burst: 5, name: 'bucket' },
       ],
     });
     const others = startsOf(limiter, 2);
@@ -677,27 +654,57 @@ describe('pause, penalties and limits', () => {
 });
 
 describe('who wants to know', () => {
-  test('when fewer wait, and when nothing is left', async () => {
-    const limiter = new Limiter({ concurrency: 1 });
+  test('when there is space in the queue: first come, first served, and no more than there is', async () => {
+    const limiter = new Limiter({ concurrency: 1, maxWaiting: 2 });
     const permits = [await limiter.acquire()];
-    const waiters = [1, 2, 3].map(() => limiter.acquire().then((permit) => permits.push(permit)));
     const told: string[] = [];
-    limiter.onSizeLessThan(2).then(() => told.push('2'));
-    limiter.onSizeLessThan(3).then(() => told.push('3'));
-    limiter.onSizeLessThan(4).then(() => told.push('4'));
-    limiter.onIdle().then(() => told.push('idle'));
+    const produce = async (name: string) => {
+      await limiter.waitForSpace();
+      told.push(name);
+      permits.push(await limiter.acquire());
+    };
+    const all = ['a', 'b', 'c', 'd'].map(produce);
+    await flush();
+    expect(told).toEqual(['a', 'b']);
     const gone = new AbortController();
-    const leaving = limiter.onSizeLessThan(1, { signal: gone.signal });
+    const leaving = limiter.waitForSpace({ signal: gone.signal });
+    const late = expect(limiter.waitForSpace({ timeout: 5 })).rejects.toThrow(TimeoutError);
     gone.abort('bye');
     await expect(leaving).rejects.toBe('bye');
-    expect(told).toEqual(['4']);
-    for (let n = 0; n < 4; n++) {
+    await pass(5);
+    await late;
+    for (const expected of ['abc', 'abcd', 'abcd', 'abcd', 'abcd']) {
       permits.shift()?.release();
       await flush();
+      expect(told.join('')).toBe(expected);
     }
-    await Promise.all(waiters);
-    expect(told).toEqual(['4', '3', '2', 'idle']);
-    await limiter.drain();
+    await Promise.all(all);
+    expect(limiter.stats).toMatchObject({ started: 5, finished: 5, dropped: 0 });
+    // Space that is not used is free again.
+    await Promise.all([1, 2, 3, 4, 5].map(() => limiter.waitForSpace()));
+    await new Limiter({ concurrency: 1 }).waitForSpace();
+    await expect(new Limiter({ concurrency: 1, maxWaiting: 0 }).waitForSpace()).rejects.toThrow(
+      'maxWaiting must be above 0 to wait for space, got 0',
+    );
+  });
+
+  test('of space that never comes: by close, by shutdown, and not by cancel', async () => {
+    for (const end of ['close', 'shutdown', 'cancel'] as const) {
+      const limiter = new Limiter({ concurrency: 1, maxWaiting: 1 });
+      const permit = await limiter.acquire();
+      const waiting = limiter.run(() => 'served').catch((error) => error.name);
+      const outcome = limiter.waitForSpace().then(
+        () => 'space',
+        (error) => error.name,
+      );
+      const ended = limiter[end]();
+      permit.release();
+      expect(await outcome).toBe(end === 'cancel' ? 'space' : 'ClosedError');
+      expect(await waiting).toBe(
+        { close: 'ClosedError', shutdown: 'served', cancel: 'AbortError' }[end],
+      );
+      await ended;
+    }
   });
 
   test('events', async () => {
@@ -743,30 +750,245 @@ describe('who wants to know', () => {
     expect(told).toEqual([true]);
   });
 
-  test('nobody is left pending by close and cancel', async () => {
-    for (const whenFull of ['reject', 'wait'] as const) {
-      const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull });
-      const permit = await limiter.acquire();
-      const ask = () => [limiter.run(() => {}), limiter.acquire({ key: 'a', timeout: 1_000 })];
-      const all = [...ask(), ...(whenFull === 'wait' ? ask() : [])];
-      limiter.cancel();
-      for (const one of all) await expect(one).rejects.toMatchObject({ name: 'AbortError' });
-      const last = limiter.acquire();
-      limiter.close();
-      limiter.close('again');
-      await expect(last).rejects.toThrow(ClosedError);
-      await expect(limiter.run(() => {})).rejects.toThrow(ClosedError);
-      expect(() => limiter.tryAcquire()).toThrow(ClosedError);
-      let drained = false;
-      limiter[asyncDispose]().then(() => {
-        drained = true;
-      });
-      await flush();
-      expect([drained, limiter.closed, vi.getTimerCount()]).toEqual([false, true, 0]);
-      permit.release();
-      await flush();
-      expect([drained, limiter.keys]).toEqual([true, 0]);
-    }
+  test('no request is left pending by close and cancel', async () => {
+    const limiter = new Limiter({ concurrency: 1, maxWaiting: 2 });
+    const permit = await limiter.acquire();
+    const all = [limiter.run(() => {}), limiter.acquire({ key: 'a', timeout: 1_000 })];
+    limiter.cancel();
+    for (const one of all) await expect(one).rejects.toMatchObject({ name: 'AbortError' });
+    const last = limiter.acquire();
+    limiter.close();
+    limiter.close('again');
+    await expect(last).rejects.toThrow(ClosedError);
+    await expect(limiter.run(() => {})).rejects.toThrow(ClosedError);
+    expect(() => limiter.tryAcquire()).toThrow(ClosedError);
+    let drained = false;
+    limiter[asyncDispose]().then(() => {
+      drained = true;
+    });
+    await flush();
+    expect([drained, limiter.closed, vi.getTimerCount()]).toEqual([false, true, 0]);
+    permit.release();
+    await flush();
+    expect([drained, limiter.keyCount]).toEqual([true, 0]);
+  });
+});
+
+describe('shutdown', () => {
+  test('serves what waits, in its order and by its rates, and refuses the rest', async () => {
+    const limiter = new Limiter({ concurrency: 1, rate: { limit: 2, per: 100 } });
+    const order: string[] = [];
+    const run = (name: string, options?: object) =>
+      limiter.run(() => void order.push(name), options);
+    const all = [run('a'), run('b'), run('c', { key: 'k' }), run('d', { priority: 1 })];
+    const handle = limiter.schedule(() => order.push('e'));
+    const other = limiter.schedule(() => order.push('f'));
+    let ended = false;
+    const end = limiter.shutdown().then(() => {
+      ended = true;
+    });
+    expect(limiter.closed).toBe(true);
+    await expect(run('late')).rejects.toThrow(ClosedError);
+    expect(() => limiter.tryAcquire()).toThrow(ClosedError);
+    await expect(limiter.schedule(() => {}).result).rejects.toThrow(ClosedError);
+    // What waits can still be moved and cancelled.
+    handle.priority = 2;
+    expect(other.cancel('not needed')).toBe(true);
+    await expect(other.result).rejects.toBe('not needed');
+    await pass(100);
+    expect([order, ended]).toEqual([['a', 'd', 'e', 'c'], false]);
+    await pass(100);
+    await Promise.all([...all, handle.result, end]);
+    expect(order).toEqual(['a', 'd', 'e', 'c', 'b']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('ends a map after the inputs that have been pulled, whose results can be read', async () => {
+    const limiter = new Limiter({ concurrency: 2 });
+    const seen: number[] = [];
+    const aborted: boolean[] = [];
+    const all = (async () => {
+      const work = async (n: number, { signal }: RunContext) => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        aborted.push(signal.aborted);
+        return n;
+      };
+      for await (const n of limiter.map([1, 2, 3, 4, 5], work)) seen.push(n);
+    })();
+    const refused = expect(all).rejects.toThrow(ClosedError);
+    await pass(5);
+    const ended = limiter.shutdown();
+    await pass(15);
+    await Promise.all([ended, refused]);
+    expect([seen, aborted]).toEqual([
+      [1, 2, 3],
+      [false, false, false],
+    ]);
+  });
+
+  test('of a paused limiter waits until it is resumed; close rejects what still waits', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    limiter.pause();
+    const waiting = limiter.run(() => 'served');
+    const first = expect(limiter.shutdown({ timeout: 10 })).rejects.toThrow(
+      'timed out after 10 ms: 0 active, 1 waiting',
+    );
+    await pass(10);
+    await first;
+    const second = limiter.shutdown();
+    limiter.resume();
+    expect(await waiting).toBe('served');
+    await second;
+    const other = new Limiter({ concurrency: 1 });
+    other.pause();
+    const never = other.run(() => {});
+    const third = other.shutdown();
+    other.close('enough');
+    await expect(never).rejects.toBe('enough');
+    await third;
+  });
+});
+
+describe('runTimeout', () => {
+  const never = () => new Promise<never>(() => {});
+
+  test('aborts the work, rejects at once and frees the place', async () => {
+    const limiter = new Limiter({ concurrency: 1, name: 'api' });
+    const reasons: unknown[] = [];
+    const failed: unknown[] = [];
+    limiter.on('failed', ({ error }) => failed.push(error));
+    const hang = (_: Permit, { signal }: RunContext) => {
+      signal.onabort = () => reasons.push(signal.reason);
+      return never();
+    };
+    const one = limiter.run(hang, { runTimeout: 50 });
+    const two = limiter.schedule(hang, { runTimeout: 20 });
+    const outcomes = Promise.allSettled([one, two.result]);
+    await pass(49);
+    expect([limiter.running, limiter.waiting]).toEqual([1, 1]);
+    await pass(1);
+    // The second waited for 50 ms, which do not count.
+    expect([reasons.length, limiter.running, limiter.waiting]).toEqual([1, 1, 0]);
+    await pass(20);
+    const errors = (await outcomes).map((outcome) => (outcome as PromiseRejectedResult).reason);
+    expect(errors[0]).toBeInstanceOf(TimeoutError);
+    expect(errors.map(({ message }) => message)).toEqual([
+      'api: the function ran for more than 50 ms',
+      'api: the function ran for more than 20 ms',
+    ]);
+    expect([reasons, failed]).toEqual([errors, errors]);
+    expect([two.state, limiter.idle, vi.getTimerCount()]).toEqual(['done', true, 0]);
+  });
+
+  test('has no effect on what ends in time, and leaves no timer', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const options = { runTimeout: 50, signal: new AbortController().signal };
+    expect(await limiter.run(() => 1, options)).toBe(1);
+    await expect(limiter.run(() => Promise.reject('no'), options)).rejects.toBe('no');
+    const lost = () => {
+      throw new Error('lost');
+    };
+    await expect(limiter.run(lost, options)).rejects.toThrow('lost');
+    expect(vi.getTimerCount()).toBe(0);
+    // An error that the abort causes does not hide the TimeoutError.
+    const strict = limiter.run(
+      (_, { signal }) =>
+        new Promise((_, reject) => {
+          signal.onabort = () => reject('aborted');
+        }),
+      { runTimeout: 0 },
+    );
+    const rejected = expect(strict).rejects.toThrow(TimeoutError);
+    await pass(1);
+    await rejected;
+    await pass(100);
+  });
+
+  test.each([undefined, 1_000])(
+    'the signal of the options is passed on, with a runTimeout of %s',
+    async (runTimeout) => {
+      const limiter = new Limiter({ concurrency: 1 });
+      const controller = new AbortController();
+      const run = limiter.run(
+        (_, { signal }) =>
+          new Promise((_, reject) => {
+            signal.onabort = () => reject(signal.reason);
+          }),
+        { signal: controller.signal, runTimeout },
+      );
+      controller.abort('enough');
+      await expect(run).rejects.toBe('enough');
+      expect([limiter.idle, vi.getTimerCount()]).toEqual([true, 0]);
+    },
+  );
+
+  test('without bounds there is a signal that never aborts, of its own each time', async () => {
+    const limiter = new Limiter({ concurrency: 1 });
+    const signals = await Promise.all([
+      limiter.run((_, { signal }) => signal),
+      limiter.run((_, { signal }) => signal, { key: 'a' }),
+      limiter.schedule((_, { signal }) => signal).result,
+      select({ one: (only) => limiter.run((_, { signal }) => signal, only) }).then(
+        ({ value }) => value,
+      ),
+    ]);
+    expect(new Set(signals).size).toBe(4);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false, false]);
+  });
+
+  test('of a map bounds the work for each input', async () => {
+    const limiter = new Limiter({ concurrency: 2 });
+    const aborted: number[] = [];
+    const results = limiter.map(
+      [1, 2, 3],
+      (n, { signal }) => {
+        signal.onabort = () => aborted.push(n);
+        return n === 2 ? never() : n;
+      },
+      { runTimeout: 10, errors: 'collect' },
+    );
+    const all = results.toArray().catch((error) => error.errors.map(({ name }: Error) => name));
+    await pass(10);
+    expect([await all, aborted]).toEqual([['TimeoutError'], [2]]);
+  });
+});
+
+describe('maxKeys', () => {
+  test('refuses new keys and affects no other', async () => {
+    const limiter = new Limiter({
+      perKey: { rate: { limit: 2, per: 100 } },
+      maxKeys: 2,
+      name: 'api',
+    });
+    const dropped: unknown[] = [];
+    limiter.on('dropped', ({ key }) => dropped.push(key));
+    for (const key of ['a', 'b']) await limiter.run(() => {}, { key });
+    const refused = limiter.run(() => {}, { key: 'c' });
+    await expect(refused).rejects.toThrow(QueueFullError);
+    await expect(refused).rejects.toThrow('api: too many keys: maxKeys is 2');
+    await expect(limiter.schedule(() => {}, { key: 'c' }).result).rejects.toThrow(QueueFullError);
+    await expect(limiter.acquire({ key: 'c' })).rejects.toThrow(QueueFullError);
+    expect(limiter.tryAcquire({ key: 'c' })).toBeUndefined();
+    expect(() => limiter.penalize(5, 'c')).toThrow(QueueFullError);
+    expect([dropped, limiter.stats.dropped, limiter.keyCount]).toEqual([['c', 'c', 'c'], 3, 2]);
+    for (const key of ['a', 'b', undefined]) await limiter.run(() => {}, { key });
+    limiter.penalize(50, 'a');
+    await pass(99);
+    await expect(limiter.acquire({ key: 'c' })).rejects.toThrow(QueueFullError);
+    await pass(1);
+    (await limiter.acquire({ key: 'c' })).release();
+    expect(limiter.keyCount).toBe(1);
+  });
+
+  test('a key whose windows have passed makes room, also before the timer has fired', async () => {
+    let now = 0;
+    const clock = { now: () => now, setTimeout: () => {}, clearTimeout: () => {} };
+    const limiter = new Limiter({ perKey: { rate: { limit: 1, per: 10 } }, maxKeys: 1, clock });
+    expect(limiter.tryAcquire({ key: 'a' })?.release()).toBeUndefined();
+    await flush();
+    now = 10;
+    await limiter.run(() => {}, { key: 'b' });
+    expect(limiter.keyCount).toBe(1);
   });
 });
 
@@ -787,9 +1009,24 @@ describe('bad input', () => {
     [{ perKey: { rates: [] } }, /perKey has "rates"/],
     [
       { concurrency: 1, whenFull: 'drop' },
-      /whenFull must be one of reject, drop-oldest, wait, got "drop"/,
+      /whenFull must be one of reject, drop-oldest, got "drop"/,
     ],
-    [{ concurrency: 1, whenFull: 'wait', maxWaiting: 0 }, /maxWaiting must be an integer from 1/],
+    [{ concurrency: 1, whenFull: 'wait' }, /whenFull must be one of reject, drop-oldest/],
+    [{ concurrency: 1, maxKeys: 0 }, /maxKeys must be an integer from 1 on or Infinity, got 0/],
+    [{ rate: [] }, /rate must not be empty/],
+    [{ perKey: { rate: [] } }, /perKey.rate must not be empty/],
+    [
+      { rate: [1, 2].map((limit) => ({ limit, per: 1 })) },
+      /rate.name must not be that of another rate, got "rate"/,
+    ],
+    [
+      { perKey: { rate: [1, 2].map((limit) => ({ limit, per: 1, name: 'a' })) } },
+      /rate.name must not be that of another rate, got "a"/,
+    ],
+    [
+      { concurrency: 1, rate: { limit: 1, per: 1, name: 'concurrency' } },
+      /rate.name must not be that of the limit of that name, got "concurrency"/,
+    ],
     [{ concurrency: 1, clock: { now: 1 } }, /clock.now must be a function, got 1/],
     [{ concurrency: 1, clock: null }, /clock.now must be a function/],
     [{ concurrency: 1, limit: 1 }, /options has "limit"/],
@@ -833,12 +1070,23 @@ describe('bad input', () => {
     expect(limiter.concurrency).toBe(1);
     expect(() => limiter.setLimits(null as never)).toThrow(/limits must be an object/);
     await expect(limiter.run('fn' as never)).rejects.toThrow('fn must be a function, got "fn"');
-    await expect(limiter.onSizeLessThan(0)).rejects.toThrow(/size must be an integer from 1/);
-    const { acquire, run, drain, onSizeLessThan } = limiter;
-    await expect(acquire()).rejects.toThrow(TypeError);
-    await expect(run(() => {})).rejects.toThrow(TypeError);
-    await expect(drain()).rejects.toThrow(TypeError);
-    await expect(onSizeLessThan(1)).rejects.toThrow(TypeError);
+    await expect(limiter.waitForSpace({ timeout: -1 })).rejects.toThrow(/timeout must be a number/);
+    await expect(limiter.run(() => {}, { runTimeout: -1 })).rejects.toThrow(
+      'runTimeout must be a number of milliseconds from 0 on, got -1',
+    );
+    await expect(limiter.acquire({ runTimeout: 1 } as never)).rejects.toThrow(
+      /options has "runTimeout"/,
+    );
+    const { acquire, run, schedule, map, waitForSpace } = limiter;
+    await expect(acquire()).rejects.toThrow('acquire must be called on its object');
+    await expect(run(() => {})).rejects.toThrow('run must be called on its object');
+    const fns = [() => 1, () => 2];
+    await expect(Promise.all(fns.map(limiter.run as never))).rejects.toThrow(
+      'run must be called on its object',
+    );
+    await expect(waitForSpace()).rejects.toThrow('waitForSpace must be called on its object');
+    expect(() => schedule(() => {})).toThrow('schedule must be called on its object');
+    expect(() => map([], () => {})).toThrow('map must be called on its object');
     const permit: Permit | undefined = limiter.tryAcquire();
     permit?.release();
     permit?.release();

@@ -24,9 +24,10 @@ import { Drainable, type Ending } from '../closable.js';
 import {
   cancelledError,
   checkFunction,
-  checkInteger,
+  detached,
   fullError,
   invalid,
+  QueueFullError,
   timedOut,
 } from '../errors.js';
 import { claim, isOver } from '../give-up.js';
@@ -43,6 +44,7 @@ import {
   type LimiterOptions,
   type LimiterStats,
   limitNames,
+  type RunOptions,
   readLimiterOptions,
   type Scheduled,
   type StartOptions,
@@ -53,10 +55,12 @@ import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } f
 import { Handle } from './scheduled.js';
 import { type Starting, StartPermit } from './start.js';
 import { Time } from './time.js';
+import { callWithin, unbounded, type Work } from './work.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
-const nothing = { key: undefined, rank: 0, weight: 1, signal: undefined };
+const runNames: ReadonlySet<string> = new Set([...startNames, 'runTimeout']);
+const nothing = { key: undefined, priority: 0, weight: 1, signal: undefined };
 const soon = Promise.resolve();
 
 /**
@@ -99,9 +103,9 @@ const soon = Promise.resolve();
  */
 export class Limiter extends Drainable {
   readonly #most: number;
-  readonly #whenFull: string;
-  /** Whether a full queue does more than to refuse. */
-  readonly #reorders: boolean;
+  readonly #maxKeys: number;
+  /** Whether a full queue rejects the oldest request and not the newcomer. */
+  readonly #dropsOldest: boolean;
   /** @internal */
   readonly _time: Time;
   readonly #shared = new Rules();
@@ -111,19 +115,18 @@ export class Limiter extends Drainable {
   readonly #lanes = new Lanes(this);
   /** The lane of those who have no key. It is always there, and not among the keys. */
   readonly #unkeyed = new Lane(this);
-  /** Those who wait for room in the queue. */
-  readonly #outside = new WaitQueue<Permit>('');
-  /** All who wait, in the order in which they have to make room; nobody if nobody has to. */
+  /** All requests that wait, in the order in which they are dropped; none if none ever is. */
   readonly #ages: Age[] = [];
   #arrivals = 0;
-  /** How many wait, outside as well. */
   #waiting = 0;
   readonly #stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   #paused = false;
   /** Whether nothing matters but the concurrency of all together. */
   #plain = true;
-  /** Who waits until fewer wait: their priority is how many. */
-  readonly #sizes: WaitQueue<void>;
+  /** The callers of `waitForSpace` that wait. */
+  readonly #spaces: WaitQueue<void>;
+  /** How many of them have been resolved, and may not have made their requests yet. */
+  #invited = 0;
   readonly #listeners = new Listeners();
   /** Whether anybody is told anything. */
   #watched = false;
@@ -135,13 +138,13 @@ export class Limiter extends Drainable {
    * @throws {RangeError | TypeError} for options that cannot be used, and without any limit.
    */
   constructor(options: LimiterOptions) {
-    const { label, most, whenFull, clock, limits } = readLimiterOptions(options);
+    const { label, most, maxKeys, whenFull, clock, limits } = readLimiterOptions(options);
     super(label);
     this.#most = most;
-    this.#whenFull = whenFull;
-    this.#reorders = whenFull !== 'reject' && most < Infinity;
+    this.#maxKeys = maxKeys;
+    this.#dropsOldest = whenFull === 'drop-oldest' && most < Infinity;
     this._time = new Time(clock, () => this.#serve());
-    this.#sizes = new WaitQueue(label);
+    this.#spaces = new WaitQueue(label);
     this.#change(limits);
   }
 
@@ -165,8 +168,11 @@ export class Limiter extends Drainable {
     return this.#waiting;
   }
 
-  /** How many keys there are: those that something runs of or waits for, or whose rates have not forgotten it yet. */
-  get keys(): number {
+  /**
+   * The number of keys that are kept: those of which something runs or waits, and those whose rates have not forgotten
+   * what started. Requests without a key do not count.
+   */
+  get keyCount(): number {
     return this.#lanes.byKey.size;
   }
 
@@ -215,12 +221,13 @@ export class Limiter extends Drainable {
       if (options === undefined && this.#plain && this.#enterPlain()) {
         return new Permit(this.#unkeyed, 1, true) as never;
       }
-      const granted = this.#ask(options);
+      const granted =
+        options === undefined ? this.#ask() : this._request(this._read(options, startNames));
       // The caller goes on in the next microtask but one at the latest.
       if (granted instanceof Permit) soon.then(() => logSoon(granted));
       return Promise.resolve(granted);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this instanceof Limiter ? error : detached('acquire'));
     }
   }
 
@@ -243,15 +250,19 @@ export class Limiter extends Drainable {
     if (options === undefined && this.#plain) {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
     }
-    const permit = this.#enter(this._read(options, tryNames));
+    const request = this._read(options, tryNames);
+    const permit = this.#isKeyTooMany(request.key) ? undefined : this.#enter(request);
     if (permit !== undefined) logSoon(permit);
     return permit;
   }
 
   /**
-   * Calls `fn` when its turn comes, and gives its concurrency back when the result of `fn` has settled, before whoever
-   * awaits it goes on. The result, value or error, is that of `fn`. Nothing in the way, `fn` starts before `run` returns.
-   * Options are those of {@link acquire}; once `fn` has started they have no effect.
+   * Calls `fn` when its turn comes, and gives its concurrency back when the result of `fn` has settled, before the caller
+   * goes on. The result, value or error, is that of `fn`. If nothing is in the way, `fn` starts before `run` returns.
+   *
+   * `timeout` bounds the wait for the turn. `runTimeout` bounds the work: when it has elapsed, the signal that `fn` is
+   * given aborts, the promise rejects with a `TimeoutError`, and the concurrency is given back at once, even if `fn` goes
+   * on. Other options are those of {@link acquire}.
    *
    * @example
    * ```ts
@@ -260,16 +271,25 @@ export class Limiter extends Drainable {
    * const limiter = new Limiter({ concurrency: 2, rate: { limit: 1_000, per: 1_000 } });
    * const squares = [1, 2, 3].map((n) => limiter.run(async () => n * n));
    * console.log(await Promise.all(squares)); // [ 1, 4, 9 ]
+   *
+   * const hang = (signal: AbortSignal) =>
+   *   new Promise((_, reject) => {
+   *     signal.onabort = () => reject(signal.reason);
+   *   });
+   * const run = limiter.run((_permit, { signal }) => hang(signal), { runTimeout: 5 });
+   * await run.catch((error) => console.log(error.name)); // TimeoutError
    * ```
    */
-  run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Promise<T> {
+  run<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      const granted = this.#ask(options, true);
-      if (granted instanceof Permit) return this._call(fn, granted);
-      return granted.then((permit) => this._call(fn, permit));
+      const request = options === undefined ? undefined : this._read(options);
+      if (request !== undefined) request.runs = true;
+      const granted = request === undefined ? this.#ask(true) : this._request(request);
+      if (granted instanceof Permit) return this._call(fn, granted, request);
+      return granted.then((permit) => this._call(fn, permit, request));
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this instanceof Limiter ? error : detached('run'));
     }
   }
 
@@ -289,7 +309,8 @@ export class Limiter extends Drainable {
    * console.log(await second.result); // second
    * ```
    */
-  schedule<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: StartOptions): Scheduled<T> {
+  schedule<T>(fn: Work<T>, options?: RunOptions): Scheduled<T> {
+    if (!(this instanceof Limiter)) throw detached('schedule');
     return new Handle(this, fn, options);
   }
 
@@ -322,6 +343,7 @@ export class Limiter extends Drainable {
     fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
     options?: MapOptions<Input>,
   ): Mapped<Output> {
+    if (!(this instanceof Limiter)) throw detached('map');
     return map(this, inputs, fn, options);
   }
 
@@ -348,6 +370,7 @@ export class Limiter extends Drainable {
    * `Retry-After`. Of several penalties the one that ends last counts.
    *
    * @throws {RangeError | TypeError} unless it is a finite number of milliseconds from 0 on.
+   * @throws {QueueFullError} for a new key where there are `maxKeys`.
    *
    * @example
    * ```ts
@@ -363,6 +386,7 @@ export class Limiter extends Drainable {
     if (!(Number.isFinite(ms) && ms >= 0)) {
       throw invalid('ms', ms, 'a finite number of milliseconds from 0 on', 'number');
     }
+    if (this.#isKeyTooMany(key)) throw this.#tooManyKeys();
     this._time.matters = true;
     this.#judge();
     const rules = key === undefined ? this.#shared : this.#laneOf(key);
@@ -402,34 +426,42 @@ export class Limiter extends Drainable {
     this.#serve();
   }
 
-  /** The same as {@link drain}, by the name that users of p-queue know. */
-  onIdle(options?: WaitOptions): Promise<void> {
-    return this.drain(options);
-  }
-
   /**
-   * Waits until fewer than `size` wait: for whoever produces work faster than it may start.
+   * Waits until a request would find space in the queue, which `maxWaiting` bounds: for a producer that makes requests
+   * faster than they start. First come, first served; without `maxWaiting` it resolves at once. The space is kept for the
+   * caller only until its `await` has gone on.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError`, with the reason that new requests get after {@link close} or
+   * `shutdown`, and with a `RangeError` where `maxWaiting` is 0.
    *
    * @example
    * ```ts
    * import { Limiter } from 'pointsman';
    *
-   * const limiter = new Limiter({ concurrency: 2 });
+   * const limiter = new Limiter({ concurrency: 2, maxWaiting: 10 });
    * for (let n = 0; n < 100; n++) {
-   *   await limiter.onSizeLessThan(10);
+   *   await limiter.waitForSpace();
    *   limiter.run(async () => n);
    * }
    * await limiter.drain();
    * console.log(limiter.stats.finished); // 100
    * ```
    */
-  async onSizeLessThan(size: number, options?: WaitOptions): Promise<void> {
-    checkInteger('size', size, 1, Number.MAX_SAFE_INTEGER);
-    const request = readRequest(options);
-    if (this.#waiting < size) return;
-    const room = this.#sizes.insert({ ...request, priority: size });
-    this.#judge();
-    await room;
+  waitForSpace(options?: WaitOptions): Promise<void> {
+    try {
+      const request = readRequest(options);
+      this._refuse();
+      if (this.#most === 0) throw invalid('maxWaiting', 0, 'above 0 to wait for space', 'number');
+      if (this.#hasSpace && this.#spaces.length === 0) {
+        this.#invite();
+        return Promise.resolve();
+      }
+      const space = this.#spaces.insert(request);
+      this.#judge();
+      return space;
+    } catch (error) {
+      return Promise.reject(this instanceof Limiter ? error : detached('waitForSpace'));
+    }
   }
 
   /**
@@ -465,16 +497,13 @@ export class Limiter extends Drainable {
   /** @internal */
   override _end(ending: Ending): void {
     super._end(ending);
+    this.#spaces.rejectAll(ending.reason);
     this.#judge();
   }
 
   /** @internal */
   override _dismiss(reason: unknown): void {
-    for (const { queue } of [
-      { queue: this.#outside },
-      ...this.#lanes.byKey.values(),
-      this.#unkeyed,
-    ]) {
+    for (const { queue } of [...this.#lanes.byKey.values(), this.#unkeyed]) {
       while (queue.length > 0) {
         this.#stats.cancelled++;
         this.#dismiss(queue.front as StartRequest, reason);
@@ -538,9 +567,12 @@ export class Limiter extends Drainable {
   }
 
   /** @internal */
-  _read(options: StartOptions | undefined, names = startNames): StartRequest {
+  _read(options: RunOptions | undefined, names = runNames): StartRequest {
     const { priority, signal, timeout } = readRequest(options, names);
-    const { key, weight = 1 } = options ?? {};
+    const { key, weight = 1, runTimeout } = options ?? {};
+    if (!(runTimeout === undefined || (typeof runTimeout === 'number' && runTimeout >= 0))) {
+      throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
+    }
     this._refuse();
     if (weight !== 1) {
       if (typeof weight === 'object') {
@@ -556,10 +588,10 @@ export class Limiter extends Drainable {
     return {
       key,
       weight: typeof weight === 'object' ? ({ __proto__: null, ...weight } as never) : weight,
-      rank: priority,
       priority,
       signal,
       timeout,
+      runTimeout,
       runs: false,
       lane: undefined,
       queue: undefined,
@@ -584,52 +616,79 @@ export class Limiter extends Drainable {
     return key === undefined ? this.#unkeyed : this.#lanes.of(key, this.#perKey);
   }
 
-  /** A permit if one can be had at once, otherwise the promise of one. Who has no options is only a place in a line. */
-  #ask(options: StartOptions | undefined, runs = false): Permit | Promise<Permit> {
-    if (options === undefined && !this.closed) {
+  /**
+   * A permit for a request without options if it can start at once, otherwise the promise of one. Such a request is only
+   * a place in a line.
+   */
+  #ask(runs = false): Permit | Promise<Permit> {
+    if (!this.closed) {
       if (this.#plain && this.#enterPlain()) return new Permit(this.#unkeyed, 1);
       const permit = this.#plain ? undefined : this.#enter(nothing);
       if (permit !== undefined) return permit;
-      if (!this.#reorders && this.#waiting < this.#most) return this.#append();
+      if (!this.#dropsOldest && this.#waiting < this.#most) return this.#append();
     }
-    const request = this._read(options);
+    const request = this._read(undefined);
     request.runs = runs;
     return this._request(request);
   }
 
-  /** @internal The same, for somebody who can leave, be moved, or make room. */
+  /** @internal The same for a request that can leave, be moved, or be dropped. */
   _request(request: StartRequest): Permit | Promise<Permit> {
+    const { key } = request;
+    if (this.#isKeyTooMany(key)) throw this.#drop(key, this.#tooManyKeys());
     return this.#enter(request) ?? new Promise((resolve) => this.#wait(request, resolve));
   }
 
-  /** Puts somebody in line, or outside. Throws if there is no room for it. */
+  /** Whether this is a key that is not kept, and no more can be. */
+  #isKeyTooMany(key: unknown): boolean {
+    const { byKey } = this.#lanes;
+    const isFull = () => key !== undefined && byKey.size >= this.#maxKeys && !byKey.has(key);
+    if (!isFull()) return false;
+    this.#lanes.ripen();
+    return isFull();
+  }
+
+  #tooManyKeys(): Error {
+    return new QueueFullError(`${this._label}too many keys: maxKeys is ${this.#maxKeys}`);
+  }
+
+  /** Counts a request that is refused or rejected for want of space. */
+  #drop(key: unknown, error: Error): Error {
+    this.#stats.dropped++;
+    this.#tell('dropped', key);
+    return error;
+  }
+
+  /** Puts a request in line. Throws if there is no room for it. */
   #wait(request: StartRequest, resolve: (permit: Permit) => void): void {
     if (request.timeout === 0) throw timedOut(0, this._label);
-    const moved = this.#makeRoom(request);
+    const dropped = this.#waiting < this.#most ? undefined : this.#makeRoom(request);
     begin(request, resolve, this._label, (reason) => this._giveUp(request, reason));
     this.#waiting++;
-    if (moved === request) this.#put(request, this.#outside, 0);
-    else this.#join(request);
-    // Told when the newcomer stands in its place: a listener may come, close or cancel.
-    if (moved && moved !== request) this.#tell('dropped', moved.key);
+    this.#join(request);
+    // Told when the newcomer stands in its place: a listener may make a request, close or cancel.
+    if (dropped !== undefined) this.#tell('dropped', dropped.key);
     this.#serve();
   }
 
   /** Lets a newcomer in, if it is its turn and there is room. */
-  #enter(request: Pick<StartRequest, 'key' | 'rank' | 'weight' | 'signal'>): Permit | undefined {
+  #enter(
+    request: Pick<StartRequest, 'key' | 'priority' | 'weight' | 'signal'>,
+  ): Permit | undefined {
     this.#lanes.ripen();
-    const { key, rank, weight } = request;
+    const { key, priority, weight } = request;
     const lane = key === undefined ? this.#unkeyed : this.#lanes.byKey.get(key);
     const first = this.#lanes.ready[0];
     const front = lane?.front;
     if (
       this.#paused ||
-      this.#outside.length > 0 ||
-      (front !== undefined && (front.priority ?? 0) >= rank) ||
+      (front !== undefined && (front.priority ?? 0) >= priority) ||
       (first !== undefined &&
-        first.priority >= rank &&
+        first.priority >= priority &&
         // A key that waits with lower priorities has had its turn set already.
-        (front === undefined || first.priority > rank || (lane as Lane).order >= first.order)) ||
+        (front === undefined ||
+          first.priority > priority ||
+          (lane as Lane).order >= first.order)) ||
       this._time.isAhead(Math.max(this.#shared.at(weight), lane?.at(weight) ?? this._time.now))
     ) {
       return undefined;
@@ -657,7 +716,7 @@ export class Limiter extends Drainable {
   /** @internal */
   _logged(lane: Lane): void {
     // Without keys, a timer that is set is for a moment that no log makes earlier.
-    if (this.#perKey === undefined && this.keys === 0) {
+    if (this.#perKey === undefined && this.keyCount === 0) {
       if (this.#waiting === 0) return;
       if (this._time.armed) {
         this.#lanes.place(lane);
@@ -668,24 +727,14 @@ export class Limiter extends Drainable {
     this.#serve();
   }
 
-  /**
-   * Who has to go so that a newcomer has room: nobody, the newcomer itself, which then stands outside, or somebody who
-   * has been dropped. Throws if there is no room for it.
-   */
-  #makeRoom(request: StartRequest): StartRequest | undefined {
-    const isFull = this.#waiting - this.#outside.length >= this.#most || this.#outside.length > 0;
-    if (!isFull) return undefined;
-    if (this.#whenFull === 'wait') return request;
+  /** Rejects the oldest request of the lowest priority. Throws if that is the newcomer. */
+  #makeRoom({ key, priority }: StartRequest): StartRequest {
     const full = fullError(this._label, this.#most);
     const oldest = this.#ages[0]?.request;
-    const dropped = oldest === undefined || oldest.rank > request.rank ? request : oldest;
+    if (oldest === undefined || oldest.priority > priority) throw this.#drop(key, full);
     this.#stats.dropped++;
-    if (dropped === request) {
-      this.#tell('dropped', request.key);
-      throw full;
-    }
-    this.#dismiss(dropped, full);
-    return dropped;
+    this.#dismiss(oldest, full);
+    return oldest;
   }
 
   /** Puts somebody in line for its key. */
@@ -693,18 +742,13 @@ export class Limiter extends Drainable {
     const lane = this.#laneOf(request.key);
     request.lane = lane;
     if (lane.front === undefined) this.#lanes.turn(lane);
-    this.#put(request, lane.queue, request.rank);
-    if (this.#whenFull === 'drop-oldest') {
-      request.age = { priority: -request.rank, order: this.#arrivals++, index: 0, request };
+    request.queue = lane.queue;
+    request.queue.put(request);
+    if (this.#dropsOldest) {
+      request.age = { priority: -request.priority, order: this.#arrivals++, index: 0, request };
       insert(this.#ages, request.age);
     }
     this.#lanes.place(lane);
-  }
-
-  #put(request: StartRequest, queue: WaitQueue<Permit>, priority: number): void {
-    request.queue = queue;
-    request.priority = priority;
-    queue.put(request);
   }
 
   /** Takes somebody out of wherever it waits; its promise stays pending. Whoever does must `place` its lane. */
@@ -745,11 +789,11 @@ export class Limiter extends Drainable {
   _move(request: StartRequest | undefined, priority: number): void {
     readRequest({ priority }, startNames);
     if (request?.queue === undefined) return;
-    request.rank = priority;
-    const { queue, lane, age } = request;
-    if (lane === undefined) return;
+    const { queue, age } = request;
+    const lane = request.lane as Lane;
     queue.take(request);
-    this.#put(request, queue, priority);
+    request.priority = priority;
+    queue.put(request);
     if (age !== undefined) {
       remove(this.#ages, age);
       age.priority = -priority;
@@ -765,14 +809,8 @@ export class Limiter extends Drainable {
    */
   #serve(): void {
     const { ready } = this.#lanes;
-    const outside = this.#outside;
     let at = Infinity;
     for (;;) {
-      while (outside.length > 0 && this.#waiting - outside.length < this.#most) {
-        const next = outside.front as StartRequest;
-        outside.take(next);
-        this.#join(next);
-      }
       this.#lanes.ripen();
       const lane = ready[0];
       if (lane === undefined || this.#paused) break;
@@ -814,14 +852,14 @@ export class Limiter extends Drainable {
       this.#left = this.#back = false;
       return;
     }
-    const sizes = this.#sizes;
-    const isWatched = sizes.length > 0;
-    while (this.#waiting < sizes.priority) {
-      const { signal } = sizes.front ?? {};
-      if (isOver(signal)) sizes.reject(signal?.reason);
-      else sizes.grant();
+    const spaces = this.#spaces;
+    if (spaces.length > 0) {
+      while (spaces.next && this.#hasSpace) {
+        this.#invite();
+        spaces.grant();
+      }
+      this.#judge();
     }
-    if (isWatched) this.#judge();
     const left = this.#left;
     const isNews = left || this.#back;
     this.#left = this.#back = false;
@@ -830,20 +868,32 @@ export class Limiter extends Drainable {
     if (isNews && this.idle) this.#tell('idle');
   }
 
+  get #hasSpace(): boolean {
+    return this.#waiting + this.#invited < this.#most;
+  }
+
+  /** Keeps a space until the caller that has been told of it has gone on, even from within a few async functions. */
+  async #invite(): Promise<void> {
+    this.#invited++;
+    for (let hop = 0; hop < 8; hop++) await null;
+    this.#invited--;
+    if (this.#spaces.length > 0) this.#report();
+  }
+
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
     if (this.#watched) this.#listeners.tell(event, key, error);
   }
 
   /** Finds out whether only the concurrency of all together matters: then nothing else is looked at. */
   #judge(): void {
-    this.#watched = this.#sizes.length + this.#listeners.size > 0;
+    this.#watched = this.#spaces.length + this.#listeners.size > 0;
     this.#plain = !(
       this.#watched ||
       this._time.matters ||
       this.#paused ||
       this.closed ||
       this.#each.concurrency < Infinity ||
-      this.#reorders
+      this.#dropsOldest
     );
   }
 
@@ -869,7 +919,7 @@ export class Limiter extends Drainable {
   }
 
   /** @internal Not an async function, as in `Semaphore.run`. */
-  _call<T>(fn: (permit: Permit) => T | PromiseLike<T>, permit: Starting): Promise<T> {
+  _call<T>(fn: Work<T>, permit: Starting, request: StartRequest | undefined): Promise<T> {
     const lane = permit._issuer as Lane;
     const fail = (error: unknown): never => {
       this.#stats.failed++;
@@ -879,7 +929,10 @@ export class Limiter extends Drainable {
     };
     let result: T | PromiseLike<T>;
     try {
-      result = fn(permit);
+      result =
+        request === undefined
+          ? fn(permit, unbounded)
+          : callWithin(fn, permit, request, this._label);
     } catch (error) {
       result = Promise.reject(error);
     }

@@ -74,7 +74,7 @@ test('weights and keys are those of each input', async () => {
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await all).toEqual([...count(12)]);
   expect(most).toBeLessThanOrEqual(4);
-  expect([limiter.running, limiter.waiting, limiter.keys]).toEqual([0, 0, 0]);
+  expect([limiter.running, limiter.waiting, limiter.keyCount]).toEqual([0, 0, 0]);
 });
 
 test('a weight may be a record, as elsewhere', async () => {

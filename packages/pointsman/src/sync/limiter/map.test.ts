@@ -3,6 +3,7 @@ import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Semaphore } from '../semaphore.js';
 import { type MapContext, type MapOptions, map } from './map.js';
+import type { Work } from './work.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -22,9 +23,10 @@ class Turns {
     this.semaphore = new Semaphore(concurrency);
   }
 
-  run<T>(fn: () => T | PromiseLike<T>, options: object) {
+  run<T>(fn: Work<T>, options: object) {
     this.asked.push(options);
-    return this.semaphore.run(fn, { signal: (options as { signal: AbortSignal }).signal });
+    const { signal } = options as { signal: AbortSignal };
+    return this.semaphore.run((permit) => fn(permit, { signal }), { signal });
   }
 }
 
@@ -355,17 +357,23 @@ describe('an error', () => {
     await expect(first()).rejects.toThrow('does not close');
   });
 
-  test('of the limiter ends all', async () => {
-    const turns = new Turns(1);
+  test('of the limiter ends the pulling; what runs goes on and can be read', async () => {
+    const turns = new Turns(2);
     const { running, contexts, fn } = jobs();
-    const all = expect(map(turns, source(5).sync, fn).toArray()).rejects.toThrow('closed');
+    const { state, sync } = source(5);
+    const seen: unknown[] = [];
+    const all = (async () => {
+      for await (const result of map(turns, sync, fn)) seen.push(result);
+    })();
+    const ended = expect(all).rejects.toThrow('closed');
     await quiet();
     turns.semaphore.close(new Error('closed'));
-    await all;
-    expect(contexts[0]?.signal.aborted).toBe(true);
-    running.get(0)?.resolve(0);
     await quiet();
-    expect(turns.semaphore.idle).toBe(true);
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+    for (const n of [0, 1]) running.get(n)?.resolve(n);
+    await ended;
+    expect(seen).toEqual([0, 1]);
+    expect([state.pulled, state.closed, turns.semaphore.idle]).toEqual([3, 1, true]);
   });
 });
 

@@ -13,11 +13,12 @@ import { giveUpOn } from '../give-up.js';
 import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
 import type { Weight } from './rules.js';
+import type { RunContext, Work } from './work.js';
 
 /** What a limiter must offer. */
 interface Turns {
   readonly concurrency: number;
-  run<T>(fn: () => T | PromiseLike<T>, options: object): Promise<T>;
+  run<T>(fn: Work<T>, options: object): Promise<T>;
 }
 
 type Each<Input, Value> = Value | ((input: Input, index: number) => Value);
@@ -26,10 +27,13 @@ type Each<Input, Value> = Value | ((input: Input, index: number) => Value);
 type Key = string | number | bigint | boolean | symbol | object | null;
 
 /** What the function is told about its input. */
-export interface MapContext {
+export interface MapContext extends RunContext {
   /** Which input this is, from 0 on. */
   readonly index: number;
-  /** Aborts when the result is of no use any more: after an error, an abort, or when the reader has left. */
+  /**
+   * Aborts when the result is of no use any more: after an error, an abort, or when the reader has left; and when
+   * `runTimeout` has elapsed.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -50,6 +54,8 @@ export interface MapOptions<Input> {
   readonly weight?: Each<Input, Weight> | undefined;
   readonly key?: Each<Input, Key> | undefined;
   readonly priority?: Each<Input, number> | undefined;
+  /** As that of `Limiter.run`: bounds the work for each input. */
+  readonly runTimeout?: number | undefined;
 }
 
 /** The results of {@link MapOptions | a map}: to be read in a loop, or all at once. */
@@ -65,6 +71,7 @@ const names: ReadonlySet<string> = new Set([
   'weight',
   'key',
   'priority',
+  'runTimeout',
 ]);
 
 const soon = Promise.resolve();
@@ -107,13 +114,15 @@ class Mapping<Input, Output> {
   #pulling = false;
   #ended = false;
   #failure: { readonly reason: unknown } | undefined;
+  /** The limiter takes no more inputs: the reader gets the results of those that have started, and then the reason. */
+  #refusal: { readonly reason: unknown } | undefined;
   #wake: (() => void) | undefined;
 
   constructor(
     limiter: Turns,
     inputs: object,
     fn: (input: Input, context: MapContext) => Output | PromiseLike<Output>,
-    { ordered = true, errors, signal, weight, key, priority }: MapOptions<Input>,
+    { ordered = true, errors, signal, weight, key, priority, runTimeout }: MapOptions<Input>,
     keepsAll: boolean,
   ) {
     this.#limiter = limiter;
@@ -121,7 +130,9 @@ class Mapping<Input, Output> {
     this.#fn = fn;
     this.#ordered = ordered;
     this.#collects = errors === 'collect';
-    this.#wish = Object.entries({ weight, key, priority }).filter(([, each]) => each !== undefined);
+    this.#wish = Object.entries({ weight, key, priority, runTimeout }).filter(
+      ([, each]) => each !== undefined,
+    );
     if (signal?.aborted) throw signal.reason;
     const source = inputs as AsyncIterable<unknown> & Iterable<unknown>;
     this.#isAsync = source[Symbol.asyncIterator] !== undefined;
@@ -147,7 +158,8 @@ class Mapping<Input, Output> {
       if (slot?.state !== 'failed') break;
       this.#slots.shift();
     }
-    if (!this.#ended || this.#running > 0 || this.#busy) return true;
+    if (!(this.#ended || this.#refusal) || this.#running > 0 || this.#busy) return true;
+    if (this.#refusal) throw this.#refusal.reason;
     const errors = this.#errors;
     if (errors.length > 0) throw new AggregateError(errors, `${errors.length} inputs failed`);
     return false;
@@ -196,7 +208,7 @@ class Mapping<Input, Output> {
 
   /** Pulls inputs until one has to wait for its turn, or the reader is behind. */
   #pump(): void {
-    while (!this.#busy && !this.#ended && !this.#failure && this.#hasRoom()) {
+    while (!this.#busy && !this.#ended && !this.#failure && !this.#refusal && this.#hasRoom()) {
       this.#busy = true;
       let step: IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
       try {
@@ -286,7 +298,7 @@ class Mapping<Input, Output> {
       }
     }
     let waits = false;
-    const run = () => {
+    const run = (_: unknown, { signal }: RunContext) => {
       slot.state = 'running';
       this.#running++;
       this.#busy = false;
@@ -304,10 +316,13 @@ class Mapping<Input, Output> {
         this.#settle(slot, 'ready');
       },
       (error) => {
-        // Refused for another reason than what it asked for, it speaks for all that would follow.
-        const isAll = slot.state === 'waiting' && !(error instanceof RangeError);
-        if (isAll) this.#fail(error);
-        lose(error);
+        if (slot.state === 'waiting' && !(error instanceof RangeError)) {
+          // Refused for another reason than what it asked for, it speaks for all that would follow. What runs goes on.
+          this.#refusal ??= { reason: error };
+          this.#settle(slot, 'failed');
+        } else {
+          lose(error);
+        }
       },
     );
     waits = true;

@@ -20,12 +20,18 @@ export interface LimiterOptions extends LimiterLimits, QueueOptions {
   /**
    * What happens to a request that would have to wait while `maxWaiting` wait already:
    * - `'reject'`, the default: it is refused with a {@link QueueFullError}.
-   * - `'drop-oldest'`: of the lowest priority that waits, whoever came first is rejected with a
-   *   {@link QueueFullError} to make room; or the newcomer, if its own priority is lower than that.
-   * - `'wait'`: it stands outside until there is room for it in the queue. Outside it is first come, first
-   *   served, whatever the priorities and the keys.
+   * - `'drop-oldest'`: of the waiting requests of the lowest priority, the one that has waited longest is rejected with a
+   *   {@link QueueFullError} to make room; or the newcomer, if its own priority is lower.
+   *
+   * A producer that should wait itself awaits {@link Limiter.waitForSpace}.
    */
-  readonly whenFull?: 'reject' | 'drop-oldest' | 'wait' | undefined;
+  readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
+  /**
+   * How many keys are kept at most: an integer from 1 on, or `Infinity`, the default. A request for a new key beyond that
+   * is refused with a {@link QueueFullError}, and `tryAcquire` returns `undefined`; keys that are kept are not affected.
+   * A bound for keys that strangers choose.
+   */
+  readonly maxKeys?: number | undefined;
   /** Where it has its time from. Default: `performance.now()` and the timers of the platform. */
   readonly clock?: Clock | undefined;
 }
@@ -44,8 +50,18 @@ export interface TryStartOptions {
   readonly priority?: number | undefined;
 }
 
-/** What {@link Limiter.acquire}, {@link Limiter.run} and {@link Limiter.schedule} may be told. */
+/** Options for {@link Limiter.acquire}. */
 export interface StartOptions extends WaitOptions, TryStartOptions {}
+
+/** Options for {@link Limiter.run} and {@link Limiter.schedule}. */
+export interface RunOptions extends StartOptions {
+  /**
+   * Bounds the work, from its start, in milliseconds: any number from 0 on. When it has elapsed, the signal that the
+   * function is given aborts with a {@link TimeoutError}, the promise rejects with it, and the concurrency is given back at
+   * once, even if the function goes on. Default: `Infinity`.
+   */
+  readonly runTimeout?: number | undefined;
+}
 
 /** How many of what there were since the limiter was made. */
 export interface LimiterStats {
@@ -55,7 +71,7 @@ export interface LimiterStats {
   readonly finished: number;
   /** Of those, functions that threw or rejected. */
   readonly failed: number;
-  /** What was refused or had to make room because the queue was full. */
+  /** Requests that were refused or rejected because the queue was full, or refused because there were `maxKeys`. */
   readonly dropped: number;
   /** What left the queue in another way: by its signal, its timeout, `cancel`, `close` or limits that became too low. */
   readonly cancelled: number;
@@ -69,7 +85,7 @@ export interface LimiterEvents {
   finished: { readonly key: unknown };
   /** A function threw or rejected. It is told before `finished`. */
   failed: { readonly key: unknown; readonly error: unknown };
-  /** A request was refused or had to make room because the queue was full. */
+  /** A request was refused or rejected because the queue was full, or refused because there were `maxKeys`. */
   dropped: { readonly key: unknown };
   /** Nobody waits any more. */
   empty: undefined;
@@ -98,6 +114,7 @@ const optionNames: ReadonlySet<string> = new Set([
   ...limitNames,
   'name',
   'maxWaiting',
+  'maxKeys',
   'whenFull',
   'clock',
 ]);
@@ -105,16 +122,19 @@ const optionNames: ReadonlySet<string> = new Set([
 /** @internal Reads the options of a limiter; its limits are as they were given. Throws for what cannot be used. */
 export function readLimiterOptions(options: LimiterOptions) {
   checkOptions(options, optionNames);
-  const { whenFull = 'reject', clock = systemClock, name, ...limits } = options;
+  const { whenFull = 'reject', maxKeys = Infinity, clock = systemClock, name, ...limits } = options;
   const { concurrency, rate, perKey, maxWaiting } = limits;
   const { label, maxWaiting: most } = readQueueOptions({ name, maxWaiting });
   if (concurrency === undefined && rate === undefined && perKey === undefined) {
     throw new TypeError('options must have at least one of concurrency, rate and perKey');
   }
-  checkOneOf('whenFull', whenFull, ['reject', 'drop-oldest', 'wait']);
-  if (whenFull === 'wait') checkCount('maxWaiting', most, 1);
+  for (const [of, each] of Object.entries({ rate, 'perKey.rate': perKey?.rate })) {
+    if (Array.isArray(each) && each.length === 0) throw new TypeError(`${of} must not be empty`);
+  }
+  checkOneOf('whenFull', whenFull, ['reject', 'drop-oldest']);
+  checkCount('maxKeys', maxKeys, 1);
   for (const method of ['now', 'setTimeout', 'clearTimeout'] as const) {
     checkFunction(`clock.${method}`, clock?.[method]);
   }
-  return { label, most, whenFull, clock, limits };
+  return { label, most, maxKeys, whenFull, clock, limits };
 }

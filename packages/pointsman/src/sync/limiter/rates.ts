@@ -6,7 +6,7 @@
  * at which things really start, however late after being let in: each lies between its taking and its log.
  */
 
-import { checkInteger, invalid } from '../errors.js';
+import { checkInteger, describe, invalid } from '../errors.js';
 import { checkOptions } from '../options.js';
 
 /** So much per time. */
@@ -21,7 +21,7 @@ export interface Rate {
    * `t` milliseconds at most `burst + limit * t / per` starts.
    */
   readonly burst?: number | undefined;
-  /** By what name weights count for it. Default `'rate'`. */
+  /** The name by which weights count for it, which no other rate of several has. Default `'rate'`. */
   readonly name?: string | undefined;
 }
 
@@ -34,6 +34,7 @@ const rateNames: ReadonlySet<string> = new Set(['limit', 'per', 'burst', 'name']
 
 /** One rate, or several that hold together. Throws for what cannot be used. */
 export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
+  const names = new Set<string>(['concurrency']);
   return (Array.isArray(rates) ? rates : [rates]).map((rate: Rate) => {
     checkOptions(rate, rateNames, 'rate');
     const { limit, per, burst, name = 'rate' } = rate;
@@ -43,6 +44,12 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
     }
     if (burst !== undefined) checkInteger('rate.burst', burst, 1);
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
+    // A weight has one number for each name.
+    if (names.has(name)) {
+      const of = name === 'concurrency' ? 'the limit of that name' : 'another rate';
+      throw new TypeError(`rate.name must not be that of ${of}, got ${describe(name)}`);
+    }
+    names.add(name);
     return { limit, per, burst, name };
   });
 }

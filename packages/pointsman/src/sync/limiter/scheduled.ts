@@ -3,19 +3,18 @@
 import { checkFunction } from '../errors.js';
 import { Permit } from '../permit.js';
 import type { StartRequest } from './lanes.js';
-import type { Scheduled, StartOptions } from './options.js';
+import type { RunOptions, Scheduled } from './options.js';
 import type { Starting } from './start.js';
-
-type Work<T> = (permit: Permit) => T | PromiseLike<T>;
+import type { Work } from './work.js';
 
 /** What a limiter must offer. */
 interface Turns {
   /** Reads options, and throws for those that cannot be used. */
-  _read(options: StartOptions | undefined): StartRequest;
+  _read(options: RunOptions | undefined): StartRequest;
   /** A permit, or the promise of one for whoever has to wait. */
   _request(request: StartRequest): Permit | Promise<Permit>;
   /** Calls the function, and gives the permit back when its result has settled. */
-  _call<T>(fn: Work<T>, permit: Starting): Promise<T>;
+  _call<T>(fn: Work<T>, permit: Starting, request: StartRequest): Promise<T>;
   _move(request: StartRequest | undefined, priority: number): void;
   _cancel(request: StartRequest | undefined, reason: unknown): boolean;
 }
@@ -29,7 +28,7 @@ export class Handle<T> implements Scheduled<T> {
   /** Needs no object to be called on. */
   readonly cancel = (reason?: unknown): boolean => this.#limiter._cancel(this.#request, reason);
 
-  constructor(limiter: Turns, fn: Work<T>, options: StartOptions | undefined) {
+  constructor(limiter: Turns, fn: Work<T>, options: RunOptions | undefined) {
     this.#limiter = limiter;
     this.result = this.#start(fn, options);
   }
@@ -39,14 +38,14 @@ export class Handle<T> implements Scheduled<T> {
   }
 
   get priority(): number {
-    return this.#request?.rank ?? 0;
+    return this.#request?.priority ?? 0;
   }
 
   set priority(priority) {
     this.#limiter._move(this.#request, priority);
   }
 
-  async #start(fn: Work<T>, options: StartOptions | undefined): Promise<T> {
+  async #start(fn: Work<T>, options: RunOptions | undefined): Promise<T> {
     try {
       checkFunction('fn', fn);
       const limiter = this.#limiter;
@@ -57,7 +56,7 @@ export class Handle<T> implements Scheduled<T> {
       // Not awaited where that is not needed: nothing in the way, it starts at once.
       const granted = permit instanceof Permit ? permit : await permit;
       this.#state = 'running';
-      return await limiter._call(fn, granted);
+      return await limiter._call(fn, granted, request);
     } finally {
       this.#state = 'done';
     }

@@ -116,7 +116,7 @@ class ModelLane extends Book {
 export interface ModelOptions extends Limits {
   readonly perKey?: Limits | undefined;
   readonly maxWaiting: number;
-  readonly whenFull: 'reject' | 'drop-oldest' | 'wait';
+  readonly whenFull: 'reject' | 'drop-oldest';
 }
 
 export class ModelLimiter {
@@ -124,7 +124,6 @@ export class ModelLimiter {
   paused = false;
   readonly shared: Book;
   readonly lanes = new Map<unknown, ModelLane>();
-  readonly #outside: Wish[] = [];
   readonly #options: ModelOptions;
   #perKey: Limits;
   #turn = 0;
@@ -138,10 +137,10 @@ export class ModelLimiter {
   }
 
   get waiting(): number {
-    return this.#inside + this.#outside.length;
+    return [...this.lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  get keys(): number {
+  get keyCount(): number {
     return [...this.lanes].filter(
       ([key, lane]) => key !== undefined && !(lane.waiting.length === 0 && lane.isClear(this.now)),
     ).length;
@@ -155,19 +154,13 @@ export class ModelLimiter {
   request(wish: Wish): void {
     const { maxWaiting, whenFull } = this.#options;
     const refuse = () => this.#told(wish.id, 'full');
-    if (this.#outside.length > 0) {
-      this.#outside.push(wish);
-      return;
-    }
     this.#join(wish);
     this.settle();
     const lane = this.#laneOf(wish.key);
-    if (!lane.waiting.includes(wish) || this.#inside <= maxWaiting) return;
+    if (!lane.waiting.includes(wish) || this.waiting <= maxWaiting) return;
     lane.waiting.splice(lane.waiting.indexOf(wish), 1);
     if (whenFull === 'reject') {
       refuse();
-    } else if (whenFull === 'wait') {
-      this.#outside.push(wish);
     } else {
       const [oldest] = [...this.lanes.values()]
         .flatMap(({ waiting }) => waiting)
@@ -183,7 +176,6 @@ export class ModelLimiter {
   }
 
   tryStart(wish: Wish): boolean {
-    if (this.#outside.length > 0) return false;
     this.#join(wish);
     this.settle();
     const lane = this.#laneOf(wish.key);
@@ -200,10 +192,7 @@ export class ModelLimiter {
 
   /** Takes somebody out who waits. */
   leave(id: number, outcome: Outcome, settles = true): void {
-    for (const waiting of [
-      this.#outside,
-      ...[...this.lanes.values()].map((lane) => lane.waiting),
-    ]) {
+    for (const { waiting } of this.lanes.values()) {
       const index = waiting.findIndex((wish) => wish.id === id);
       if (index < 0) continue;
       waiting.splice(index, 1);
@@ -214,8 +203,6 @@ export class ModelLimiter {
   }
 
   move(id: number, priority: number): void {
-    const outside = this.#outside.find((wish) => wish.id === id);
-    if (outside !== undefined) outside.priority = priority;
     for (const { waiting } of this.lanes.values()) {
       const index = waiting.findIndex((wish) => wish.id === id);
       if (index < 0) continue;
@@ -244,9 +231,6 @@ export class ModelLimiter {
   /** Lets in all whose turn it is and who may. */
   settle(): void {
     for (;;) {
-      while (this.#outside.length > 0 && this.#inside < this.#options.maxWaiting) {
-        this.#join(this.#outside.shift() as Wish);
-      }
       const [lane] = [...this.lanes.values()]
         .filter(({ front }) => front !== undefined)
         .filter((lane) => {
@@ -267,10 +251,6 @@ export class ModelLimiter {
         return;
       }
     }
-  }
-
-  get #inside(): number {
-    return [...this.lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
   #take(lane: ModelLane, wish: Wish, outcome: Outcome | 'started'): void {
