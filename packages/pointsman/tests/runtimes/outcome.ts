@@ -6,3 +6,6 @@ export interface Outcome {
 }
 
 export const outcomeMark = 'pointsman-test-outcome:';
+
+/** Before each test, a line with this mark and the test's name: a run that does not end says where it stopped. */
+export const startedMark = 'pointsman-test-started:';

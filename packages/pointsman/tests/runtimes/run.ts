@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { browsers } from './browsers.js';
 import { bundleTests } from './bundle.js';
 import { extraRuntimes, install } from './extra.js';
-import { type Outcome, outcomeMark } from './outcome.js';
+import { type Outcome, outcomeMark, startedMark } from './outcome.js';
 import type { Runtime } from './runtime.js';
 import { explainer } from './stack.js';
 import { workerd } from './workerd.js';
@@ -61,13 +61,15 @@ async function runIn(runtime: Runtime, bundle: string): Promise<boolean> {
     return !positionals.includes(runtime.name);
   }
   let outcome: Outcome | undefined;
+  let test = 'the first test';
   try {
     const version = await runtime.run(place.path, bundle, (line) => {
-      if (line.startsWith(outcomeMark)) outcome = JSON.parse(line.slice(outcomeMark.length));
+      if (line.startsWith(startedMark)) test = line.slice(startedMark.length);
+      else if (line.startsWith(outcomeMark)) outcome = JSON.parse(line.slice(outcomeMark.length));
       else console.log(`  ${runtime.name}: ${line}`);
     });
     if (!outcome) {
-      console.log(`${runtime.name} ${version}: ended before its tests did`);
+      console.log(`${runtime.name} ${version}: ended in the middle of a test: ${test}`);
       return false;
     }
     const { passed, skipped, failures } = outcome;
@@ -77,7 +79,9 @@ async function runIn(runtime: Runtime, bundle: string): Promise<boolean> {
     for (const { name, text } of failures) console.log(`\n  ${name}\n${indent(explain(text))}`);
     return failures.length === 0 && passed > 0;
   } catch (error) {
-    console.log(`${runtime.name}: could not run\n${indent(String((error as Error).stack))}`);
+    console.log(
+      `${runtime.name}: could not run, in ${test}\n${indent(String((error as Error).stack))}`,
+    );
     return false;
   }
 }

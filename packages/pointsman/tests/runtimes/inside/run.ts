@@ -12,10 +12,16 @@ import {
 } from '@vitest/runner';
 import { getFullName, getTests } from '@vitest/runner/utils';
 import { testFiles } from 'pointsman-test-files';
-import { type Outcome, outcomeMark } from '../outcome.js';
+import { type Outcome, outcomeMark, startedMark } from '../outcome.js';
 import { checkAssertions, resetAssertions } from './vitest.js';
 
 class Runner implements VitestRunner {
+  readonly #report: (line: string) => void;
+
+  constructor(report: (line: string) => void) {
+    this.#report = report;
+  }
+
   readonly config = {
     root: '/',
     name: undefined,
@@ -39,7 +45,8 @@ class Runner implements VitestRunner {
     return testFiles[path]?.();
   }
 
-  onBeforeTryTask(): void {
+  onBeforeTryTask(test: Test): void {
+    this.#report(startedMark + getFullName(test));
     resetAssertions();
   }
 
@@ -66,7 +73,7 @@ export async function run(report: (line: string) => void): Promise<void> {
   const rejections = watchRejections();
   // The runner's own timers keep no runtime alive, so a test that hangs would end it.
   const alive = setInterval(() => {}, 1000);
-  const files = await startTests(Object.keys(testFiles), new Runner());
+  const files = await startTests(Object.keys(testFiles), new Runner(report));
   // A browser tells of an unhandled rejection some tasks after it happened.
   await new Promise((resolve) => setTimeout(resolve, 100));
   clearInterval(alive);
