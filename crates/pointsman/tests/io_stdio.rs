@@ -2,12 +2,19 @@
 
 #![cfg(all(feature = "io-std", feature = "io-util"))]
 
+#[path = "common/gate.rs"]
+mod gate;
+
+use std::future::pending;
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, Command, Stdio, exit};
+use std::sync::mpsc;
 use std::thread;
 
+use futures::executor;
+use gate::Gate;
 use pointsman::io::{self, AsyncReadExt, AsyncWriteExt};
-use pointsman::runtime::Runtime;
+use pointsman::runtime::{Builder, Runtime};
 
 /// Starts the test of this name, which is a part that a parent plays with, and gives it three pipes.
 fn child(name: &str) -> Child {
@@ -115,6 +122,36 @@ fn child_writes_when_told() {
 fn a_line_that_nobody_waits_for_is_written_before_the_runtime_ends() {
     let child = child("child_does_not_wait");
     assert!(end_of(child).ends_with(b"not waited for\n"));
+}
+
+#[test]
+fn a_line_that_finds_no_free_thread_is_written_before_the_runtime_ends() {
+    let child = child("child_fills_the_pool");
+    assert!(end_of(child).ends_with(b"behind another\n"));
+}
+
+#[test]
+#[ignore = "a child"]
+fn child_fills_the_pool() {
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder.max_blocking_threads(1).build().unwrap();
+    let gate = Gate::new();
+    let passage = gate.passage();
+    let (begun, has_begun) = mpsc::channel();
+    drop(runtime.spawn_blocking(move || {
+        begun.send(()).unwrap();
+        passage.block();
+    }));
+    has_begun.recv().unwrap();
+    let write = async { io::stdout().write_all(b"behind another\n").await };
+    runtime.block_on(write).unwrap();
+    let task = runtime.spawn(pending::<()>());
+    let ends = thread::spawn(move || drop(runtime));
+    // The end has begun.
+    assert!(executor::block_on(task).unwrap_err().is_cancelled());
+    gate.open();
+    ends.join().unwrap();
+    exit(0);
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! that is little, so take much at a time: [`read`] and [`write()`] for whole files, a [`BufReader`] or
 //! [`BufWriter`] around a [`File`].
 //!
-//! A call that is cancelled is not taken back: what its job does is done, unless it had not begun. The end of
-//! the runtime waits for jobs that run. Where the runtime is over and a job is not run for it, the error is of
+//! A call that is cancelled after its first poll is not taken back: its job is run, also when the runtime ends
+//! while the job is queued. The end of the runtime waits for these jobs. After the end a call fails with an error of
 //! the kind [`Other`](std::io::ErrorKind::Other).
 //!
 //! All of it panics outside of a runtime.

@@ -5,6 +5,7 @@
 //!
 //! Invariants:
 //! - The jobs of a pump run one after the other, in the order of the calls.
+//! - Bytes that a write has taken are written, also when the runtime ends before its job has begun.
 //! - Bytes that were read and not taken, because the read was cancelled, wait for the next read. What else is
 //!   done at the position of the reader first goes back by as many.
 //! - The error of a write is told once, by the next write or flush.
@@ -18,7 +19,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::ReadBuf;
-use crate::runtime::{Handle, shutdown_error};
+use crate::runtime::task::try_spawn_blocking_on;
+use crate::runtime::{Handle, Refused, shutdown_error};
 use crate::task::JoinHandle;
 
 /// So much is read or written by one job, unless a file was told otherwise.
@@ -134,16 +136,25 @@ impl Pump {
 
     /// Starts a job with the buffer, which is there.
     ///
-    /// An error if the runtime is over, so that a write does not take what nobody will write. A job that was
-    /// started before is cancelled only if it finds no thread.
+    /// An error if the blocking pool does not accept the job: the runtime has ended, or no thread can be started.
+    /// A job that it has accepted is run, also at the end of the runtime, so a write may tell its caller that it
+    /// has taken the bytes.
     fn start(&mut self, job: impl FnOnce(&mut Buffer) -> Done + Send + 'static) -> io::Result<()> {
         let mut buffer = self.idle().map(mem::take).expect("no job runs");
-        let runtime = Handle::current();
-        if runtime.shared().is_shut_down() {
-            return Err(shutdown_error());
+        let job = move || (job(&mut buffer), buffer);
+        let (job, accepted) = try_spawn_blocking_on(&Handle::current(), job);
+        match accepted {
+            Ok(()) => {
+                self.state = State::Busy(job);
+                Ok(())
+            }
+            Err(Refused::Closed) => Err(shutdown_error()),
+            Err(Refused::NoThread(error)) => {
+                // It is queued: what failed must not be written later.
+                job.abort();
+                Err(error)
+            }
         }
-        self.state = State::Busy(runtime.spawn_blocking(move || (job(&mut buffer), buffer)));
-        Ok(())
     }
 
     /// Waits until no job runs. What it has done, except that the error of a write is kept.

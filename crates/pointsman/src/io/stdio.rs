@@ -162,8 +162,8 @@ output! {
     ///
     /// A write is over when its bytes are copied, at most 2 MB, while a job for blocking work writes them. The
     /// next write waits for it and tells its error, and so does a flush. **Flush it** at the end: what follows
-    /// the last line break is kept back by the standard library until then. At the end of the runtime a job is
-    /// still finished, if there is a thread left for it.
+    /// the last line break is kept back by the standard library until then. The end of the runtime waits for the
+    /// job of a write, also if it is queued.
     ///
     /// The writes of one handle keep their order. Those of two handles may overtake each other, so make one
     /// and keep it.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 use std::sync::{Arc, MutexGuard};
 
+use super::blocking::Refused;
 use super::context::{self, Work};
 use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
@@ -165,12 +165,11 @@ impl Handle {
         task::spawn_blocking_on(self, function)
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself: later if no thread can be had now, which is
-    /// said.
+    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself.
     pub(super) fn run_blocking(
         &self,
         run: impl FnOnce(Handle) + Send + 'static,
-    ) -> Option<io::Error> {
+    ) -> Result<(), Refused> {
         let handle = self.clone();
         task::try_spawn_blocking_on(self, move || run(handle)).1
     }
@@ -282,8 +281,8 @@ impl Handle {
         self.shared.time()
     }
 
-    /// Puts a job in the queue of those that block. An error if no thread at all can be had.
-    pub(crate) fn submit(&self, job: Notified) -> Option<io::Error> {
+    /// Queues a job that blocks.
+    pub(crate) fn submit(&self, job: Notified) -> Result<(), Refused> {
         self.shared.blocking.submit(self, job)
     }
 

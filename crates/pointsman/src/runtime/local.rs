@@ -214,6 +214,8 @@ impl LocalRuntime {
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
         let Self { tasks, runtime } = self;
+        // As on Tokio, the tasks that are dropped now start no more blocking work.
+        runtime.handle().shared.blocking.close();
         drop(tasks);
         runtime.shutdown_timeout(duration);
     }

@@ -31,6 +31,7 @@ use std::time::Instant;
 
 use crate::loom::thread;
 
+pub(crate) use blocking::Refused;
 pub use builder::Builder;
 pub use handle::{EnterGuard, Handle};
 pub use local::{LocalOptions, LocalRuntime, LocalRuntimeGuard};

@@ -19,10 +19,11 @@ use crate::time;
 
 /// Runs tasks, fires timers, and takes blocking work elsewhere.
 ///
-/// When it is dropped its threads end and its tasks are dropped, at their next await if they run. That waits
-/// for blocking work that has begun, and for that which the pool has room for; it cancels what is beyond.
-/// [`shutdown_timeout`](Self::shutdown_timeout) and
-/// [`shutdown_background`](Self::shutdown_background) wait less.
+/// When it is dropped its threads end and its tasks are dropped, at their next await if they run. It waits for all
+/// blocking work that was submitted before, begun or queued, and for that which the dropped tasks submit in their
+/// destructors. So what [`fs`](crate::fs) and the standard streams have accepted is written.
+/// [`shutdown_timeout`](Self::shutdown_timeout) and [`shutdown_background`](Self::shutdown_background) wait less, and
+/// accept no further blocking work.
 ///
 /// # Panics
 /// When it is dropped in a task or in a `block_on`: use `shutdown_background` there, or drop it in
@@ -188,7 +189,7 @@ impl Runtime {
     }
 
     /// Ends the runtime, and waits at most so long for what runs: tasks until their next await, and blocking
-    /// work. What has not ended by then goes on, and nobody waits for it.
+    /// work, also that which is queued. What has not ended by then goes on in its threads.
     ///
     /// # Panics
     /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
@@ -211,6 +212,8 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn shutdown_timeout(mut self, duration: Duration) {
+        // As on Tokio, the tasks that are dropped now start no more blocking work.
+        self.handle.shared.blocking.close();
         // As good as for ever, if the clock does not reach as far.
         match duration.is_zero() {
             true => self.end(Some(Instant::now())),
@@ -218,8 +221,8 @@ impl Runtime {
         }
     }
 
-    /// Ends the runtime without waiting: what runs goes on until its next await, blocking work until its end.
-    /// May be used in a task.
+    /// Ends the runtime without waiting: a task that runs goes on until its next await, and blocking work, also that
+    /// which is queued, until its end or that of the process. May be used in a task.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() {
@@ -229,8 +232,8 @@ impl Runtime {
     /// assert!(task.await.unwrap_err().is_cancelled());
     /// # }
     /// ```
-    pub fn shutdown_background(mut self) {
-        self.end(Some(Instant::now()));
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
     }
 
     /// Figures of the runtime.
@@ -266,7 +269,6 @@ impl Runtime {
         // Not where a thread ends, and the runtime with it.
         let _current = context::try_set_current(&self.handle);
         shared.begin_shutdown();
-        shared.blocking.begin_shutdown();
         let watchdog = shared.finish_shutdown(!self.workers.is_empty());
         self.workers.extend(watchdog);
         let mut all_have_ended = true;
@@ -281,9 +283,11 @@ impl Runtime {
         }
         // While workers run tasks these have their timers and their I/O: the last one ends them.
         if all_have_ended {
-            shared.end_driver();
+            shared.end_driver_after_last_worker();
         }
-        shared.blocking.wait(until);
+        // Not before: what a dropped task still has to do may be blocking work.
+        shared.blocking.close();
+        shared.blocking.wait(&self.handle, until);
     }
 }
 

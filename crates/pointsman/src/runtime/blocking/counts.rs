@@ -119,12 +119,9 @@ impl SharedCounts {
         }
     }
 
-    /// The caller may take a job that is not to be run, where more wait than threads are left of this many.
-    pub(super) fn take_beyond(&self, threads: usize) -> bool {
-        let change = |counts| {
-            let left = threads.saturating_sub(Counts(counts).running());
-            (Counts(counts).queued() > left).then(|| counts - QUEUED)
-        };
+    /// The caller may take a job that is not to be run. Whether one waits.
+    pub(super) fn take_unrun(&self) -> bool {
+        let change = |counts| (Counts(counts).queued() > 0).then(|| counts - QUEUED);
         // ORDERING: as in `take`.
         self.counts.fetch_update(AcqRel, Relaxed, change).is_ok()
     }
@@ -152,6 +149,10 @@ impl SharedCounts {
     pub(super) fn vacate_if_none_waits(&self, role: Role) -> bool {
         let change = |counts| (Counts(counts).queued() == 0).then(|| counts & !role.bits());
         // ORDERING: as above.
-        self.counts.fetch_update(Relaxed, Relaxed, change).is_ok()
+        let is_vacated = self.counts.fetch_update(Relaxed, Relaxed, change).is_ok();
+        if is_vacated && role == Role::Helping {
+            self.helping.fetch_sub(1, Relaxed);
+        }
+        is_vacated
     }
 }

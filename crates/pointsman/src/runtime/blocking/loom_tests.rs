@@ -13,6 +13,7 @@ use loom::thread;
 use super::super::builder::Config;
 use super::super::handle::Handle;
 use super::super::scheduler::Shared;
+use super::super::task::try_spawn_blocking_on;
 use crate::task::test_util::Drops;
 
 const FOR_EVER: Duration = Duration::MAX;
@@ -76,9 +77,9 @@ impl Running {
     fn end(self) -> usize {
         let shared = &self.handle.shared;
         shared.begin_shutdown();
-        shared.blocking.begin_shutdown();
         shared.finish_shutdown(false);
-        shared.blocking.wait(None);
+        shared.blocking.close();
+        shared.blocking.wait(&self.handle, None);
         let pool = &shared.blocking;
         assert_eq!(
             (pool.threads(), pool.idle_threads(), pool.queued()),
@@ -247,52 +248,72 @@ fn a_job_is_seen_until_it_has_run() {
     });
 }
 
-/// The end comes at any moment of these jobs. Each is run or dropped, once.
-fn jobs_are_run_or_dropped(most_threads: usize, jobs: usize, keep_alive: Duration) {
+/// The end comes at any moment of these jobs. Each is run, once.
+fn jobs_are_run_by_the_end(most_threads: usize, jobs: usize, keep_alive: Duration) {
     let runtime = Running::new(most_threads, keep_alive);
     let drops = Drops::default();
     for _ in 0..jobs {
         let witness = drops.witness();
         runtime.bring(move || drop(witness));
     }
-    let ran = runtime.end();
-    assert!(ran <= jobs);
+    assert_eq!(runtime.end(), jobs);
     assert_eq!(drops.count(), jobs);
 }
 
 #[test]
-fn jobs_of_one_thread_are_run_or_dropped_by_the_end() {
-    model(|| jobs_are_run_or_dropped(1, 2, FOR_EVER));
+fn jobs_of_one_thread_are_run_by_the_end() {
+    model(|| jobs_are_run_by_the_end(1, 2, FOR_EVER));
 }
 
 #[test]
-fn jobs_of_two_threads_are_run_or_dropped_by_the_end() {
-    large_model(|| jobs_are_run_or_dropped(2, 3, FOR_EVER));
+fn jobs_of_two_threads_are_run_by_the_end() {
+    large_model(|| jobs_are_run_by_the_end(2, 3, FOR_EVER));
 }
 
 #[test]
-fn jobs_of_a_thread_that_ends_are_run_or_dropped_by_the_end() {
-    model(|| jobs_are_run_or_dropped(1, 2, NOT_AT_ALL));
+fn jobs_of_a_thread_that_ends_are_run_by_the_end() {
+    model(|| jobs_are_run_by_the_end(1, 2, NOT_AT_ALL));
 }
 
-#[test]
-fn a_job_that_comes_at_the_end_is_run_or_dropped() {
-    large_model(|| {
-        let runtime = Running::new(1, FOR_EVER);
-        let drops = Drops::default();
-        let witness = drops.witness();
-        let job = runtime.job(move || drop(witness));
-        let handle = runtime.handle.clone();
-        let other = thread::spawn(move || bring(&handle, job));
-        // What comes when all this is over is dropped where it was brought.
-        let shared = Arc::clone(&runtime.handle.shared);
-        shared.begin_shutdown();
-        shared.blocking.begin_shutdown();
-        shared.blocking.wait(None);
-        other.join().unwrap();
-        assert_eq!(shared.blocking.threads(), 0);
-        drop(shared);
-        assert!(runtime.end() <= 1);
-        assert_eq!(drops.count(), 1);
+/// The end waits for a job that was accepted, and the submitter of one that was not learns this.
+fn a_job_meets_the_end(jobs_before: usize) {
+    let runtime = Running::new(1, FOR_EVER);
+    for _ in 0..jobs_before {
+        runtime.bring(|| {});
+    }
+    let drops = Drops::default();
+    let witness = drops.witness();
+    let has_run = Arc::new(AtomicBool::new(false));
+    let runs = Arc::clone(&has_run);
+    let job = runtime.job(move || {
+        runs.store(true, Relaxed);
+        drop(witness);
     });
+    let handle = runtime.handle.clone();
+    let other = thread::spawn(move || {
+        let (joined, accepted) = try_spawn_blocking_on(&handle, job);
+        drop(joined);
+        accepted.is_ok()
+    });
+    let shared = Arc::clone(&runtime.handle.shared);
+    shared.begin_shutdown();
+    shared.blocking.close();
+    shared.blocking.wait(&runtime.handle, None);
+    let has_run_by_the_end = has_run.load(Relaxed);
+    let was_accepted = other.join().unwrap();
+    assert_eq!(has_run_by_the_end, was_accepted);
+    assert_eq!(shared.blocking.threads(), 0);
+    drop(shared);
+    assert_eq!(runtime.end(), jobs_before + usize::from(was_accepted));
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_job_that_meets_the_end_is_run_by_then_or_refused() {
+    large_model(|| a_job_meets_the_end(0));
+}
+
+#[test]
+fn a_job_that_meets_the_end_of_a_thread_is_run_by_then_or_refused() {
+    large_model(|| a_job_meets_the_end(1));
 }

@@ -7,9 +7,9 @@
 //!
 //! Invariants:
 //! - While jobs wait, a thread is on its way to them, or one watches, or all threads that can be had run a job.
-//! - A job that was taken from the queue is run.
-//! - At the end of the runtime a job for which there is room in the pool is still run, as if it had got a thread
-//!   when it came. The others are cancelled.
+//! - A job that the pool has accepted is run, also when the runtime ends while the job is queued. The end of the
+//!   runtime waits for it. A job is cancelled only if no thread at all can be started for it.
+//! - After [`close`](Pool::close) no job is accepted, and the submitter learns this.
 //!
 //! Cost: three exchanges to bring a job where a thread is on its way or watches, and no lock; two exchanges and
 //! a lock to take it, which only those who take want.
@@ -116,16 +116,17 @@ impl Pool {
         self.places.fetch_sub(1, Relaxed);
     }
 
-    /// Puts a job in. An error if no thread at all can be had: the job waits for one then.
-    pub(super) fn submit(&self, handle: &Handle, entry: Notified) -> Option<io::Error> {
+    /// Queues a job.
+    pub(super) fn submit(&self, handle: &Handle, entry: Notified) -> Result<(), Refused> {
         if let Err(entry) = self.brought.push(entry) {
             cancel(entry);
-            return None;
+            return Err(Refused::Closed);
         }
-        match self.counts.brought().is_attended() {
-            true => None,
-            false => self.call(handle, Role::Searching).err(),
+        if !self.counts.brought().is_attended() {
+            self.call(handle, Role::Searching)
+                .map_err(Refused::NoThread)?;
         }
+        Ok(())
     }
 
     /// Takes the oldest job, for one that may: see [`counts`].
@@ -160,10 +161,8 @@ impl Pool {
             self.counts.vacate(role);
             return Ok(false);
         }
-        if threads.is_shut_down && self.threads() == 0 {
-            self.counts.vacate(role);
-            drop(threads);
-            self.cancel_beyond(0);
+        // Others have run all jobs meanwhile, and no further ones come: a thread would outlive the runtime.
+        if threads.is_shut_down && self.counts.vacate_if_none_waits(role) {
             return Ok(false);
         }
         // Before its first job could ask.
@@ -189,48 +188,57 @@ impl Pool {
 
     // --- the end ---
 
-    /// Lets nobody bring anything any more, and the threads end when they have run what waits. Jobs that have to
-    /// wait for another to end are cancelled.
-    pub(super) fn begin_shutdown(&self) {
+    /// Accepts no further jobs. The threads end when they have run those that are queued.
+    pub(super) fn close(&self) {
         lock(&self.ready).extend(self.brought.close());
         let mut threads = lock(&self.threads);
         threads.is_shut_down = true;
         for sleeper in &threads.sleepers {
             sleeper.unpark();
         }
-        let most_threads = match self.threads() {
-            0 => 0,
-            _ => self.most_threads(),
-        };
-        drop(threads);
-        self.cancel_beyond(most_threads);
     }
 
-    /// Cancels the latest jobs, but for as many as so many threads could run now.
-    fn cancel_beyond(&self, most_threads: usize) {
-        while self.counts.take_beyond(most_threads) {
-            let entry = lock(&self.ready).pop_back();
-            cancel(entry.expect("who may take finds a job"));
+    /// Waits until all jobs have run and all threads have ended, at most until then. The pool is closed.
+    pub(super) fn wait(&self, handle: &Handle, until: Option<Instant>) {
+        let mut is_own_thread = false;
+        loop {
+            // Looked at before the threads: the one that has taken the last job is among these then.
+            let is_empty = lock(&self.ready).is_empty();
+            let mut threads = lock(&self.threads);
+            // One that has not ended may start another.
+            if let Some(thread) = threads.handles.pop().or_else(|| threads.ended.take()) {
+                drop(threads);
+                // A thread that ends the runtime it works for cannot wait for itself.
+                if thread.thread().id() == thread::current().id() {
+                    is_own_thread = true;
+                    continue;
+                }
+                if !until.is_none_or(|until| wait_for(&thread, until)) {
+                    return;
+                }
+                let _ = thread.join();
+                continue;
+            }
+            drop(threads);
+            // This thread runs the rest of the jobs when it returns to the pool.
+            if is_own_thread || is_empty {
+                return;
+            }
+            // A job without a thread: none could be started so far, or its submitter is about to start one.
+            if self.queued() > 0 && self.call(handle, Role::Searching).is_err() {
+                self.cancel_all();
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            thread::yield_now();
         }
     }
 
-    /// Waits until all threads have ended, at most until then.
-    pub(super) fn wait(&self, until: Option<Instant>) {
-        loop {
-            let mut threads = lock(&self.threads);
-            // One that has not ended may start another.
-            let Some(thread) = threads.handles.pop().or_else(|| threads.ended.take()) else {
-                return;
-            };
-            drop(threads);
-            // A thread that ends the runtime it works for cannot wait for itself.
-            if thread.thread().id() == thread::current().id() {
-                continue;
-            }
-            if !until.is_none_or(|until| wait_for(&thread, until)) {
-                return;
-            }
-            let _ = thread.join();
+    /// Cancels the queued jobs: no thread can be started for them.
+    fn cancel_all(&self) {
+        while self.counts.take_unrun() {
+            cancel(self.pop());
         }
     }
 }
@@ -253,6 +261,14 @@ impl Drop for Unstarted<'_> {
         self.pool.thread_count.fetch_sub(1, Relaxed);
         self.pool.counts.vacate(self.role);
     }
+}
+
+/// Why a job was not accepted.
+pub(crate) enum Refused {
+    /// The runtime has ended. The job was cancelled.
+    Closed,
+    /// No thread at all could be started. The job is queued until one can be.
+    NoThread(io::Error),
 }
 
 /// Ends a job that was not begun.

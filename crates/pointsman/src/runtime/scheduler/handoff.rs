@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use super::super::blocking::Refused;
 use super::super::context;
 use super::super::handle::Handle;
 use super::{Shared, Slot};
@@ -102,12 +103,12 @@ impl Shared {
         for _ in 0..missing {
             // A worker takes no place from the jobs: it has one for as long as it works there.
             self.blocking.add_place();
-            let error = handle.run_blocking(|handle| {
+            let accepted = handle.run_blocking(|handle| {
                 let shared = Arc::clone(&handle.shared);
                 handle.shared.take_over();
                 shared.blocking.remove_place();
             });
-            if error.is_some() {
+            if let Err(Refused::NoThread(_)) = accepted {
                 // Nobody comes: the next to make a slot vacant, or to wake up, tries again.
                 self.handoff.change(|state| state.coming -= 1);
             }
@@ -118,10 +119,14 @@ impl Shared {
     fn take_over(self: &Arc<Self>) {
         let vacant = self.handoff.change(|state| {
             state.coming = state.coming.saturating_sub(1);
-            state.vacant.pop()
+            let vacant = state.vacant.pop();
+            if vacant.is_some() {
+                // Under the lock: the end of the runtime, which has it too, sees that there still is a worker.
+                self.idle.inc_awake();
+            }
+            vacant
         });
         if let Some(index) = vacant {
-            self.idle.inc_awake();
             self.work_at(&self.slots[index]);
         }
     }

@@ -360,9 +360,13 @@ impl Shared {
         }
     }
 
-    /// Nothing waits for time or I/O any more.
-    pub(super) fn end_driver(&self) {
-        self.driver.shut_down();
+    /// Ends timers and I/O, unless a worker still runs tasks: that one calls this when it ends. A thread that has taken
+    /// over a slot may be a worker for longer than those that were started.
+    pub(super) fn end_driver_after_last_worker(&self) {
+        let workers = self.idle.workers();
+        if workers.awake + workers.sleeping == 0 {
+            self.driver.shut_down();
+        }
     }
 
     /// Gives up for good the slot that this thread holds.

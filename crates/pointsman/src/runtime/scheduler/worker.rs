@@ -220,10 +220,7 @@ impl Shared {
             self.end_tasks();
             self.close_slot(slot);
             self.close_arenas();
-            let workers = self.idle.workers();
-            if workers.awake + workers.sleeping == 0 {
-                self.end_driver();
-            }
+            self.end_driver_after_last_worker();
         }
     }
 }

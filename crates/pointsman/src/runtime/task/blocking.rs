@@ -1,11 +1,10 @@
 //! Work that blocks its thread.
 
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::super::Handle;
+use super::super::{Handle, Refused};
 use crate::context::{Work, with_work, work};
 use crate::task::{JoinHandle, Notified, RawTask, coop, is_large};
 
@@ -32,8 +31,9 @@ impl<F: FnOnce() -> R, R> Future for Job<F> {
 /// may wait for each other.
 ///
 /// A function that has begun cannot be ended: [`abort`](JoinHandle::abort) ends only one that has not. The end of
-/// the runtime waits for functions that have begun, and still runs those that the pool has room for. It cancels the
-/// others.
+/// the runtime runs the functions that are still queued, and waits for all; see
+/// [`Runtime`](crate::runtime::Runtime). A function that is submitted after the end is dropped, and its task is
+/// cancelled.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() {
@@ -62,18 +62,18 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let (joined, failed) = try_spawn_blocking_on(handle, function);
-    if let Some(error) = failed {
+    let (joined, accepted) = try_spawn_blocking_on(handle, function);
+    if let Err(Refused::NoThread(error)) = accepted {
         panic!("OS can't spawn worker thread: {error}");
     }
     joined
 }
 
-/// Also says why no thread at all could be had. Then the job waits for one.
+/// Also says whether the job was accepted.
 pub(crate) fn try_spawn_blocking_on<F, R>(
     handle: &Handle,
     function: F,
-) -> (JoinHandle<R>, Option<io::Error>)
+) -> (JoinHandle<R>, Result<(), Refused>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
@@ -85,7 +85,7 @@ where
     }
 }
 
-fn submit<F, R>(handle: &Handle, function: F) -> (JoinHandle<R>, Option<io::Error>)
+fn submit<F, R>(handle: &Handle, function: F) -> (JoinHandle<R>, Result<(), Refused>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
@@ -93,17 +93,13 @@ where
     let shared = handle.shared();
     let job = Job(Some(function));
     // SAFETY: the arena is this thread's while the task is made.
-    let (task, is_over) = shared.make(|arena| unsafe { RawTask::new(arena, job, true) });
+    // The pool decides whether the job is accepted: it is open longer than tasks can begin.
+    let (task, _) = shared.make(|arena| unsafe { RawTask::new(arena, job, true) });
     // SAFETY: the third reference of a new task.
     let joined = unsafe { JoinHandle::new(task) };
-    if is_over {
-        // SAFETY: the task was just made.
-        unsafe { task.begin(true) };
-        return (joined, None);
-    }
-    // SAFETY: as above.
-    let failed = handle.submit(unsafe { Notified::woken(task) });
-    (joined, failed)
+    // SAFETY: the task was just made.
+    let accepted = handle.submit(unsafe { Notified::woken(task) });
+    (joined, accepted)
 }
 
 /// Runs a function that blocks in this thread, and lets another do the thread's work meanwhile: a worker that

@@ -5,8 +5,9 @@ pub mod join_set;
 mod local_set;
 mod spawn;
 
+pub(super) use blocking::spawn_blocking_on;
+pub(crate) use blocking::try_spawn_blocking_on;
 pub use blocking::{block_in_place, spawn_blocking};
-pub(super) use blocking::{spawn_blocking_on, try_spawn_blocking_on};
 pub use join_set::JoinSet;
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 pub use spawn::spawn;

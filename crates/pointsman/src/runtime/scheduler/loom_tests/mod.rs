@@ -102,7 +102,6 @@ impl Running {
     fn begin_end(&self) {
         let shared = self.shared();
         shared.begin_shutdown();
-        shared.blocking.begin_shutdown();
         let watchdog = shared.finish_shutdown(!self.workers.is_empty());
         assert!(watchdog.is_none());
     }
@@ -119,7 +118,8 @@ impl Running {
         if let Some(driver) = self.handle.shared.time() {
             driver.shutdown();
         }
-        self.handle.shared.blocking.wait(None);
+        self.handle.shared.blocking.close();
+        self.handle.shared.blocking.wait(&self.handle, None);
         let shared = Arc::downgrade(&self.handle.shared);
         drop(self.handle);
         assert_eq!(shared.strong_count(), 0, "the runtime is still there");
