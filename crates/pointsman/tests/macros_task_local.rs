@@ -203,3 +203,17 @@ fn a_future_goes_on_on_another_thread() {
     let seen = std::thread::spawn(move || assert_ready!(future.poll())).join();
     assert_eq!(seen.unwrap(), 1);
 }
+
+/// As in Tokio, where `F` is the first type parameter.
+#[test]
+fn the_type_of_a_function_can_be_named() {
+    pointsman::task_local! {
+        static NUMBER: u32;
+    }
+    let double = NUMBER.sync_scope::<fn() -> u32, u32>(21, || {
+        2 * NUMBER.with::<fn(&u32) -> u32, u32>(|number| *number)
+    });
+    assert_eq!(double, 42);
+    let read = NUMBER.try_with::<fn(&u32) -> u32, u32>(|number| *number);
+    assert!(read.is_err());
+}

@@ -92,7 +92,7 @@ fn threads_have_the_name_that_was_given() {
         let job = default.spawn_blocking(name);
         assert_eq!(
             default.block_on(job).unwrap().as_deref(),
-            Some("pointsman-worker")
+            Some("pointsman-rt")
         );
         let count = Arc::new(AtomicUsize::new(0));
         let names = Arc::clone(&count);
@@ -292,7 +292,7 @@ fn a_clock_that_stands_still_needs_a_runtime_of_one_thread() {
         let text = text_of(|| {
             let _ = Builder::new_multi_thread().start_paused(true).build();
         });
-        assert!(text.contains("start_paused"), "{text}");
+        assert!(text.contains("requires the `current_thread`"), "{text}");
     });
 }
 
@@ -334,8 +334,8 @@ fn the_environment_says_how_many_workers_there_are() {
         command.args(["--exact", "say_how_many_workers_there_are", "--ignored"]);
         command.arg("--nocapture");
         match value {
-            Some(value) => command.env("POINTSMAN_WORKER_THREADS", value),
-            None => command.env_remove("POINTSMAN_WORKER_THREADS"),
+            Some(value) => command.env("TOKIO_WORKER_THREADS", value),
+            None => command.env_remove("TOKIO_WORKER_THREADS"),
         };
         let output = command.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned()
@@ -347,11 +347,42 @@ fn the_environment_says_how_many_workers_there_are() {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let (is_success, text) = run(None);
     assert!(is_success && text.contains(&format!("workers: {cores}")));
-    for wrong in ["0", "many", "-1", ""] {
+    let (is_success, text) = run(Some("0"));
+    let says = "\"TOKIO_WORKER_THREADS\" cannot be set to 0";
+    assert!(!is_success && text.contains(says), "{text}");
+    for wrong in ["many", "-1", ""] {
         let (is_success, text) = run(Some(wrong));
-        let says = format!("POINTSMAN_WORKER_THREADS must be a number above 0, but is {wrong:?}");
-        assert!(!is_success && text.contains(&says), "{text}");
+        let says = "\"TOKIO_WORKER_THREADS\" must be usize, error: ";
+        assert!(!is_success && text.contains(says), "{text}");
+        assert!(text.contains(&format!(", value: {wrong}")), "{text}");
     }
+}
+
+/// Linux cuts longer names off, and two threads of one runtime would look alike.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_names_of_threads_are_shown_whole() {
+    must_end(|| {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .build()
+            .unwrap();
+        while threads_named("pointsman-rt") < 2 {
+            thread::yield_now();
+        }
+        // The watchdog is started for what waits behind a task that blocks its thread.
+        while threads_named("pointsman-watch") == 0 {
+            let (tx, rx) = std::sync::mpsc::channel();
+            let task = runtime.spawn(async move {
+                for _ in 0..10 {
+                    let tx = tx.clone();
+                    pointsman::spawn(async move { tx.send(()).unwrap() });
+                }
+                rx.recv().unwrap();
+            });
+            runtime.block_on(task).unwrap();
+        }
+    });
 }
 
 /// Threads of this process with a name that only one test gives.

@@ -318,7 +318,7 @@ fn guards_have_to_be_dropped_in_the_opposite_order() {
             let text = text_of(|| drop(outer));
             assert_eq!(
                 text,
-                "`EnterGuard` values dropped out of order. Guards returned by `Handle::enter()` must be \
+                "`EnterGuard` values dropped out of order. Guards returned by `tokio::runtime::Handle::enter()` must be \
                  dropped in the reverse order as they were acquired."
             );
             drop(inner);

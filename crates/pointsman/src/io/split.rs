@@ -70,6 +70,11 @@ pub struct WriteHalf<T> {
     shared: Arc<Shared<T>>,
 }
 
+// SAFETY: by a shared reference the stream of a half cannot be reached.
+unsafe impl<T> Sync for ReadHalf<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for WriteHalf<T> {}
+
 /// Splits a stream into a half that reads and one that writes, for two tasks.
 ///
 /// The stream is dropped with the second of them; a half that is dropped does not end its direction.

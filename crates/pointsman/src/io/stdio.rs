@@ -11,6 +11,7 @@ use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, RawHandle};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -22,6 +23,10 @@ unsafe impl Source for io::Stdin {}
 
 macro_rules! system_handle {
     ($($stream:ident)*) => {$(
+        // A panic in a job ends in its handle, so the pump is whole.
+        impl UnwindSafe for $stream {}
+        impl RefUnwindSafe for $stream {}
+
         #[cfg(unix)]
         impl AsRawFd for $stream {
             fn as_raw_fd(&self) -> RawFd {

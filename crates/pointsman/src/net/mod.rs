@@ -54,7 +54,8 @@ fn assert_nonblocking(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
     if cfg!(debug_assertions) {
         assert!(
             socket2::SockRef::from(socket).nonblocking()?,
-            "Registering a blocking socket with the runtime is unsupported: call `set_nonblocking(true)` on it first"
+            "Registering a blocking socket with the tokio runtime is unsupported. Call `set_nonblocking(true)` on it \
+             first."
         );
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! How a runtime is made.
 
+use std::env::VarError;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::driver::Reactor;
 #[cfg(feature = "reactor")]
 use super::scheduler::Alarm;
 use super::{LocalOptions, LocalRuntime, Runtime};
+use crate::time;
 
 /// What a thread calls at certain moments.
 pub(super) type Callback = Arc<dyn Fn() + Send + Sync>;
@@ -66,7 +68,7 @@ impl Builder {
                 worker_threads: 0,
                 max_blocking_threads: 512,
                 thread_keep_alive: Duration::from_secs(10),
-                thread_name: Arc::new(|| "pointsman-worker".into()),
+                thread_name: Arc::new(|| "pointsman-rt".into()),
                 thread_stack_size: None,
                 name: None,
                 is_local: false,
@@ -165,10 +167,7 @@ impl Builder {
     #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     #[track_caller]
     pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(
-            capacity > 0,
-            "max_io_events_per_tick must be non-zero, but capacity is 0"
-        );
+        assert!(capacity > 0, "max_io_events_per_tick must be non-zero");
         self.max_io_events = capacity;
         self
     }
@@ -191,10 +190,7 @@ impl Builder {
     #[cfg(any(feature = "net", feature = "process", feature = "signal"))]
     #[track_caller]
     pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
-        assert!(
-            capacity > 0,
-            "max_io_events_per_busy_tick must be non-zero, but capacity is 0"
-        );
+        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero");
         self.max_io_events_if_busy = Some(capacity);
         self
     }
@@ -219,7 +215,7 @@ impl Builder {
     }
 
     /// Worker threads of a runtime of several threads. Default: the environment variable
-    /// `POINTSMAN_WORKER_THREADS`, else as many as there are cores. A runtime of the current thread has none.
+    /// `TOKIO_WORKER_THREADS`, else as many as there are cores. A runtime of the current thread has none.
     ///
     /// More workers than cores are of use where tasks block their threads: beyond one for each core a worker is
     /// woken only when another gets no further.
@@ -308,8 +304,8 @@ impl Builder {
         self
     }
 
-    /// Name of all workers and of the threads for blocking work. Default: `pointsman-worker`. A runtime of several
-    /// threads also has one that is always named `pointsman-watchdog`.
+    /// Name of all workers and of the threads for blocking work. Default: `pointsman-rt`. A runtime of several
+    /// threads also has one that is always named `pointsman-watch`. Linux shows the first 15 bytes of a name.
     ///
     /// # Panics
     /// If there is a zero byte in it.
@@ -326,7 +322,7 @@ impl Builder {
         let name = name.into();
         assert!(
             !name.contains('\0'),
-            "the name of a thread cannot have a zero byte, as {name:?} has"
+            "thread name may not contain interior null bytes: {name:?}"
         );
         self.thread_name_fn(move || name.clone())
     }
@@ -539,7 +535,7 @@ impl Builder {
     ///
     /// # Panics
     /// If the clock shall stand still in a runtime of several threads, or the environment variable
-    /// `POINTSMAN_WORKER_THREADS` is not a number above 0. It is read only for a runtime of several threads
+    /// `TOKIO_WORKER_THREADS` is not a number above 0. It is read only for a runtime of several threads
     /// whose number was not set.
     ///
     /// ```
@@ -552,7 +548,8 @@ impl Builder {
     pub fn build(&mut self) -> io::Result<Runtime> {
         assert!(
             !(self.start_paused && self.is_multi_thread),
-            "start_paused is true, but the clock can stand still only in a runtime of the current thread"
+            "{}",
+            time::CANNOT_PAUSE
         );
         let mut config = self.config.clone();
         if self.is_multi_thread {
@@ -636,16 +633,20 @@ impl Config {
 
 #[track_caller]
 fn default_workers() -> usize {
-    const VARIABLE: &str = "POINTSMAN_WORKER_THREADS";
+    // The variable and the texts are Tokio's: deployments set it, whichever of the two runtimes they run.
+    const VARIABLE: &str = "TOKIO_WORKER_THREADS";
     match std::env::var(VARIABLE) {
-        Err(std::env::VarError::NotPresent) => {
-            std::thread::available_parallelism().map_or(1, usize::from)
+        Ok(value) => {
+            let threads = value.parse().unwrap_or_else(|error| {
+                panic!("\"{VARIABLE}\" must be usize, error: {error}, value: {value}")
+            });
+            assert!(threads > 0, "\"{VARIABLE}\" cannot be set to 0");
+            threads
         }
-        Err(error) => panic!("{VARIABLE} must be a number above 0, but {error}"),
-        Ok(value) => match value.parse() {
-            Ok(threads) if threads > 0 => threads,
-            _ => panic!("{VARIABLE} must be a number above 0, but is {value:?}"),
-        },
+        Err(VarError::NotPresent) => std::thread::available_parallelism().map_or(1, usize::from),
+        Err(VarError::NotUnicode(value)) => {
+            panic!("\"{VARIABLE}\" must be valid unicode, error: {value:?}")
+        }
     }
 }
 

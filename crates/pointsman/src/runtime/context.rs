@@ -121,7 +121,7 @@ impl Drop for Current {
             if !std::thread::panicking() {
                 panic!(
                     "`EnterGuard` values dropped out of order. Guards returned by \
-                     `Handle::enter()` must be dropped in the reverse order as they were acquired."
+                     `tokio::runtime::Handle::enter()` must be dropped in the reverse order as they were acquired."
                 );
             }
             return;

@@ -11,7 +11,7 @@ use super::blocking::Refused;
 use super::context::{self, Work};
 use super::metrics::RuntimeMetrics;
 use super::scheduler::Shared;
-use super::task;
+use super::task::{self, LocalEnterGuard};
 use super::{RuntimeFlavor, TryCurrentError};
 use crate::task::{JoinHandle, Notified};
 use crate::time;
@@ -48,10 +48,15 @@ pub struct Handle {
 /// ```
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct EnterGuard<'a> {
+    /// Of a `LocalRuntime`. It was entered last, so it goes first.
+    pub(super) _local: Option<LocalEnterGuard>,
     _current: context::Current,
-    /// It belongs to the thread, as a guard of a lock does. Others may look at it.
+    /// It belongs to the thread, as a guard of a lock does.
     _handle: PhantomData<(&'a Handle, MutexGuard<'static, ()>)>,
 }
+
+// SAFETY: nothing of it can be reached by a shared reference.
+unsafe impl Sync for EnterGuard<'_> {}
 
 impl fmt::Debug for EnterGuard<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,6 +80,7 @@ impl Handle {
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         EnterGuard {
+            _local: None,
             _current: context::set_current(self),
             _handle: PhantomData,
         }

@@ -9,7 +9,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 use super::context;
-use super::task::{LocalEnterGuard, LocalSet};
+use super::task::LocalSet;
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 use crate::task::JoinHandle;
 
@@ -191,11 +191,10 @@ impl LocalRuntime {
     /// assert_eq!(runtime.block_on(task).unwrap(), 2);
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    pub fn enter(&self) -> LocalRuntimeGuard<'_> {
-        LocalRuntimeGuard {
-            _local: self.tasks.local.enter(),
-            _runtime: self.runtime.enter(),
-        }
+    pub fn enter(&self) -> EnterGuard<'_> {
+        let mut guard = self.runtime.enter();
+        guard._local = Some(self.tasks.local.enter());
+        guard
     }
 
     /// Ends the runtime, and waits at most so long for blocking work, which goes on if it needs longer.
@@ -245,30 +244,6 @@ impl LocalRuntime {
     /// ```
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()
-    }
-}
-
-/// Makes a [`LocalRuntime`] the current one until it is dropped; see [`LocalRuntime::enter`].
-///
-/// ```
-/// use pointsman::runtime::{Handle, LocalRuntime};
-///
-/// let runtime = LocalRuntime::new()?;
-/// let guard = runtime.enter();
-/// assert_eq!(Handle::current().id(), runtime.handle().id());
-/// drop(guard);
-/// assert!(Handle::try_current().is_err());
-/// # Ok::<_, std::io::Error>(())
-/// ```
-#[must_use = "the runtime is the current one only until this is dropped"]
-pub struct LocalRuntimeGuard<'a> {
-    _local: LocalEnterGuard,
-    _runtime: EnterGuard<'a>,
-}
-
-impl fmt::Debug for LocalRuntimeGuard<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalRuntimeGuard").finish_non_exhaustive()
     }
 }
 

@@ -34,7 +34,7 @@ use crate::loom::thread;
 pub(crate) use blocking::Refused;
 pub use builder::Builder;
 pub use handle::{EnterGuard, Handle};
-pub use local::{LocalOptions, LocalRuntime, LocalRuntimeGuard};
+pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
 pub use runtime::Runtime;
 

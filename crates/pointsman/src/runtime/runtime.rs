@@ -48,7 +48,7 @@ impl Runtime {
     /// If a worker thread cannot be started.
     ///
     /// # Panics
-    /// If the environment variable `POINTSMAN_WORKER_THREADS` is not a number above 0.
+    /// If the environment variable `TOKIO_WORKER_THREADS` is not a number above 0.
     ///
     /// ```
     /// use pointsman::runtime::{Runtime, RuntimeFlavor};

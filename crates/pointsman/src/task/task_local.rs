@@ -116,7 +116,7 @@ struct Borrowed;
 impl Borrowed {
     #[track_caller]
     fn panic(self) -> ! {
-        panic!("a scope of a task-local key cannot begin within `with` of the same key")
+        panic!("cannot enter a task-local scope while the task-local storage is borrowed")
     }
 }
 
@@ -183,7 +183,10 @@ impl<T: 'static> LocalKey<T> {
     /// assert_eq!(NUMBER.sync_scope(21, || NUMBER.get() * 2), 42);
     /// ```
     #[track_caller]
-    pub fn sync_scope<R>(&'static self, value: T, run: impl FnOnce() -> R) -> R {
+    pub fn sync_scope<F, R>(&'static self, value: T, run: F) -> R
+    where
+        F: FnOnce() -> R,
+    {
         match self.enter(Some(&value), run) {
             Ok(result) => result,
             Err(borrowed) => borrowed.panic(),
@@ -203,7 +206,10 @@ impl<T: 'static> LocalKey<T> {
     /// NAME.sync_scope("Ada".into(), || assert_eq!(NAME.with(|name| name.len()), 3));
     /// ```
     #[track_caller]
-    pub fn with<R>(&'static self, read: impl FnOnce(&T) -> R) -> R {
+    pub fn with<F, R>(&'static self, read: F) -> R
+    where
+        F: FnOnce(&T) -> R,
+    {
         match self.try_with(read) {
             Ok(result) => result,
             Err(_) => panic!("cannot access a task-local storage value without setting it first"),
@@ -222,7 +228,10 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// assert!(NUMBER.try_with(|number| *number).is_err());
     /// ```
-    pub fn try_with<R>(&'static self, read: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
+    pub fn try_with<F, R>(&'static self, read: F) -> Result<R, AccessError>
+    where
+        F: FnOnce(&T) -> R,
+    {
         self.place.with(|place| {
             // SAFETY: a place points to nothing, or to the value of the scope that runs on this thread. That
             // scope is a call below this one, and nothing moves or changes its value before it returns.

@@ -19,13 +19,13 @@ use super::driver::{self, Driver};
 /// whether the lock of a clock has to be taken.
 static ANY_CLOCK_WAS_PAUSED: AtomicBool = AtomicBool::new(false);
 
-const NO_CLOCK: &str =
-    "the clock can only be paused and moved within a runtime that has time enabled";
-const CANNOT_PAUSE: &str = "the clock of a `multi_thread` runtime cannot be paused: \
-                            `time::pause()` needs the `current_thread` flavor";
-const IS_PAUSED: &str = "the clock is paused already";
-const IS_RUNNING: &str = "the clock is not paused";
-const TOO_FAR: &str = "the clock cannot show a time so far away";
+// The texts are Tokio's: tests expect panics by them.
+const NO_CLOCK: &str = "time cannot be frozen from outside the Tokio runtime";
+pub(crate) const CANNOT_PAUSE: &str = "`time::pause()` requires the `current_thread` Tokio runtime. \
+                                       This is the default Runtime used by `#[tokio::test].";
+const IS_PAUSED: &str = "time is already frozen";
+const IS_RUNNING: &str = "time is not frozen";
+const TOO_FAR: &str = "overflow when adding duration to instant";
 
 /// Whether all clocks show the operating system's time. Who pauses a clock does so in its own runtime's
 /// only thread, so that this needs no ordering.

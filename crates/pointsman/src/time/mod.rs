@@ -26,6 +26,7 @@ mod interval;
 mod sleep;
 mod timeout;
 
+pub(crate) use clock::CANNOT_PAUSE;
 pub use clock::{advance, pause, resume};
 pub(crate) use driver::{Driver, Waiter, set_current};
 pub use instant::Instant;

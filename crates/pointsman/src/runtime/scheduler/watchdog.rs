@@ -159,7 +159,7 @@ impl Watchdog {
         } else if !shared.is_shut_down() {
             let this = shared.this.upgrade().expect("it is in use");
             let started = thread::Builder::new()
-                .name("pointsman-watchdog".into())
+                .name("pointsman-watch".into())
                 .spawn(move || this.watchdog.run(&this));
             match started {
                 Ok(started) => {

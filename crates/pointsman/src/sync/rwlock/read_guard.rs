@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use super::RwLock;
 use crate::sync::held::{Held, Shared, deref_guard};
 use crate::sync::semaphore::Permits;
 
@@ -26,7 +25,8 @@ use crate::sync::semaphore::Permits;
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     pub(super) held: Held<&'a Permits>,
     pub(super) data: Shared<T>,
-    pub(super) _lock: PhantomData<&'a RwLock<T>>,
+    /// Not of the lock, which threads share only if they may also own the value.
+    pub(super) _lock: PhantomData<&'a T>,
 }
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {

@@ -74,6 +74,11 @@ impl Semaphore {
     /// ```
     #[track_caller]
     pub fn new(permits: usize) -> Self {
+        assert!(
+            permits <= Self::MAX_PERMITS,
+            "a semaphore may not have more than MAX_PERMITS permits ({})",
+            Self::MAX_PERMITS
+        );
         Self {
             permits: Permits::new(permits),
         }
