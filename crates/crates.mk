@@ -33,10 +33,14 @@ features: ## whether the crate compiles with none of its features, with each alo
 
 # Systems that nothing here runs on: the crates are compiled for them, without a linker.
 TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
+# There it has the features that need no system, and each other feature says that it cannot be had.
+WASM := wasm32-unknown-unknown
+WASM_FEATURES := io-util,macros,rt,sync,time
+NOT_FOR_WASM := fs io-std net process rt-multi-thread signal
 
-targets: ## whether the crates compile for macOS and Windows, where they are not tested
-	@echo "This needs Rust's libraries for $(TARGETS): rustup adds those that are missing."
-	rustup target add $(TARGETS)
+targets: ## whether the crates compile for macOS, Windows and WebAssembly, where they are not tested
+	@echo "This needs Rust's libraries for $(TARGETS) $(WASM): rustup adds those that are missing."
+	rustup target add $(TARGETS) $(WASM)
 	@$(MAKE) --no-print-directory targets-here
 
 # Those that are installed.
@@ -44,6 +48,14 @@ targets-here:
 	@for target in $(filter $(TARGETS),$(shell rustup target list --installed 2>/dev/null)); do \
 	  echo "Compiling for $$target."; \
 	  cargo check --manifest-path crates/tokio/Cargo.toml --features full --quiet --target $$target || exit 1; \
+	done
+	@rustup target list --installed 2>/dev/null | grep -qx $(WASM) || exit 0; \
+	check="cargo check --manifest-path crates/tokio/Cargo.toml --quiet --target $(WASM)"; \
+	echo "Compiling for $(WASM)."; \
+	$$check --features $(WASM_FEATURES) || exit 1; \
+	for feature in $(NOT_FOR_WASM); do \
+	  $$check --features $$feature 2>&1 | grep -m1 ^error | grep -q "are supported on wasm" || { \
+	    echo "The feature $$feature does not begin with the error that it cannot be had on $(WASM)."; exit 1; }; \
 	done
 
 OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)

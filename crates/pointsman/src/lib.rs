@@ -5,6 +5,18 @@
 // Some parts are used by some features only.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
+// As Tokio has it. The dependencies that do not build there are left out, so that this is the first error.
+#[cfg(all(
+    target_family = "wasm",
+    any(
+        feature = "net",
+        feature = "process",
+        feature = "signal",
+        all(not(target_os = "emscripten"), any(feature = "fs", feature = "io-std"))
+    )
+))]
+compile_error!("Only features sync,macros,io-util,rt,time are supported on wasm.");
+
 // So that what the macros write means this crate, also in its own tests.
 extern crate self as pointsman;
 

@@ -1,5 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+// The other features that cannot be had there are `pointsman`'s, which says the same.
+#[cfg(all(
+    target_family = "wasm",
+    not(target_os = "emscripten"),
+    feature = "rt-multi-thread"
+))]
+compile_error!("Only features sync,macros,io-util,rt,time are supported on wasm.");
+
 pub use pointsman::*;
 // In place of those of `pointsman`: what they write finds the runtime in this crate.
 pub use pointsman_macros::{tokio_main as main, tokio_test as test};

@@ -67,3 +67,10 @@ async fn the_macros_work_under_this_name() {
     assert_eq!(number, 3);
     assert_eq!(NUMBER.scope(4, async { NUMBER.get() }).await, 4);
 }
+
+/// The guide tells users to check for the patch by this.
+#[test]
+fn types_have_the_name_of_the_crate_behind() {
+    let name = std::any::type_name::<tokio::runtime::Handle>();
+    assert!(name.starts_with("pointsman::"), "{name}");
+}
