@@ -145,3 +145,21 @@ fn a_write_is_either_written_before_the_end_or_refused() {
         }
     });
 }
+
+/// An address space that is too small for the stack of any thread.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_write_that_gets_no_thread_is_refused_and_not_written_later() {
+    must_end(|| {
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.thread_stack_size(usize::MAX / 2).build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut file = File::from_std(std::fs::File::create(&path).unwrap());
+        for _ in 0..2 {
+            runtime.block_on(file.write(b"lost")).unwrap_err();
+        }
+        drop(runtime);
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    });
+}

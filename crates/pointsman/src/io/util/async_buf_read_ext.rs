@@ -28,6 +28,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// Appends what comes up to `byte`, with it, or up to the end to `buf`, and returns how many bytes it
     /// was. Zero is the end.
     ///
+    /// Equivalent to `async fn read_until(&mut self, byte: u8, buf: &mut Vec<u8>) -> io::Result<usize>`.
+    ///
     /// # Errors
     /// Those of the source, but for interruptions. What was read before is in `buf`.
     ///
@@ -56,6 +58,8 @@ pub trait AsyncBufReadExt: AsyncBufRead {
 
     /// Appends the next line to `buf`, with the `\n` at its end, and returns how many bytes it was. Zero is
     /// the end; the last line may have no `\n`.
+    ///
+    /// Equivalent to `async fn read_line(&mut self, buf: &mut String) -> io::Result<usize>`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if it is not UTF-8: `buf` is what it was

@@ -20,6 +20,8 @@ macro_rules! numbers {
     )*) => {$($(
         #[doc = concat!("Reads ", $what, ", `", stringify!($type), "`.")]
         ///
+        #[doc = concat!("Equivalent to `async fn ", stringify!($name), "(&mut self) -> io::Result<", stringify!($type), ">`.")]
+        ///
         /// Each such read is a call of the source, best of a [`BufReader`](crate::io::BufReader) then.
         ///
         /// # Errors
@@ -80,6 +82,8 @@ pub trait AsyncReadExt: AsyncRead {
 
     /// Reads once, as much as there is and fits, and returns how many bytes it was.
     ///
+    /// Equivalent to `async fn read(&mut self, buf: &mut [u8]) -> io::Result<usize>`.
+    ///
     /// Zero is the end of the source, unless `buf` is empty.
     ///
     /// # Errors
@@ -106,6 +110,8 @@ pub trait AsyncReadExt: AsyncRead {
 
     /// As [`read`](Self::read), behind what is in `buf`, which remembers where that ends.
     ///
+    /// Equivalent to `async fn read_buf<B: BufMut>(&mut self, buf: &mut B) -> io::Result<usize>`.
+    ///
     /// A vector, or a `BytesMut`, makes room by itself if it has none.
     ///
     /// # Errors
@@ -131,6 +137,8 @@ pub trait AsyncReadExt: AsyncRead {
     }
 
     /// Reads until `buf` is full, and returns its length.
+    ///
+    /// Equivalent to `async fn read_exact(&mut self, buf: &mut [u8]) -> io::Result<usize>`.
     ///
     /// # Errors
     /// [`ErrorKind::UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends before, and those
@@ -190,6 +198,8 @@ pub trait AsyncReadExt: AsyncRead {
 
     /// Appends all that the source has to `buf`, and returns how many bytes it was.
     ///
+    /// Equivalent to `async fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize>`.
+    ///
     /// A vector with room for all of it does not grow.
     ///
     /// # Errors
@@ -214,6 +224,8 @@ pub trait AsyncReadExt: AsyncRead {
     }
 
     /// Appends all that the source has to `dst`, and returns how many bytes it was.
+    ///
+    /// Equivalent to `async fn read_to_string(&mut self, dst: &mut String) -> io::Result<usize>`.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidData`](std::io::ErrorKind::InvalidData) if it is not UTF-8, and those of the

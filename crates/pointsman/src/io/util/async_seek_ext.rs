@@ -25,6 +25,8 @@ use crate::io::AsyncSeek;
 pub trait AsyncSeekExt: AsyncSeek {
     /// Moves to `pos`, and returns the new position, in bytes from the start.
     ///
+    /// Equivalent to `async fn seek(&mut self, pos: SeekFrom) -> io::Result<u64>`.
+    ///
     /// # Errors
     /// Those of the stream, as for a position before its start.
     ///
@@ -46,6 +48,8 @@ pub trait AsyncSeekExt: AsyncSeek {
     }
 
     /// Moves to the start: a [`seek`](Self::seek) to `SeekFrom::Start(0)`.
+    ///
+    /// Equivalent to `async fn rewind(&mut self) -> io::Result<u64>`.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).
@@ -69,6 +73,8 @@ pub trait AsyncSeekExt: AsyncSeek {
     }
 
     /// The position, in bytes from the start: a [`seek`](Self::seek) to `SeekFrom::Current(0)`.
+    ///
+    /// Equivalent to `async fn stream_position(&mut self) -> io::Result<u64>`.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).

@@ -20,6 +20,8 @@ macro_rules! numbers {
     )*) => {$($(
         #[doc = concat!("Writes ", $what, ", `", stringify!($type), "`.")]
         ///
+        #[doc = concat!("Equivalent to `async fn ", stringify!($name), "(&mut self, n: ", stringify!($type), ") -> io::Result<()>`.")]
+        ///
         /// Each such write is a call of the sink, best of a [`BufWriter`](crate::io::BufWriter) then.
         ///
         /// # Errors
@@ -61,6 +63,8 @@ macro_rules! numbers {
 pub trait AsyncWriteExt: AsyncWrite {
     /// Writes once, and returns how many bytes of `src` were taken.
     ///
+    /// Equivalent to `async fn write(&mut self, src: &[u8]) -> io::Result<usize>`.
+    ///
     /// Zero of a buffer that is not empty means that no more can be taken.
     ///
     /// # Errors
@@ -86,6 +90,8 @@ pub trait AsyncWriteExt: AsyncWrite {
 
     /// As [`write`](Self::write), from many buffers as if they were one. A sink that cannot do that takes
     /// from the first that is not empty.
+    ///
+    /// Equivalent to `async fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize>`.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -114,6 +120,8 @@ pub trait AsyncWriteExt: AsyncWrite {
 
     /// As [`write`](Self::write), from `src`, which goes on by what was taken.
     ///
+    /// Equivalent to `async fn write_buf<B: Buf>(&mut self, src: &mut B) -> io::Result<usize>`.
+    ///
     /// # Errors
     /// As [`write`](Self::write).
     ///
@@ -137,6 +145,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     }
 
     /// Writes until nothing remains in `src`, which goes on by what was taken.
+    ///
+    /// Equivalent to `async fn write_all_buf<B: Buf>(&mut self, src: &mut B) -> io::Result<()>`.
     ///
     /// # Errors
     /// As [`write_all`](Self::write_all). `src` begins with what was not taken then.
@@ -165,6 +175,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     }
 
     /// Writes all of `src`. Some of it may still be in a buffer then; [`flush`](Self::flush) sees to that.
+    ///
+    /// Equivalent to `async fn write_all(&mut self, src: &[u8]) -> io::Result<()>`.
     ///
     /// # Errors
     /// [`ErrorKind::WriteZero`](std::io::ErrorKind::WriteZero) if the sink takes no more, and those of the
@@ -225,6 +237,8 @@ pub trait AsyncWriteExt: AsyncWrite {
 
     /// Waits until what was written has left every buffer on its way.
     ///
+    /// Equivalent to `async fn flush(&mut self) -> io::Result<()>`.
+    ///
     /// # Errors
     /// Those of the sink, if not all could be written.
     ///
@@ -249,6 +263,8 @@ pub trait AsyncWriteExt: AsyncWrite {
     }
 
     /// Ends the stream: flushes it, and tells the other side, where there is one, that nothing follows.
+    ///
+    /// Equivalent to `async fn shutdown(&mut self) -> io::Result<()>`.
     ///
     /// Nothing should be written any more.
     ///

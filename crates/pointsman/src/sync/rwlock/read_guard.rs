@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use crate::sync::held::{Held, Shared, deref_guard};
 use crate::sync::semaphore::Permits;
 
-/// The right to read the value of an [`RwLock`], or a part of it. Dropping it unlocks.
+/// The right to read the value of an [`RwLock`](super::RwLock), or a part of it. Dropping it unlocks.
 ///
-/// Of [`RwLock::read`]. It may be held over an `.await`.
+/// Of [`RwLock::read`](super::RwLock::read). It may be held over an `.await`.
 ///
 /// ```
 /// # use pointsman::sync::RwLock;
