@@ -36,6 +36,13 @@ pub(super) struct Worker<'a> {
     pub(super) awaits_jobs: bool,
 }
 
+/// What a worker does after a search, or instead of one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Work,
+    Sleep,
+}
+
 /// Why a worker has stopped running tasks for a moment.
 #[derive(PartialEq, Eq)]
 enum Paused {
