@@ -160,6 +160,38 @@ fn tasks_that_yield_let_the_future_have_its_turn_after_each_round() {
     });
 }
 
+/// However often the others have yielded before.
+#[test]
+fn a_task_that_is_spawned_beside_tasks_that_yield_runs_before_the_future_is_polled() {
+    for_each_length(61, |runtime, steps| {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ran = runtime.block_on(async {
+            let (tx, rx) = oneshot::channel();
+            let mut tx = Some(tx);
+            for n in 0..3 {
+                let (is_over, tx) = (Arc::clone(&is_over), tx.take_if(|_| n == 1));
+                task::spawn(async move {
+                    for _ in 0..10 {
+                        task::yield_now().await;
+                    }
+                    if let Some(tx) = tx {
+                        tx.send(spawn_counting(1, steps)).unwrap();
+                    }
+                    while !is_over.load(SeqCst) {
+                        task::yield_now().await;
+                    }
+                });
+            }
+            let count = rx.await.unwrap();
+            let ran = count.load(SeqCst);
+            is_over.store(true, SeqCst);
+            task::yield_now().await;
+            ran
+        });
+        assert_eq!(ran, 1);
+    });
+}
+
 /// Tasks that wake themselves and do not yield.
 #[test]
 fn tasks_that_are_always_ready_keep_the_future_waiting_for_event_interval_polls() {

@@ -37,8 +37,9 @@ pub(super) struct Worker<'a> {
     io_looked_at: (usize, Instant),
     /// Polls of tasks until the future of `block_on` has its turn, in a runtime of the current thread.
     left: u32,
-    /// How many tasks have yielded one after the other.
+    /// How many tasks have yielded one after the other, and how many were queued with each of them.
     yielded: usize,
+    round: usize,
     /// A clock that stands still could not be moved on, as blocking work was running.
     pub(super) awaits_jobs: bool,
 }
@@ -77,6 +78,7 @@ impl<'a> Worker<'a> {
             io_looked_at: (slot.polls(), Instant::now()),
             left: 0,
             yielded: 0,
+            round: 0,
             awaits_jobs: false,
         }
     }
@@ -131,6 +133,7 @@ impl<'a> Worker<'a> {
             false => self.shared.config.event_interval,
         };
         let interval = self.pace.interval(most);
+        let others_may_wait = self.shared.is_current_thread() || self.shared.driver.has_sources();
         // What comes from outside goes first once in a quantum, however much is queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -150,21 +153,29 @@ impl<'a> Worker<'a> {
                 self.yielded = 0;
                 continue;
             };
-            self.shared.push(self.slot, again);
+            let waiting = self.shared.push(self.slot, again);
             if !coop::take_yielded() {
                 self.yielded = 0;
-                continue;
-            }
-            self.yielded += 1;
-            let is_others_turn = || self.shared.driver.has_sources() || self.parker.is_notified();
-            if self.yielded >= self.slot.queue.len() && is_others_turn() {
-                self.yielded = 0;
+            } else if others_may_wait && self.all_have_yielded(waiting) {
                 self.look_at_clock(polls + 1);
                 return Paused::Yielded;
             }
         }
         self.look_at_clock(interval);
         Paused::Quantum
+    }
+
+    /// A task has yielded, with which so many are queued. Whether all of these have yielded one after the other, and
+    /// I/O or the future of `block_on` has its turn.
+    fn all_have_yielded(&mut self, waiting: usize) -> bool {
+        // Where another number was queued before, a task that has not run yet is among them.
+        let is_same_round = waiting == mem::replace(&mut self.round, waiting);
+        self.yielded = if is_same_round { self.yielded + 1 } else { 1 };
+        if self.yielded < waiting {
+            return false;
+        }
+        self.yielded = 0;
+        self.shared.driver.has_sources() || self.parker.is_notified()
     }
 
     /// After a quantum, now and then. One that is out of work will look anyway.
