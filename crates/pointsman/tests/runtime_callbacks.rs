@@ -1,17 +1,141 @@
-//! Callbacks of a runtime that panic.
+//! Code of the user that a worker runs outside of tasks: hooks and wakers that panic or block.
 
 mod common;
+#[path = "common/gate.rs"]
+mod gate;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use common::must_end;
+use futures::executor;
+use gate::Gate;
 use pointsman::runtime::Builder;
 use pointsman::time;
+
+/// A hook that blocks in its first call, until the gate is open, and says that it has begun.
+fn block_once(gate: &Gate) -> (impl Fn() + Send + Sync + 'static, mpsc::Receiver<()>) {
+    let (begins, begun) = mpsc::channel();
+    let (passage, is_first) = (gate.passage(), AtomicBool::new(true));
+    let hook = move || {
+        if is_first.swap(false, SeqCst) {
+            let _ = begins.send(());
+            passage.block();
+        }
+    };
+    (hook, begun)
+}
+
+/// As many threads as there are cores are in `block_on`, so that no worker is woken for a task.
+#[test]
+fn a_task_that_is_spawned_while_a_worker_is_in_its_park_hook_is_run() {
+    must_end(|| {
+        let (gate, blocked) = (Gate::new(), Gate::new());
+        let (hook, begun) = block_once(&gate);
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).on_thread_park(hook);
+        let runtime = runtime.enable_all().build().unwrap();
+        begun.recv().unwrap();
+        let cores = thread::available_parallelism().unwrap().get();
+        let (enters, entered) = mpsc::channel();
+        let threads: Vec<_> = (0..cores)
+            .map(|_| {
+                let (handle, enters) = (runtime.handle().clone(), enters.clone());
+                let passage = blocked.passage();
+                thread::spawn(move || {
+                    handle.block_on(async {
+                        enters.send(()).unwrap();
+                        passage.block();
+                    })
+                })
+            })
+            .collect();
+        (0..cores).for_each(|_| entered.recv().unwrap());
+        let task = runtime.spawn(async { 7 });
+        gate.open();
+        assert_eq!(executor::block_on(task).unwrap(), 7);
+        blocked.open();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_blocks_keeps_only_its_own_worker() {
+    must_end(|| {
+        for at_park in [true, false] {
+            for _ in 0..20 {
+                let gate = Gate::new();
+                let (hook, begun) = block_once(&gate);
+                let mut builder = Builder::new_multi_thread();
+                match at_park {
+                    true => builder.on_thread_park(hook),
+                    false => builder.on_thread_unpark(hook),
+                };
+                let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+                let spawn = |n| runtime.spawn(async move { n });
+                let first = spawn(1);
+                if at_park {
+                    begun.recv().unwrap();
+                }
+                for (n, task) in [(1, first), (2, spawn(2)), (3, spawn(3))] {
+                    assert_eq!(executor::block_on(task).unwrap(), n);
+                }
+                gate.open();
+            }
+        }
+    });
+}
+
+/// The worker that waits for I/O runs it.
+#[cfg(feature = "net")]
+#[test]
+fn a_waker_that_blocks_keeps_only_its_own_worker() {
+    use pointsman::net::UdpSocket;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Wake, Waker};
+
+    struct Blocks(gate::Passage, mpsc::Sender<()>);
+
+    impl Wake for Blocks {
+        fn wake(self: Arc<Self>) {
+            let _ = self.1.send(());
+            self.0.block();
+        }
+    }
+
+    must_end(|| {
+        for _ in 0..20 {
+            let gate = Gate::new();
+            let mut builder = Builder::new_multi_thread();
+            let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+            let socket = runtime.block_on(UdpSocket::bind("127.0.0.1:0")).unwrap();
+            let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let (begins, begun) = mpsc::channel();
+            let waker = Waker::from(Arc::new(Blocks(gate.passage(), begins)));
+            let mut bytes = [0; 1];
+            let mut receives = pin!(socket.recv(&mut bytes));
+            let poll = receives.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(matches!(poll, Poll::Pending));
+            let address = socket.local_addr().unwrap();
+            sender.send_to(b"x", address).unwrap();
+            begun.recv().unwrap();
+            for n in 0..3 {
+                assert_eq!(
+                    executor::block_on(runtime.spawn(async move { n })).unwrap(),
+                    n
+                );
+            }
+            gate.open();
+        }
+    });
+}
 
 #[test]
 fn a_callback_that_panics_in_block_on_ends_that_and_nothing_else() {

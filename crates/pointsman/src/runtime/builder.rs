@@ -366,11 +366,12 @@ impl Builder {
         self
     }
 
-    /// Polls of tasks after which a worker looks around, at the latest: at timers, at what comes from other
-    /// threads, and in a runtime of the current thread at the future that it blocks on. Default: 61.
+    /// The number of polls of tasks after which a worker looks at timers and at what comes from other threads, at the
+    /// latest. Default: 61. Where tasks are long the worker looks earlier, about every 25 µs.
     ///
-    /// Where tasks are long it looks earlier, about every 25 µs. With a small number timers and that future wait
-    /// less, and short tasks cost more.
+    /// In a runtime of the current thread the future of `block_on`, if it was woken, is polled after exactly so many
+    /// polls, or once no task is ready. With a small number timers and that future wait less, and short tasks cost
+    /// more.
     ///
     /// # Panics
     /// If it is 0.

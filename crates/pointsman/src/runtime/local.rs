@@ -90,7 +90,7 @@ impl LocalRuntime {
 
     pub(super) fn new_on(runtime: Runtime) -> Self {
         let tasks = Tasks {
-            local: LocalSet::new(),
+            local: LocalSet::with_most_at_once(runtime.handle().shared.config.event_interval),
             handle: runtime.handle().clone(),
         };
         Self { tasks, runtime }

@@ -51,7 +51,7 @@ impl Reactor {
         match *self {}
     }
 
-    fn park(&self, _: &ThreadParker, _: Option<Duration>) {
+    fn park(&self, _: &ThreadParker, _: Option<Duration>, _: impl FnOnce()) {
         match *self {}
     }
 
@@ -223,12 +223,12 @@ impl Driver {
 }
 
 impl Held<'_> {
-    /// Waits until the thread is unparked, there is I/O, which is handed on, or a timer is due, which is for the caller
-    /// to fire.
-    pub(super) fn park(&self, parker: &ThreadParker) {
+    /// Waits until the thread is unparked, a source is ready, or a timer is due, which is for the caller to fire. Calls
+    /// `before_wakers` and then wakes the tasks of sources that are ready, if there are any.
+    pub(super) fn park(&self, parker: &ThreadParker, before_wakers: impl FnOnce()) {
         let until_next = self.0.time.as_ref().and_then(|time| time.until_next());
         match self.0.used_reactor() {
-            Some(reactor) => reactor.park(parker, until_next),
+            Some(reactor) => reactor.park(parker, until_next, before_wakers),
             None => parker.park(until_next),
         }
         self.0.count_turn();

@@ -189,13 +189,22 @@ impl Reactor {
         true
     }
 
-    /// Sleeps until the system has something to tell, the thread is unparked, or the time is over.
-    pub(super) fn park(&self, parker: &ThreadParker, timeout: Option<Duration>) {
+    /// Sleeps until a source is ready, the thread is unparked, or the time is over. Calls `before_wakers` before it
+    /// wakes the tasks of sources that are ready, if there are any.
+    pub(super) fn park(
+        &self,
+        parker: &ThreadParker,
+        timeout: Option<Duration>,
+        before_wakers: impl FnOnce(),
+    ) {
         let mut polling = lock(&self.polling);
         let Polling { poll, events, .. } = &mut *polling;
         events.clear();
         parker.park_in(&self.wakeup, || ask(poll, events, timeout));
-        self.dispatch(events);
+        if events.iter().any(|event| event.token() != WAKEUP) {
+            before_wakers();
+            self.dispatch(events);
+        }
     }
 
     fn dispatch(&self, events: &Events) {

@@ -1,14 +1,18 @@
-//! Who sleeps, who looks for work, and whom to wake.
+//! Tracks which workers are searching, awake or asleep, and decides which of them to wake.
 //!
-//! What decides is in [`policy`]; here are the counts that it goes by, and the list of those who sleep.
+//! The counts live in one atomic word; the decisions are pure functions in [`policy`].
 //!
-//! Invariants:
-//! - Those who look for work, or were called to, are no more than those who work, or one, as [`policy::calls_one`] says.
-//!   Who has found some calls the next, if there is more than it wants. Each of them looks at the inject queue once more
-//!   after it has ceased to look: whoever brings something may rely on any of them.
-//! - A worker that goes to sleep looks once more after it has said so, and whoever brings work from outside looks
-//!   who sleeps after bringing it: one of them sees the other.
-//! - What is queued is watched if nobody is called for it and nobody searches (see [`watchdog`](super::watchdog)).
+//! # Invariants
+//!
+//! - The number of workers that search, or were called to, never exceeds the number that work, or one; see
+//!   [`policy::calls_one`]. A searcher that finds a task calls another worker if more tasks remain.
+//! - A producer that sees a searcher wakes no worker. So a worker that searches has a [`Searching`], runs no code of the
+//!   user while it has it, and gives it up in one place, [`finish_search`](super::worker::Worker::finish_search), which
+//!   looks at the queues again.
+//! - Sleep and submit cannot miss each other: a worker announces that it sleeps and then looks at the queues; a producer
+//!   enqueues and then looks for sleepers. Both sides use a SeqCst fence.
+//! - A queued task for which no worker was called and no worker searches is watched; see
+//!   [`watchdog`](super::watchdog).
 
 use std::sync::Arc;
 
@@ -47,13 +51,18 @@ struct Sleeper {
     parker: Arc<ThreadParker>,
 }
 
-/// How a worker has come to be awake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Woken {
-    /// By itself.
-    Alone,
-    /// Somebody has called it to look for work, and it is counted for that.
-    Called,
+/// The count of one worker that searches. Producers rely on the search for as long as this exists.
+#[derive(PartialEq, Eq, Debug)]
+#[must_use = "the worker counts as searching until `finish_search` takes this"]
+pub(super) struct Searching(());
+
+/// Why a worker is awake.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum WakeReason {
+    /// The worker saw something to do.
+    Spontaneous,
+    /// Another thread called the worker to search.
+    Called(Searching),
 }
 
 /// What has become of those who should do something about queued work.
@@ -204,61 +213,79 @@ impl Idle {
         self.counts.fetch_sub(OTHERS, Relaxed);
     }
 
-    /// Whether this worker may look for work, and is counted for it then.
-    pub(super) fn try_search(&self) -> bool {
+    /// Begins a search, if the policy allows one.
+    pub(super) fn try_search(&self) -> Option<Searching> {
         let counts = self.counts.load(Relaxed);
-        policy::may_search(counted(counts), self.cores, self.mode())
+        let may_search = policy::may_search(counted(counts), self.cores, self.mode())
             // ORDERING: SeqCst, as all changes of this word.
             && self
                 .counts
                 .compare_exchange(counts, counts + SEARCHING, SeqCst, Relaxed)
-                .is_ok()
+                .is_ok();
+        may_search.then_some(Searching(()))
     }
 
-    /// It looks no more, as it has found something.
-    pub(super) fn end_search(&self) {
+    /// Ends a search; the worker stays awake. Returns how many other workers were awake.
+    ///
+    /// The caller looks at the queues after this: see [`finish_search`](super::worker::Worker::finish_search).
+    pub(super) fn end_search(&self, Searching(()): Searching) -> usize {
         // ORDERING: SeqCst, as all changes of this word.
-        self.counts.fetch_sub(SEARCHING, SeqCst);
+        let before = counted(self.counts.fetch_sub(SEARCHING, SeqCst));
+        // ORDERING: SeqCst pairs with that of `notify_remote`: a producer whose task is not seen from here on sees that
+        // the search is over.
+        fence(SeqCst);
+        before.awake - 1
     }
 
-    /// Says that this worker sleeps. It has to look once more before it does. Gives who else was awake.
+    /// Announces that this worker sleeps, and ends its search if there is one. Returns how many other workers were
+    /// awake.
+    ///
+    /// The caller looks at the queues after this: see [`finish_search`](super::worker::Worker::finish_search).
     pub(super) fn sleep(
         &self,
         slot: usize,
         parker: &Arc<ThreadParker>,
-        is_searching: bool,
+        searching: Option<Searching>,
     ) -> usize {
         let mut sleepers = lock(&self.sleepers);
         sleepers.push(Sleeper {
             slot,
             parker: Arc::clone(parker),
         });
-        let searching = if is_searching { SEARCHING } else { 0 };
+        let searching = searching.map_or(0, |Searching(())| SEARCHING);
         let change = SLEEPING.wrapping_sub(AWAKE).wrapping_sub(searching);
-        // ORDERING: SeqCst pairs with those who bring work: they see the sleeper, or it sees the work.
+        // ORDERING: SeqCst, as all changes of this word.
         let before = counted(self.counts.fetch_add(change, SeqCst));
         drop(sleepers);
-        // ORDERING: SeqCst pairs with that of `notify_remote`: whoever brings what is not seen from here on sees the
+        // ORDERING: SeqCst pairs with that of `notify_remote`: a producer whose task is not seen from here on sees the
         // sleeper.
         fence(SeqCst);
         before.awake - 1
     }
 
-    /// Takes this worker out of those who sleep. [`Called`](Woken::Called) if somebody has done so already.
-    pub(super) fn wake(&self, slot: usize, parker: &ThreadParker) -> Woken {
+    /// Takes a call that has reached a sleeping worker.
+    pub(super) fn take_call(&self, parker: &ThreadParker) -> Option<Searching> {
+        // The caller has counted the search: see `call_one_if`.
+        parker.take_called().then_some(Searching(()))
+    }
+
+    /// Removes this worker from the sleepers, unless a call has done so already.
+    pub(super) fn wake(&self, slot: usize, parker: &ThreadParker) -> WakeReason {
         let mut sleepers = lock(&self.sleepers);
         let Some(index) = sleepers.iter().position(|sleeper| sleeper.slot == slot) else {
             drop(sleepers);
-            // It was called in this moment.
-            while !parker.take_called() {
-                parker.park(None);
+            // The call is on its way.
+            loop {
+                match self.take_call(parker) {
+                    Some(searching) => return WakeReason::Called(searching),
+                    None => parker.park(None),
+                }
             }
-            return Woken::Called;
         };
         sleepers.remove(index);
         // ORDERING: SeqCst, as all changes of this word: see `sleep`.
         self.counts.fetch_add(AWAKE.wrapping_sub(SLEEPING), SeqCst);
-        Woken::Alone
+        WakeReason::Spontaneous
     }
 }
 

@@ -190,7 +190,8 @@ impl Shared {
             unsafe { task.begin(true) };
         } else {
             // SAFETY: as above.
-            self.push(slot, unsafe { Notified::woken(task) });
+            let entry = unsafe { Notified::woken(task) };
+            self.push(slot, entry);
         }
         task
     }
@@ -250,11 +251,13 @@ impl Shared {
 
     // --- queueing ---
 
+    /// Returns how many tasks are queued at the slot then.
     #[inline]
-    fn push(&self, slot: &Slot, entry: Notified) {
+    fn push(&self, slot: &Slot, entry: Notified) -> usize {
         // SAFETY: this thread holds the slot.
         let waiting = unsafe { slot.queue.push(entry) };
         self.notify_local(slot, waiting);
+        waiting
     }
 
     /// Puts the entry of a woken task in a queue.
@@ -418,7 +421,9 @@ impl Schedule for Arc<Shared> {
     fn schedule(&self, entry: Notified) {
         match self.own_slot() {
             // Who holds a slot keeps the runtime.
-            Some(slot) => self.push(slot, entry),
+            Some(slot) => {
+                self.push(slot, entry);
+            }
             // This reference is the arena's: it may go with the task.
             None => Arc::clone(self).schedule_entry(entry),
         }

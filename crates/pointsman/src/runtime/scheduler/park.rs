@@ -1,35 +1,32 @@
 //! A worker that sleeps: until it is called, sees something to do, or holds the driver and a timer is due.
 //!
-//! Invariant: a worker sleeps after it has said so and has seen nothing to do since (see [`idle`](super::idle)). One
-//! that held the driver and has got something else to do leaves it to another that sleeps, or to the watchdog.
+//! # Invariants
+//!
+//! - A worker parks after it has announced that it sleeps and has seen nothing to do since; see [`idle`](super::idle).
+//! - Wakers run in a worker that is awake and does not search: no producer relies on it meanwhile.
+//! - A worker that held the driver and has something else to do leaves it to another sleeper, or to the watchdog.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-use super::super::builder::Callback;
 use super::Shared;
-use super::idle::Woken;
-use super::worker::Worker;
+use super::idle::{Searching, WakeReason};
+use super::worker::{Next, Worker};
 use crate::loom::sync::atomic::fence;
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Worker<'_> {
-    pub(super) fn sleep(&mut self, is_searching: bool) -> Woken {
+    /// Sleeps, unless something was left to the search that ends here.
+    pub(super) fn sleep(&mut self, searching: Option<Searching>) -> WakeReason {
         let shared = self.shared;
         self.count_busy();
-        self.call(&shared.config.on_thread_park, is_searching);
+        if self.finish_search(searching, Next::Sleep) {
+            return shared.idle.wake(self.slot.index, self.parker);
+        }
+        // A producer already sees the sleeper: what it enqueues wakes this worker as soon as this is done.
         // SAFETY: this thread holds the slot.
         unsafe { self.slot.arena().as_ref().collect() };
         shared.collect_arenas();
-        let others = shared
-            .idle
-            .sleep(self.slot.index, self.parker, is_searching);
-        if others > 0 {
-            // They may have queued something in this moment, and have seen nobody asleep.
-            shared.watch();
-        }
         self.slot.counters.parked.add(1);
         let mut held = None;
-        let woken = loop {
+        let mut reason = loop {
             let is_done = self.awaits_jobs && self.clock_may_advance();
             if is_done || self.sees_work() {
                 break shared.idle.wake(self.slot.index, self.parker);
@@ -37,47 +34,44 @@ impl Worker<'_> {
             if held.is_none() && shared.may_hold() {
                 held = shared.driver.try_hold(self.parker);
             }
+            let mut has_risen = false;
             match &held {
-                // Wakers. While it sleeps one that leaves has to say that it is awake.
-                Some(held) => self.run_users(
-                    || held.park(self.parker),
-                    || shared.idle.wake(self.slot.index, self.parker) == Woken::Called,
-                ),
+                Some(held) => held.park(self.parker, || {
+                    self.rise(shared.idle.wake(self.slot.index, self.parker));
+                    has_risen = true;
+                }),
                 None => self.parker.park(None),
             }
-            if self.parker.take_called() {
-                break Woken::Called;
+            if has_risen {
+                break WakeReason::Spontaneous;
+            }
+            if let Some(searching) = shared.idle.take_call(self.parker) {
+                break WakeReason::Called(searching);
             }
             if held.as_ref().is_some_and(|held| held.is_due()) || self.clock_may_advance() {
                 break shared.idle.wake(self.slot.index, self.parker);
             }
         };
-        if let Some(held) = held.take() {
-            // What is due now is no reason to wake another.
-            self.run_users(|| shared.driver.fire(), || woken == Woken::Called);
+        if let Some(held) = held {
+            if held.is_due() {
+                self.rise(reason);
+                reason = WakeReason::Spontaneous;
+                // Before the driver is free: what is due now is no reason to wake another worker.
+                shared.driver.fire();
+            }
             drop(held);
         }
         shared.attend_to_driver();
         self.slot.counters.unparked.add(1);
-        self.call(&shared.config.on_thread_unpark, woken == Woken::Called);
-        shared.see_to_substitutes();
-        woken
+        reason
     }
 
-    /// Calls what the user wants to be called.
-    fn call(&self, callback: &Option<Callback>, is_searching: bool) {
-        if let Some(callback) = callback {
-            self.run_users(|| callback(), || is_searching);
-        }
-    }
-
-    /// Runs what the user has given. If it panics this worker leaves, and no longer counts as the one that searches.
-    fn run_users(&self, run: impl FnOnce(), is_searching: impl FnOnce() -> bool) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-            if is_searching() {
-                self.shared.idle.end_search();
-            }
-            resume_unwind(panic);
+    /// Ends the search that a call has begun: the worker, which was asleep, has something else to do.
+    pub(super) fn rise(&self, reason: WakeReason) {
+        if let WakeReason::Called(searching) = reason {
+            // What it was called for.
+            self.look();
+            self.finish_search(Some(searching), Next::Work);
         }
     }
 }

@@ -1,17 +1,20 @@
-//! A worker that is out of work: it looks for some for a while, and then sleeps.
+//! A worker that is out of work: it searches for some, and then sleeps.
 //!
-//! No more look than work (see [`idle`](super::idle)), so that those who have work are not kept from it.
+//! # Invariants
+//!
+//! - No more workers search than work (see [`idle`](super::idle)), so that searchers do not keep the others from their
+//!   queues.
+//! - A worker runs hooks of the user while it neither searches nor sleeps: a hook that blocks keeps no other worker
+//!   from being woken.
 
 use std::time::Instant;
 
 use super::super::context;
-use super::Slot;
-use super::idle::Woken;
+use super::idle::{Searching, WakeReason};
 use super::policy::{self, QUANTUM};
-use super::worker::Worker;
+use super::worker::{Next, Worker};
+use super::{Shared, Slot};
 use crate::loom::hint;
-use crate::loom::sync::atomic::fence;
-use std::sync::atomic::Ordering::SeqCst;
 
 /// Between two looks: each takes cache lines from those who use them.
 const SPINS_PER_LOOK: u32 = 8;
@@ -27,57 +30,99 @@ impl Worker<'_> {
             self.shared.driver.look_at_io();
             return;
         }
-        // One that may wait for I/O does not look for other work first.
-        let mut is_searching =
-            !self.shared.driver.is_io_unattended() && self.shared.idle.try_search();
+        let shared = self.shared;
+        let mut searching = self.try_search();
+        let mut has_slept = false;
         loop {
-            if is_searching && self.search() {
-                self.end_search();
-                return;
-            }
-            if self.advance_clock() {
-                if is_searching {
-                    self.end_search();
+            if let Some(search) = searching.take() {
+                if self.search() {
+                    self.finish_search(Some(search), Next::Work);
+                    break;
                 }
-                return;
+                searching = Some(search);
+            } else if self.advance_clock() {
+                break;
             }
-            match self.sleep(is_searching) {
-                Woken::Alone => {
+            if !has_slept {
+                has_slept = true;
+                if let Some(hook) = &shared.config.on_thread_park {
+                    self.finish_search(searching.take(), Next::Work);
+                    hook();
+                    // The hook takes time, and may queue tasks.
+                    searching = self.try_search();
+                    continue;
+                }
+            }
+            match self.sleep(searching.take()) {
+                WakeReason::Called(search) if !shared.is_current_thread() => {
+                    searching = Some(search);
+                }
+                reason => {
+                    self.rise(reason);
                     self.look();
-                    return;
+                    break;
                 }
-                Woken::Called => is_searching = true,
+            }
+        }
+        if has_slept {
+            shared.see_to_substitutes();
+            if let Some(hook) = &shared.config.on_thread_unpark {
+                if !self.slot.queue.is_empty() {
+                    shared.watch();
+                }
+                hook();
             }
         }
     }
 
-    fn end_search(&self) {
+    /// Begins a search, if another worker may have something for this one.
+    fn try_search(&self) -> Option<Searching> {
+        // A worker that may wait for I/O does not search for other work first.
+        let may_search = !self.shared.is_current_thread() && !self.shared.driver.is_io_unattended();
+        may_search.then(|| self.shared.idle.try_search()).flatten()
+    }
+
+    /// Ends a search, if `searching` is one, and goes on with `next`. The only way out of a search.
+    ///
+    /// A producer that saw the search has woken no worker. So after the count is changed the queues are looked at once
+    /// more. If something is left, a worker that goes to sleep has to wake up for it, which the result says; one that
+    /// has work calls another, or the watchdog.
+    pub(super) fn finish_search(&self, searching: Option<Searching>, next: Next) -> bool {
         let shared = self.shared;
-        shared.idle.end_search();
-        // ORDERING: SeqCst pairs with that of `notify_remote`: who brings something in this moment sees that nobody
-        // looks for it, or it is seen here.
-        fence(SeqCst);
-        // What was found may keep this thread busy. A slot with tasks of which none are few is vacant, or stuck.
-        let is_left = |slot: &Slot| slot.few() == 0 && !slot.queue.is_empty();
-        if !shared.inject.is_empty() || shared.slots.iter().any(is_left) {
-            shared.notify_remote();
+        let has_searched = searching.is_some();
+        let others = match (next, searching) {
+            (Next::Sleep, searching) => shared.idle.sleep(self.slot.index, self.parker, searching),
+            (Next::Work, Some(searching)) => shared.idle.end_search(searching),
+            (Next::Work, None) => return false,
+        };
+        let is_left = has_searched && shared.has_unattended_work();
+        match next {
+            Next::Sleep => {
+                if others > 0 {
+                    // What others have queued in this moment they may have left to this search.
+                    shared.watch();
+                }
+            }
+            Next::Work => {
+                if is_left {
+                    shared.notify_remote();
+                }
+                // Passes the search on where there is more.
+                shared.notify_local(self.slot, self.slot.queue.len());
+                if others > 0 {
+                    // As above.
+                    shared.watchdog.arm(shared);
+                }
+            }
         }
-        // Passes the search on where there is more.
-        shared.notify_local(self.slot, self.slot.queue.len());
-        // What others have queued meanwhile they have left to this search.
-        if shared.idle.workers().awake > 1 {
-            shared.watchdog.arm(shared);
-        }
+        is_left
     }
 
     /// Looks for work for as long as it would take to be woken for it. Whether there is some for this worker.
     fn search(&self) -> bool {
         // Nobody brings anything while this thread has the only core; and where work comes by I/O, to wait awake costs
         // more than it wins: a quarter of the processor time of `echo` with 64 connections.
-        if self.shared.is_current_thread()
-            || self.shared.idle.cores() == 1
-            || self.shared.driver.has_sources()
-        {
+        if self.shared.idle.cores() == 1 || self.shared.driver.has_sources() {
             return self.look();
         }
         let mut looks = 0;
@@ -103,7 +148,7 @@ impl Worker<'_> {
     }
 
     /// Whether there is something to do for this worker; work is taken.
-    fn look(&self) -> bool {
+    pub(super) fn look(&self) -> bool {
         if self.parker.is_notified() || self.shared.is_shut_down() {
             return true;
         }
@@ -181,5 +226,14 @@ impl Worker<'_> {
     /// Whether the clock stands still and nothing but that is waited for.
     pub(super) fn clock_may_advance(&self) -> bool {
         self.shared.blocking.is_idle() && self.shared.driver.is_paused()
+    }
+}
+
+impl Shared {
+    /// Whether something is queued where no worker comes to it by itself: in the inject queue, or at a slot of whose
+    /// tasks none are few, which is vacant or stuck.
+    fn has_unattended_work(&self) -> bool {
+        let is_left = |slot: &Slot| slot.few() == 0 && !slot.queue.is_empty();
+        !self.inject.is_empty() || self.slots.iter().any(is_left)
     }
 }

@@ -58,6 +58,9 @@ pub(super) struct Watchdog {
     watched: AtomicU32,
     has_thread: AtomicBool,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
+    /// Whether it was ever armed: a model does then what it would do.
+    #[cfg(all(test, loom))]
+    pub(super) was_armed: std::sync::atomic::AtomicBool,
 }
 
 impl Watchdog {
@@ -71,6 +74,8 @@ impl Watchdog {
             watched: AtomicU32::new(0),
             has_thread: AtomicBool::new(false),
             thread: Mutex::new(None),
+            #[cfg(all(test, loom))]
+            was_armed: std::sync::atomic::AtomicBool::new(false),
         }
     }
 
@@ -147,6 +152,8 @@ impl Watchdog {
     #[cold]
     fn begin(&self, shared: &Shared) {
         // No time passes in models: what has to be woken may not rely on it.
+        #[cfg(all(test, loom))]
+        self.was_armed.store(true, Relaxed);
         if cfg!(all(test, loom)) || shared.is_current_thread() {
             return;
         }

@@ -1,9 +1,12 @@
-//! A worker's run loop: it runs what is queued, looks around after each quantum, and is idle when nothing is queued.
+//! A worker's run loop: it runs queued tasks, looks around after each quantum, and is idle when nothing is queued.
 //!
-//! Looking for work is in [`steal`](super::steal), sleeping in [`park`](super::park).
+//! The search for work is in [`steal`](super::steal), sleep in [`park`](super::park).
 //!
-//! Invariant: a worker holds its slot from the beginning to the end of [`run`](Worker::run), but for the time in which
-//! a task blocks in place; if a task has lost the slot to another thread, that task is the last that this one runs.
+//! # Invariants
+//!
+//! - A worker holds its slot from the beginning to the end of [`run`](Worker::run), except while a task blocks in
+//!   place. If a task has lost the slot to another thread, that task is the last that this worker runs.
+//! - When the future of `block_on` is polled depends on the polls of tasks before it, never on the clock.
 
 use std::mem;
 use std::sync::Arc;
@@ -32,8 +35,20 @@ pub(super) struct Worker<'a> {
     since: Instant,
     /// The polls and the time when it last looked for I/O while there was work.
     io_looked_at: (usize, Instant),
+    /// Polls of tasks until the future of `block_on` has its turn, in a runtime of the current thread.
+    left: u32,
+    /// How many tasks have yielded one after the other, and how many were queued with each of them.
+    yielded: usize,
+    round: usize,
     /// A clock that stands still could not be moved on, as blocking work was running.
     pub(super) awaits_jobs: bool,
+}
+
+/// What a worker does after a search, or instead of one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Work,
+    Sleep,
 }
 
 /// Why a worker has stopped running tasks for a moment.
@@ -61,18 +76,29 @@ impl<'a> Worker<'a> {
             pace: Pace::new(),
             since: Instant::now(),
             io_looked_at: (slot.polls(), Instant::now()),
+            left: 0,
+            yielded: 0,
+            round: 0,
             awaits_jobs: false,
         }
     }
 
-    /// Works until `poll` gives something, the runtime ends, or the slot is lost. `poll` is called when the parker was
-    /// notified, at the end of a quantum or when nothing is queued.
+    /// Works until `poll` returns something, the runtime ends, or the slot is lost.
+    ///
+    /// `poll` polls the future of `block_on`, if the parker was notified: at first, and then once all tasks that are
+    /// ready have run or yielded, or `event_interval` polls are over. Its turn never depends on the clock: what has run
+    /// when `yield_now` returns does not depend on how long the tasks take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
-            if self.parker.take_notified() {
-                let result = poll();
-                if result.is_some() {
-                    return result;
+            if self.left == 0 {
+                self.left = self.shared.config.event_interval;
+                if self.parker.take_notified() {
+                    let result = poll();
+                    if result.is_some() {
+                        return result;
+                    }
+                    // That was no task's.
+                    coop::take_yielded();
                 }
             }
             match self.run_quantum() {
@@ -82,11 +108,13 @@ impl<'a> Worker<'a> {
                     self.look_at_io();
                 }
                 Paused::Yielded => {
+                    self.left = 0;
                     // What the system has to tell is one of the others.
                     self.shared.driver.look_at_io();
                     self.since = Instant::now();
                 }
                 Paused::Idle => {
+                    self.left = 0;
                     self.idle();
                     // What was not spent asleep was counted: it is no poll's.
                     self.since = Instant::now();
@@ -100,10 +128,14 @@ impl<'a> Worker<'a> {
     }
 
     fn run_quantum(&mut self) -> Paused {
-        let interval = self.pace.interval(self.shared.config.event_interval);
+        let most = match self.shared.is_current_thread() {
+            true => self.left,
+            false => self.shared.config.event_interval,
+        };
+        let interval = self.pace.interval(most);
+        let others_may_wait = self.shared.is_current_thread() || self.shared.driver.has_sources();
         // What comes from outside goes first once in a quantum, however much is queued here.
         let mut next = self.fetch();
-        let mut yielded = 0;
         for polls in 0..interval {
             let Some(entry) = next.take().or_else(|| self.pop()).or_else(|| self.fetch()) else {
                 self.look_at_clock(polls);
@@ -117,19 +149,33 @@ impl<'a> Worker<'a> {
                 }
                 return Paused::Lost;
             }
-            if let Some(again) = again {
-                self.shared.push(self.slot, again);
-                if coop::take_yielded() && self.shared.driver.has_sources() {
-                    yielded += 1;
-                    if yielded >= self.slot.queue.len() {
-                        self.look_at_clock(polls + 1);
-                        return Paused::Yielded;
-                    }
-                }
+            let Some(again) = again else {
+                self.yielded = 0;
+                continue;
+            };
+            let waiting = self.shared.push(self.slot, again);
+            if !coop::take_yielded() {
+                self.yielded = 0;
+            } else if others_may_wait && self.all_have_yielded(waiting) {
+                self.look_at_clock(polls + 1);
+                return Paused::Yielded;
             }
         }
         self.look_at_clock(interval);
         Paused::Quantum
+    }
+
+    /// A task has yielded, with which so many are queued. Whether all of these have yielded one after the other, and
+    /// I/O or the future of `block_on` has its turn.
+    fn all_have_yielded(&mut self, waiting: usize) -> bool {
+        // Where another number was queued before, a task that has not run yet is among them.
+        let is_same_round = waiting == mem::replace(&mut self.round, waiting);
+        self.yielded = if is_same_round { self.yielded + 1 } else { 1 };
+        if self.yielded < waiting {
+            return false;
+        }
+        self.yielded = 0;
+        self.shared.driver.has_sources() || self.parker.is_notified()
     }
 
     /// After a quantum, now and then. One that is out of work will look anyway.
@@ -143,7 +189,9 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// At the end of a quantum of so many polls.
     fn look_at_clock(&mut self, polls: u32) {
+        self.left = self.left.saturating_sub(polls);
         // No time passes in models.
         if polls == 0 || cfg!(all(test, loom)) {
             return;

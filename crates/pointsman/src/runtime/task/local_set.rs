@@ -26,10 +26,11 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::task::{self, Arena, JoinHandle, Notified, RawTask, Schedule, coop};
 
-/// Tasks that are run before the set lets others run.
-const MOST_AT_ONCE: usize = 61;
+/// Tasks that are run before the set lets others run. In a [`LocalRuntime`](crate::runtime::LocalRuntime) that is its
+/// `event_interval`.
+const MOST_AT_ONCE: u32 = 61;
 /// Tasks after which a look is taken at what other threads have brought.
-const REMOTE_INTERVAL: usize = 31;
+const REMOTE_INTERVAL: u32 = 31;
 
 /// A set of tasks that run in the thread that made it: they need not be `Send`. They run while the set is
 /// awaited, or a future is with [`run_until`](Self::run_until) or [`block_on`](Self::block_on). Awaiting the
@@ -53,6 +54,7 @@ const REMOTE_INTERVAL: usize = 31;
 pub struct LocalSet {
     shared: Arc<LocalShared>,
     arena: NonNull<Arena<Arc<LocalShared>>>,
+    most_at_once: u32,
     _of_this_thread: PhantomData<Rc<()>>,
 }
 
@@ -264,6 +266,11 @@ impl LocalSet {
     /// # }
     /// ```
     pub fn new() -> Self {
+        Self::with_most_at_once(MOST_AT_ONCE)
+    }
+
+    /// A set that runs so many tasks, and then lets others run.
+    pub(in crate::runtime) fn with_most_at_once(most_at_once: u32) -> Self {
         let shared = Arc::new(LocalShared {
             id: Id::unused(),
             owner: thread_number(),
@@ -281,6 +288,7 @@ impl LocalSet {
         Self {
             shared,
             arena,
+            most_at_once,
             _of_this_thread: PhantomData,
         }
     }
@@ -369,7 +377,7 @@ impl LocalSet {
     /// Runs what is queued, for a while. Whether something is left.
     fn run(&self) -> bool {
         let own = &self.shared.own;
-        for turn in 0..MOST_AT_ONCE {
+        for turn in 0..self.most_at_once {
             let mut entry = None;
             if turn % REMOTE_INTERVAL != REMOTE_INTERVAL - 1 {
                 entry = own.queue.borrow_mut().pop_front();

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
-use super::super::idle::{Idle, Woken};
+use super::super::idle::{Idle, Searching, WakeReason};
 use super::{model, numbers};
 use crate::park::ThreadParker;
 use crate::runtime::inject::Inject;
 use crate::task::test_util::Workbench;
 
-/// Waits to be called, as one does who sees nothing to do.
-fn wait_for_call(parker: &ThreadParker) {
-    while !parker.take_called() {
-        parker.park(None);
+/// Waits to be called, as a worker does that sees nothing to do.
+fn wait_for_call(idle: &Idle, parker: &ThreadParker) -> Searching {
+    loop {
+        match idle.take_call(parker) {
+            Some(searching) => return searching,
+            None => parker.park(None),
+        }
     }
 }
 
@@ -29,9 +32,10 @@ fn what_is_brought_while_the_last_worker_goes_to_sleep_is_seen() {
         let (its_idle, its_inject) = (Arc::clone(&idle), Arc::clone(&inject));
         let sleeper = thread::spawn(move || {
             let parker = ThreadParker::current();
-            its_idle.sleep(0, &parker, false);
+            its_idle.sleep(0, &parker, None);
             if its_inject.is_empty() {
-                wait_for_call(&parker);
+                let searching = wait_for_call(&its_idle, &parker);
+                its_idle.end_search(searching);
             }
         });
         inject.push(entry).unwrap();
@@ -52,16 +56,13 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
         let its_work = Arc::clone(&work);
         let sleeper = thread::spawn(move || {
             let parker = ThreadParker::current();
-            its_idle.sleep(0, &parker, false);
+            its_idle.sleep(0, &parker, None);
             let woken = match its_work.load(Relaxed) {
-                0 => {
-                    wait_for_call(&parker);
-                    Woken::Called
-                }
+                0 => WakeReason::Called(wait_for_call(&its_idle, &parker)),
                 _ => its_idle.wake(0, &parker),
             };
-            if woken == Woken::Called {
-                its_idle.end_search();
+            if let WakeReason::Called(searching) = woken {
+                its_idle.end_search(searching);
             }
         });
         work.store(1, Relaxed);
@@ -86,12 +87,12 @@ fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
         let sleeper = thread::spawn(move || {
             let parker = ThreadParker::current();
             loop {
-                its_idle.sleep(0, &parker, false);
+                its_idle.sleep(0, &parker, None);
                 if !its_inject.is_empty() {
                     return;
                 }
-                wait_for_call(&parker);
-                its_idle.end_search();
+                let searching = wait_for_call(&its_idle, &parker);
+                its_idle.end_search(searching);
                 if !its_inject.is_empty() {
                     return;
                 }
@@ -114,28 +115,28 @@ fn a_call_that_reaches_nobody_keeps_no_other_from_being_heard() {
 fn one_at_a_time_looks_for_work() {
     model(|| {
         let idle = Arc::new(Idle::new(4));
-        let searching = Arc::new(AtomicUsize::new(0));
-        let search = |idle: &Idle, searching: &AtomicUsize| {
-            assert_eq!(searching.fetch_add(1, Relaxed), 0, "two look for work");
-            searching.fetch_sub(1, Relaxed);
-            idle.end_search();
+        let count = Arc::new(AtomicUsize::new(0));
+        let search = |idle: &Idle, count: &AtomicUsize, searching: Searching| {
+            assert_eq!(count.fetch_add(1, Relaxed), 0, "two look for work");
+            count.fetch_sub(1, Relaxed);
+            idle.end_search(searching);
         };
         (0..3).for_each(|_| idle.inc_awake());
         let parker = ThreadParker::current();
-        idle.sleep(0, &parker, false);
+        idle.sleep(0, &parker, None);
         let threads: Vec<_> = (0..2)
             .map(|_| {
-                let (idle, searching) = (Arc::clone(&idle), Arc::clone(&searching));
+                let (idle, count) = (Arc::clone(&idle), Arc::clone(&count));
                 thread::spawn(move || {
-                    if idle.try_search() {
-                        search(&idle, &searching);
+                    if let Some(searching) = idle.try_search() {
+                        search(&idle, &count, searching);
                     }
                 })
             })
             .collect();
         idle.notify_remote();
-        if parker.take_called() {
-            search(&idle, &searching);
+        if let Some(searching) = idle.take_call(&parker) {
+            search(&idle, &count, searching);
         }
         for thread in threads {
             thread.join().unwrap();

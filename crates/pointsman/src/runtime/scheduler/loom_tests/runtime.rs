@@ -1,10 +1,11 @@
 //! A runtime whose tasks come from outside, and its end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use loom::thread;
 
-use super::{Running, large_model, wait};
+use super::{Running, Shared, large_model, model, wait};
 use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
@@ -25,6 +26,31 @@ fn two_that_are_brought_at_once_are_not_slept_on() {
         let other = thread::spawn(move || wait(handle.spawn(async { 7 })));
         assert_eq!(wait(runtime.handle.spawn(async { 8 })), 8);
         assert_eq!(other.join().unwrap(), 7);
+        runtime.end();
+    });
+}
+
+/// What the watchdog would do in its ticks, if it was armed.
+fn watch(shared: &Shared) {
+    if shared.watchdog.was_armed.load(Relaxed) {
+        while !shared.inject.is_empty() {
+            shared.idle.call_one();
+            thread::yield_now();
+        }
+    }
+}
+
+/// What is enqueued while a worker searches is left to that search, also when the worker goes to sleep after it. As many
+/// threads as there are cores poll futures of `block_on`: a worker that sleeps wakes up for no task by itself.
+#[test]
+fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() {
+    model(|| {
+        let runtime = Running::new(1);
+        let idle = &runtime.shared().idle;
+        (0..idle.cores()).for_each(|_| idle.inc_others());
+        let task = runtime.handle.spawn(async { 7 });
+        watch(runtime.shared());
+        assert_eq!(wait(task), 7);
         runtime.end();
     });
 }
