@@ -45,6 +45,8 @@ export class Connection {
   readonly #values: Port | undefined;
   readonly #stopListening: () => void;
   #ended = false;
+  /** The next message of the worker's own channel has values. */
+  #isAnnounced = false;
   #letGo = (): void => {};
   /** Resolves when the bridge has ended here and nothing of what was sent can be overtaken by the news of that. */
   readonly over = new Promise<void>((resolve) => {
@@ -66,10 +68,14 @@ export class Connection {
           this.otherHasGone();
         }
       },
+      (cause) => this.#receiveUnreadable(cause),
     );
     this.#port.unref?.();
     // A worker may be bundled for browsers although its host is not.
-    if (this.#values && !platform.receive) listen(this.#values, (data) => this.receive(data));
+    if (this.#values && !platform.receive) {
+      const unreadable = (cause: unknown) => this.#receiveUnreadable(cause);
+      listen(this.#values, (data) => this.receive(data), undefined, unreadable);
+    }
   }
 
   #makeEndpoint(): BridgeEndpoint {
@@ -115,14 +121,39 @@ export class Connection {
 
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
     const way = (type === 'values' && this.#values) || this.#way;
+    if (type === 'values' && way === this.#options.base) {
+      // The worker's own messages go the same way: the host must know which one it cannot read.
+      way.postMessage(message(this.#options.offer.id, 'next'));
+    }
     way.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
   }
 
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
-    const received = platform.receive?.(this.#values ?? this.#port);
+    let received: { message: unknown } | undefined;
+    try {
+      received = platform.receive?.(this.#values ?? this.#port);
+    } catch (error) {
+      this.#receiveUnreadable(error, true);
+      return true;
+    }
     if (received) this.receive(received.message, true);
     return received !== undefined;
+  }
+
+  #receiveUnreadable(cause: unknown, isInFrame = false): void {
+    this.#isAnnounced = false;
+    if (this.endpoint.receiveUnreadable(cause, isInFrame)) return;
+    // An answer may be lost, and it is not known whose.
+    const said = cause instanceof Error ? `: ${cause.message}` : '';
+    this.close({ text: `a message cannot be read${said}` }, true);
+  }
+
+  /** A message of the worker's own channel cannot be read; it may be one of the user's. */
+  receiveUnreadableOfWorker(cause: unknown): void {
+    const { memory } = this.#options.offer;
+    if (memory === undefined) this.endpoint.receiveUnreadable(cause, false);
+    else if (this.#isAnnounced) this.#receiveUnreadable(cause);
   }
 
   /** A message has come; `isInFrame`: while a frame is being read. */
@@ -130,6 +161,7 @@ export class Connection {
     const received = messageOf(data);
     if (received?.[1] !== this.#options.offer.id) return;
     const [, , type, payload] = received;
+    this.#isAnnounced = type === 'next';
     if (type !== 'close') this.endpoint.receive(type, payload, isInFrame);
     else if (isInFrame) this.close({ text: String(payload) });
     else this.otherHasEnded({ text: String(payload) });

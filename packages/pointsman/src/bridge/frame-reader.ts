@@ -24,6 +24,8 @@ export class FrameReader {
   /** The frame that comes next waits for a value that travels by message. */
   isPaused = false;
   readonly ring: RingReader;
+  /** Why the frame that was read last has no value, if that is so: what it consists of cannot be read here. */
+  failure: Error | undefined;
   readonly #options: FrameReaderOptions;
   readonly #reader = new Reader();
   readonly #decoder: Decoder;
@@ -39,11 +41,12 @@ export class FrameReader {
     const { ring } = this;
     const { values, receive } = this.#options;
     if (!this.isPaused && !ring.next(this.#reader)) return false;
-    const moved = ring.kind >>> MOVED;
-    while (values.arrivals < moved) {
-      if (receive?.()) continue;
-      this.isPaused = true;
-      return false;
+    if (ring.kind >>> MOVED > 0) {
+      while (!values.take()) {
+        if (receive?.()) continue;
+        this.isPaused = true;
+        return false;
+      }
     }
     this.isPaused = false;
     return true;
@@ -77,7 +80,9 @@ export class FrameReader {
 
   /** Gives the frame back. */
   release(): void {
-    this.#options.values.received();
+    const { values } = this.#options;
+    this.failure = values.failure;
+    values.received();
     this.ring.release();
   }
 

@@ -241,10 +241,15 @@ export function expose<WorkerApi = object, Api extends object = object>(
       lose(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
     }
   };
-  const stopHearing = listen(base, heard, () => {
-    // Once connected the bridge has a port of its own.
-    if (connection === undefined) end({ text: workerHasEnded });
-  });
+  const stopHearing = listen(
+    base,
+    heard,
+    () => {
+      // Once connected the bridge has a port of its own.
+      if (connection === undefined) end({ text: workerHasEnded });
+    },
+    (cause) => connection?.receiveUnreadableOfWorker(cause),
+  );
   base.on?.('exit', onExit);
   base.on?.('error', onError);
   base.addEventListener?.('error', onError);

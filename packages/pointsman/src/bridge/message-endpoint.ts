@@ -41,6 +41,9 @@ export class MessageEndpoint implements BridgeEndpoint {
       handle: (_kind, _id, _a, reason) => {
         this.otherReason = reason;
       },
+      unreadable: (_kind, _id, error) => {
+        this.otherReason = error;
+      },
       // Whoever serves something waits for calls until the bridge is closed.
       activityChanged: (isActive) => {
         if (functions.length === 0) keepAlive(isActive);
@@ -76,6 +79,10 @@ export class MessageEndpoint implements BridgeEndpoint {
 
   receive(type: string, payload: unknown): void {
     if (type === 'records') this.#endpoint.receive(payload as readonly unknown[]);
+  }
+
+  receiveUnreadable(cause: unknown): boolean {
+    return this.#endpoint.receiveUnreadable(cause);
   }
 
   drain(): void {}

@@ -51,7 +51,7 @@ export function listen(
   endpoint: Port,
   listener: (message: unknown) => void,
   closed: () => void = () => {},
-  unreadable: () => void = () => {},
+  unreadable: (cause: unknown) => void = () => {},
 ): () => void {
   // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
   if (endpoint.on && endpoint.off) {
@@ -67,10 +67,11 @@ export function listen(
   const unwrap = (event: { data: unknown }) => listener(event.data);
   endpoint.addEventListener?.('message', unwrap);
   endpoint.addEventListener?.('close', closed);
-  endpoint.addEventListener?.('messageerror', unreadable);
+  const unwrapCause = (event: { data: unknown }) => unreadable(event.data);
+  endpoint.addEventListener?.('messageerror', unwrapCause);
   endpoint.start?.();
   return () => {
-    endpoint.removeEventListener?.('messageerror', unreadable);
+    endpoint.removeEventListener?.('messageerror', unwrapCause);
     endpoint.removeEventListener?.('message', unwrap);
     endpoint.removeEventListener?.('close', closed);
   };

@@ -79,7 +79,7 @@ export class References {
    * The number that stands for a value in a message; -1 if it is not passed on by reference. `passed`
    * collects what this one message counts: give it to {@link sent} or to {@link undo}.
    */
-  numberOf(value: object, passed: number[]): number {
+  numberOf(value: object, passed: Set<number>): number {
     const origin = this.#origins.get(value);
     if (origin !== undefined) return origin * KINDS + HOME;
     if (typeof value === 'function') {
@@ -94,7 +94,7 @@ export class References {
 
   #export(
     value: object,
-    passed: number[],
+    passed: Set<number>,
     makeCall: (id: number) => AnyFunction,
     end: () => void,
   ): number {
@@ -104,14 +104,14 @@ export class References {
       this.#ids.set(value, id);
       this.#exported.set(id, { value, call: makeCall(id), count: 0, end });
     }
-    if (!passed.includes(id)) {
+    if (!passed.has(id)) {
       (this.#exported.get(id) as Exported).count++;
-      passed.push(id);
+      passed.add(id);
     }
     return id;
   }
 
-  #exportSignal(signal: AbortSignal, passed: number[]): number {
+  #exportSignal(signal: AbortSignal, passed: Set<number>): number {
     let stopWatching = () => {};
     const isKnown = this.#ids.has(signal);
     const isAborted = () => signal.aborted;
@@ -127,7 +127,7 @@ export class References {
     return id;
   }
 
-  #exportIterator(value: object, passed: number[], iterate: () => AnyIterator): number {
+  #exportIterator(value: object, passed: Set<number>, iterate: () => AnyIterator): number {
     let iterator: AnyIterator | undefined;
     let isOver = false;
     const step = async (id: number, method: 'next' | 'return' | 'throw', argument: unknown) => {
@@ -174,7 +174,7 @@ export class References {
   }
 
   /** The message is on its way: signals in it that were aborted before are told of now. */
-  sent(passed: readonly number[]): void {
+  sent(passed: ReadonlySet<number>): void {
     for (const id of passed) {
       const value = this.#exported.get(id)?.value;
       if (value && isSignal(value) && value.aborted) this.#calls.abort(id, value.reason);
@@ -182,7 +182,7 @@ export class References {
   }
 
   /** The message will not be sent, or nobody will look at it. */
-  undo(passed: readonly number[]): void {
+  undo(passed: ReadonlySet<number>): void {
     for (const id of passed) this.released(id, 1);
   }
 
@@ -202,7 +202,7 @@ export class References {
   // --- what this side has been given ---
 
   /** What a number in a message stands for. `received` collects what this one message counts. */
-  valueOf(number: number, received: number[]): unknown {
+  valueOf(number: number, received: Set<number>): unknown {
     const id = Math.floor(number / KINDS);
     switch (number % KINDS) {
       case HOME:
@@ -222,11 +222,11 @@ export class References {
     }
   }
 
-  #import(id: number, received: number[], make: () => object): object {
+  #import(id: number, received: Set<number>, make: () => object): object {
     const imported = this.#imported.get(id);
     const known = imported?.proxy.deref();
-    const isCounted = received.includes(id);
-    if (!isCounted) received.push(id);
+    const isCounted = received.has(id);
+    if (!isCounted) received.add(id);
     if (imported && known) {
       if (!isCounted) imported.count++;
       return known;
