@@ -6,6 +6,7 @@
  * and then says so; the other handles all of that before it ends too.
  */
 
+import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { Transferable } from '../transport/transfer.js';
@@ -34,6 +35,8 @@ export interface ConnectionOptions {
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
+  /** Runs what the other side calls in the context in which this side was made. */
+  readonly run: RunInContext;
   /** The bridge has ended. */
   ended(ending: Ending): void;
 }
@@ -79,10 +82,11 @@ export class Connection {
   }
 
   #makeEndpoint(): BridgeEndpoint {
-    const { role, offer, functions } = this.#options;
+    const { role, offer, functions, run } = this.#options;
     const { memory, maxMessageSize, heartbeatTimeout, spins } = offer;
     const common = {
       functions,
+      run,
       post: this.post.bind(this),
       keepAlive: (isBusy: boolean) => {
         if (role === 'worker') this.#port[isBusy ? 'ref' : 'unref']?.();

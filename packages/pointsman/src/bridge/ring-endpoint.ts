@@ -9,6 +9,7 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
+import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
@@ -53,6 +54,8 @@ export interface RingEndpointOptions {
   /** Milliseconds that a call which blocks hears nothing before it fails. */
   readonly heartbeatTimeout: number;
   readonly spins: boolean;
+  /** Runs what the other side calls in the context that it belongs to. */
+  readonly run: RunInContext;
   /** What the other side may call, by number. */
   readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
@@ -236,7 +239,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       case CALL:
       case BLOCKING_CALL:
       case SEND:
-        this.#serve(kind, first, second);
+        this.#options.run(() => this.#serve(kind, first, second));
         break;
       case RESULT:
       case FAILED: {

@@ -109,6 +109,8 @@ export class WorkerHandle implements TaskHolder {
         const task = this.#slots.get(number);
         if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
       },
+      // A task that is handed over for one caller must not call back in the context of another.
+      separatesFunctions: true,
       pendingChanged: (pending) => {
         this.isCalled = pending > 0;
         this.hold(this.#isHeld);
@@ -321,7 +323,10 @@ export class WorkerHandle implements TaskHolder {
       const options = own === undefined && deadline === 0 ? undefined : this.#wireOptionsOf(task);
       const { TASK } = protocol;
       const transfer = own?.transfer;
-      const sent = this.#endpoint.sendArguments(TASK, number, target, args, options, transfer);
+      // It may have waited, and is handed over in the turn of another.
+      const sent = task.inContext(() =>
+        this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
+      );
       if (sent.isUnique) task.isUnique = true;
       this.#options.poller?.expect();
     } catch (error) {

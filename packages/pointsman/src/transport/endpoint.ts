@@ -15,6 +15,7 @@
 
 import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { type RunInContext, runHere } from './async-context.js';
 import { Batches, type Post, STRIDE } from './batches.js';
 import { DataCloneError, platformRefusal } from './clone-errors.js';
 import type { NamedFunction } from './functions.js';
@@ -58,6 +59,10 @@ export interface EndpointOptions {
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
   /** The value of a record of the owner's own kind cannot be read. */
   unreadable?(kind: number, id: number, error: unknown): void;
+  /** Runs what the other end calls in the context that it belongs to. */
+  readonly run?: RunInContext | undefined;
+  /** See {@link References}. */
+  readonly separatesFunctions?: boolean | undefined;
   /** What a call of this name that has no answer is refused with. */
   unanswered(name: string, why: string): unknown;
   /** So many calls of this end wait for an answer. */
@@ -84,6 +89,7 @@ const NONE: readonly Transferable[] = [];
 
 export class Endpoint {
   readonly #options: EndpointOptions;
+  readonly #run: RunInContext;
   readonly #batches: Batches;
   readonly #references: References;
   readonly #pending = new Map<number, PendingCall>();
@@ -100,6 +106,7 @@ export class Endpoint {
 
   constructor(options: EndpointOptions) {
     this.#options = options;
+    this.#run = options.run ?? runHere;
     this.#batches = new Batches(options.post);
     this.#references = new References({
       callReference: (id, args, name) => this.call(REFERENCE + id, args, {}, name),
@@ -108,6 +115,7 @@ export class Endpoint {
       },
       release: (id, count) => this.#note(RELEASE, id, count),
       abort: (id, reason) => this.sendError(ABORT, id, reason),
+      separatesFunctions: options.separatesFunctions,
     });
   }
 
@@ -342,7 +350,7 @@ export class Endpoint {
     switch (kind) {
       case CALL:
       case SEND:
-        this.#serve(kind, id, a as number, b as readonly unknown[]);
+        this.#run(() => this.#serve(kind, id, a as number, b as readonly unknown[]));
         break;
       case RESULT:
         this.#pending.get(id)?.resolve(b);

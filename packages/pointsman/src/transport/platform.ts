@@ -28,6 +28,8 @@ export interface Platform {
   readonly movesBytes: boolean;
   /** The next message of a port without a return to the event loop; absent where there is no such thing. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
+  /** Captures the asynchronous context of the caller; absent where there is no such thing. */
+  readonly captureContext?: () => <Result>(work: () => Result) => Result;
 }
 
 const scope = globalThis as unknown as Port & { document?: unknown };

@@ -111,6 +111,15 @@ export function makeMoved(size: number): ReturnType<typeof transfer<ArrayBuffer>
 /** What is left of what the task before has moved. */
 export const leftOver = (): number => (kept[0] as ArrayBuffer).byteLength;
 
+export async function callBack(call: () => unknown): Promise<void> {
+  await call();
+}
+
+export async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of items) return item;
+  return undefined;
+}
+
 // --- effects ---
 
 export function count(word: number): void {
