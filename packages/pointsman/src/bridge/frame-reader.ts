@@ -26,6 +26,7 @@ export class FrameReader {
   readonly ring: RingReader;
   /** Why the frame that was read last has no value, if that is so: what it consists of cannot be read here. */
   failure: Error | undefined;
+  #isBroken = false;
   readonly #options: FrameReaderOptions;
   readonly #reader = new Reader();
   readonly #decoder: Decoder;
@@ -40,7 +41,7 @@ export class FrameReader {
   next(): boolean {
     const { ring } = this;
     const { values, receive } = this.#options;
-    if (!this.isPaused && !ring.next(this.#reader)) return false;
+    if (!this.isPaused && !this.#open()) return false;
     if (ring.kind >>> MOVED > 0) {
       while (!values.take()) {
         if (receive?.()) continue;
@@ -50,6 +51,16 @@ export class FrameReader {
     }
     this.isPaused = false;
     return true;
+  }
+
+  #open(): boolean {
+    if (this.#isBroken) return false;
+    try {
+      return this.ring.next(this.#reader);
+    } catch (error) {
+      this.#break(error);
+      return false;
+    }
   }
 
   /** The arguments in the frame, which is given back; undefined if it cannot be read. */
@@ -87,6 +98,7 @@ export class FrameReader {
   }
 
   #break(error: unknown): void {
+    this.#isBroken = true;
     const said = error instanceof Error ? error.message : String(error);
     this.#options.broken(`a message cannot be read: ${said}`);
   }
