@@ -10,31 +10,82 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
-/** Puts a function of its own for each name on `view`. */
-function build(
-  view: object,
-  names: readonly string[],
-  make: (target: number) => AnyFunction,
-): object {
-  for (const [target, name] of names.entries()) {
-    const path = name.split('.');
-    const last = path.pop() as string;
-    let place = view as Record<string, unknown>;
-    for (const step of path) {
-      if (!Object.hasOwn(place, step)) place[step] = {};
-      place = place[step] as Record<string, unknown>;
-    }
-    place[last] = make(target);
-  }
+/** An object with a function of its own for each name. */
+function buildAll(names: readonly string[], make: (target: number) => AnyFunction): object {
+  const view = {};
+  for (const [target, name] of names.entries()) put(view, name.split('.'), make(target));
   return view;
 }
 
-export function asynchronous(
+function put(view: object, path: readonly string[], call: AnyFunction): void {
+  let place = view as Record<string, unknown>;
+  for (const step of path.slice(0, -1)) {
+    if (!Object.hasOwn(place, step)) place[step] = {};
+    place = place[step] as Record<string, unknown>;
+  }
+  place[path[path.length - 1] as string] = call;
+}
+
+/** Which functions a name at the top leads to: their names from there on, and their places. */
+type Branch = (readonly [path: readonly string[], target: number])[];
+
+/** Makes a function of a view. */
+const MAKE = Symbol('make');
+
+interface LazyView {
+  readonly [MAKE]: (target: number) => AnyFunction;
+}
+
+const prototypes = new WeakMap<readonly string[], object>();
+
+/** As {@link build}; each function is made when it is first asked for, since most of such views call one. */
+function lazy(names: readonly string[], make: (target: number) => AnyFunction): object {
+  let prototype = prototypes.get(names);
+  if (prototype === undefined) {
+    prototype = lazyPrototype(names);
+    prototypes.set(names, prototype);
+  }
+  return Object.create(prototype, { [MAKE]: { value: make } });
+}
+
+function lazyPrototype(names: readonly string[]): object {
+  const branches = new Map<string, Branch>();
+  for (const [target, name] of names.entries()) {
+    const [first, ...path] = name.split('.') as [string, ...string[]];
+    const branch = branches.get(first) ?? [];
+    branch.push([path, target]);
+    branches.set(first, branch);
+  }
+  const prototype = {};
+  for (const [name, branch] of branches) {
+    Object.defineProperty(prototype, name, {
+      enumerable: true,
+      get(this: LazyView) {
+        const holder: Record<string, unknown> = {};
+        for (const [path, target] of branch) put(holder, [name, ...path], this[MAKE](target));
+        const value = holder[name];
+        Object.defineProperty(this, name, { value, enumerable: true });
+        return value;
+      },
+    });
+  }
+  return prototype;
+}
+
+type Build = typeof lazy;
+
+function asynchronousView(
   endpoint: BridgeEndpoint,
   names: readonly string[],
-  options?: WaitOptions,
+  options: WaitOptions | undefined,
+  build: Build,
 ): object {
-  const view = {
+  // A call that cannot be made rejects as well.
+  const make =
+    (target: number) =>
+    (...args: unknown[]) =>
+      endpoint.call(target, args, options);
+  return Object.assign(build(names, make), {
     batch: async (note: (calls: object) => readonly TargetedCall[]) => {
       const calls = noted(names, note).map(({ target, args }) =>
         endpoint.call(target, args, options),
@@ -43,48 +94,70 @@ export function asynchronous(
       await Promise.allSettled(calls);
       return Promise.all(calls);
     },
-  };
-  return build(view, names, (target) => (...args) => {
-    // A call that cannot be made rejects as well.
-    return endpoint.call(target, args, options);
   });
 }
 
-function sending(endpoint: BridgeEndpoint, names: readonly string[]): object {
-  return build(
-    {},
-    names,
-    (target) =>
-      (...args) =>
-        endpoint.send(target, args),
-  );
+export function asynchronous(endpoint: BridgeEndpoint, names: readonly string[]): object {
+  return asynchronousView(endpoint, names, undefined, buildAll);
 }
 
-/** Puts all ways to call on `view`. */
-export function fill(
-  view: object,
+/** The same with options. */
+export function asynchronousWith(
   endpoint: BridgeEndpoint,
   names: readonly string[],
-  options?: WaitOptions,
+  options: WaitOptions,
 ): object {
-  build(
-    view,
-    names,
-    (target) =>
-      (...args) =>
-        endpoint.block(target, args, options),
-  );
-  const later = asynchronous(endpoint, names, options);
-  const silent = sending(endpoint, names);
-  return Object.assign(view, {
-    async: later,
-    send: silent,
+  return asynchronousView(endpoint, names, options, lazy);
+}
+
+/** All ways to call. */
+function calls(
+  endpoint: BridgeEndpoint,
+  names: readonly string[],
+  options: WaitOptions | undefined,
+  build: Build,
+): object {
+  const block =
+    (target: number) =>
+    (...args: unknown[]) =>
+      endpoint.block(target, args, options);
+  const send =
+    (target: number) =>
+    (...args: unknown[]) =>
+      endpoint.send(target, args);
+  return Object.assign(build(names, block), {
+    async: asynchronousView(endpoint, names, options, build),
+    send: build(names, send),
     batch: (note: (calls: object) => readonly TargetedCall[]) =>
       endpoint.blockForAll(noted(names, note), options),
     with(more: WaitOptions) {
       checkWaitOptions(more);
-      return fill({}, endpoint, names, { ...options, ...more });
+      return calls(endpoint, names, { ...options, ...more }, lazy);
     },
+  });
+}
+
+/** Puts all ways to call on `view`. */
+export function fill(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
+  return Object.assign(view, calls(endpoint, names, undefined, buildAll));
+}
+
+/** Stands for functions whose names are not known: a call of any name gets what `answer` returns for it. */
+export function unknown(answer: (name: string) => unknown): object {
+  return new Proxy({}, { get: (_, key) => unknownFunction(answer, key, '') });
+}
+
+function unknownFunction(
+  answer: (name: string) => unknown,
+  key: string | symbol,
+  prefix: string,
+): unknown {
+  // What awaits, prints or serializes the view asks for these.
+  if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
+  const name = prefix + key;
+  return new Proxy(() => {}, {
+    apply: () => answer(name),
+    get: (_, key) => unknownFunction(answer, key, `${name}.`),
   });
 }
 
@@ -93,7 +166,7 @@ function noted(
   note: (calls: object) => readonly TargetedCall[],
 ): readonly TargetedCall[] {
   const made = new Set<TargetedCall>();
-  const calls = build({}, names, (target) => (...args) => {
+  const calls = buildAll(names, (target) => (...args) => {
     const call = { target, args };
     made.add(call);
     return call;

@@ -6,6 +6,7 @@
  * and then says so; the other handles all of that before it ends too.
  */
 
+import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { Transferable } from '../transport/transfer.js';
@@ -34,6 +35,8 @@ export interface ConnectionOptions {
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
+  /** Runs what the other side calls in the context in which this side was made. */
+  readonly run: RunInContext;
   /** The bridge has ended. */
   ended(ending: Ending): void;
 }
@@ -45,6 +48,8 @@ export class Connection {
   readonly #values: Port | undefined;
   readonly #stopListening: () => void;
   #ended = false;
+  /** The next message of the worker's own channel has values. */
+  #isAnnounced = false;
   #letGo = (): void => {};
   /** Resolves when the bridge has ended here and nothing of what was sent can be overtaken by the news of that. */
   readonly over = new Promise<void>((resolve) => {
@@ -66,17 +71,22 @@ export class Connection {
           this.otherHasGone();
         }
       },
+      (cause) => this.#receiveUnreadable(cause),
     );
     this.#port.unref?.();
     // A worker may be bundled for browsers although its host is not.
-    if (this.#values && !platform.receive) listen(this.#values, (data) => this.receive(data));
+    if (this.#values && !platform.receive) {
+      const unreadable = (cause: unknown) => this.#receiveUnreadable(cause);
+      listen(this.#values, (data) => this.receive(data), undefined, unreadable);
+    }
   }
 
   #makeEndpoint(): BridgeEndpoint {
-    const { role, offer, functions } = this.#options;
+    const { role, offer, functions, run } = this.#options;
     const { memory, maxMessageSize, heartbeatTimeout, spins } = offer;
     const common = {
       functions,
+      run,
       post: this.post.bind(this),
       keepAlive: (isBusy: boolean) => {
         if (role === 'worker') this.#port[isBusy ? 'ref' : 'unref']?.();
@@ -115,14 +125,39 @@ export class Connection {
 
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
     const way = (type === 'values' && this.#values) || this.#way;
+    if (type === 'values' && way === this.#options.base) {
+      // The worker's own messages go the same way: the host must know which one it cannot read.
+      way.postMessage(message(this.#options.offer.id, 'next'));
+    }
     way.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
   }
 
   /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
-    const received = platform.receive?.(this.#values ?? this.#port);
+    let received: { message: unknown } | undefined;
+    try {
+      received = platform.receive?.(this.#values ?? this.#port);
+    } catch (error) {
+      this.#receiveUnreadable(error, true);
+      return true;
+    }
     if (received) this.receive(received.message, true);
     return received !== undefined;
+  }
+
+  #receiveUnreadable(cause: unknown, isInFrame = false): void {
+    this.#isAnnounced = false;
+    if (this.endpoint.receiveUnreadable(cause, isInFrame)) return;
+    // An answer may be lost, and it is not known whose.
+    const said = cause instanceof Error ? `: ${cause.message}` : '';
+    this.close({ text: `a message cannot be read${said}` }, true);
+  }
+
+  /** A message of the worker's own channel cannot be read; it may be one of the user's. */
+  receiveUnreadableOfWorker(cause: unknown): void {
+    const { memory } = this.#options.offer;
+    if (memory === undefined) this.endpoint.receiveUnreadable(cause, false);
+    else if (this.#isAnnounced) this.#receiveUnreadable(cause);
   }
 
   /** A message has come; `isInFrame`: while a frame is being read. */
@@ -130,6 +165,7 @@ export class Connection {
     const received = messageOf(data);
     if (received?.[1] !== this.#options.offer.id) return;
     const [, , type, payload] = received;
+    this.#isAnnounced = type === 'next';
     if (type !== 'close') this.endpoint.receive(type, payload, isInFrame);
     else if (isInFrame) this.close({ text: String(payload) });
     else this.otherHasEnded({ text: String(payload) });

@@ -29,6 +29,11 @@ export interface BridgeEndpoint {
   blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[];
   /** A message of the other side's endpoint has come. `isInFrame`: while a frame is being read. */
   receive(type: string, payload: unknown, isInFrame: boolean): void;
+  /**
+   * A message of the other side's endpoint has come that cannot be read. Whether it is known what it belongs to:
+   * then only that fails.
+   */
+  receiveUnreadable(cause: unknown, isInFrame: boolean): boolean;
   /** Handles all that the other side has said, before the bridge is closed. */
   drain(): void;
   /** Why the other side is about to close the bridge, if it has given a reason. */

@@ -6,7 +6,9 @@ import {
   inNode,
   startNothing,
   startThread,
+  startWebThread,
   type Tools,
+  until,
   ways,
 } from '../../tests/bridge/threads.js';
 import { asyncDispose, dispose } from '../sync/dispose.js';
@@ -257,8 +259,8 @@ test('a reason for closing before the bridge is connected', async () => {
   const host = connect<{ never(): void }>({ port: port2 });
   bridge.close(reason);
   await expect(bridge.ready).rejects.toBe(reason);
-  expect(() => bridge.worker.double(1)).toThrow(reason);
-  expect(() => bridge.with({})).toThrow(reason);
+  await expect(bridge.worker.double(1)).rejects.toBe(reason);
+  await expect(bridge.with({}).double(1)).rejects.toBe(reason);
   expect(await host.ended).toBe('the other side has closed the bridge: not today');
   expect(() => host.never()).toThrow(
     'never() has no answer: the other side has closed the bridge: not today',
@@ -345,12 +347,97 @@ test('a worker that nobody exposes anything to waits until it closes', async () 
 test('the host calls before the worker has connected', async () => {
   const thread = await startThread();
   const bridge = expose<{ double(n: number): number }>(thread.worker, {});
-  expect(() => bridge.worker.double(1)).toThrow(BridgeStateError);
-  expect(() => bridge.worker).toThrow(/await bridge\.ready/);
-  expect(() => bridge.with({ timeout: 1 })).toThrow(/await bridge\.ready/);
+  const early = [bridge.worker.double(1), bridge.with({ timeout: 1 }).double(1)];
+  for (const call of early) {
+    await expect(call).rejects.toBeInstanceOf(BridgeStateError);
+    await expect(call).rejects.toThrow(/^double\(\) .*await bridge\.ready/);
+  }
   bridge.close();
   await expect(bridge.ready).rejects.toBeInstanceOf(BridgeClosedError);
+  await expect(bridge.worker.double(1)).rejects.toBeInstanceOf(BridgeClosedError);
 });
+
+test('what is called before `ready` rejects if it is asynchronous, and a name that is not there is none', async () => {
+  const thread = await startThread();
+  const bridge = expose(thread.worker, { inner: { add: (a: number, b: number) => a + b } });
+  const found = await thread.run(async ({ bridge, caught }) => {
+    const host = bridge.connect<{ inner: { add: Add }; nope: Add }>();
+    const promises = [host.async.inner.add(1, 2), host.async.batch(() => [])];
+    const areRejected = await Promise.allSettled(promises);
+    const early = areRejected.map((result) => (result as PromiseRejectedResult).reason.message);
+    const thrown = await caught(() => host.inner.add(1, 2));
+    await host.ready;
+    const types = [typeof host.nope, typeof host.async.nope, typeof host.inner.add];
+    const limited = host.with({ timeout: 10_000 });
+    const sums = [
+      host.inner.add(1, 2),
+      limited.inner.add(3, 4),
+      await limited.async.inner.add(5, 6),
+    ];
+    return { early, thrown: thrown.message, types, sums };
+  });
+  expect(found).toEqual({
+    early: ['inner.add', 'batch'].map(
+      (name) => `${name}() is called before the bridge is connected: await host.ready first`,
+    ),
+    thrown: 'inner.add() is called before the bridge is connected: await host.ready first',
+    types: ['undefined', 'undefined', 'function'],
+    sums: [3, 7, 11],
+  });
+  bridge.close();
+});
+
+test.skipIf(!('Deno' in globalThis || 'Bun' in globalThis))(
+  'a Web Worker that is terminated while it is blocked',
+  async () => {
+    const thread = await startWebThread();
+    let asked = false;
+    const bridge = expose<{ block(): Promise<void> }>(thread.worker, {
+      never() {
+        asked = true;
+        return never();
+      },
+    });
+    await thread.run(async ({ bridge, kept }) => {
+      const host = bridge.connect<{ never(): void }>({ serve: { block: () => host.never() } });
+      kept.host = host;
+      await host.ready;
+    });
+    const blocking = bridge.worker.block();
+    await until(() => asked);
+    thread.terminate();
+    await expect(blocking).rejects.toThrow('block() has no answer: the worker has ended');
+    expect(await bridge.ended).toBe('the worker has ended');
+  },
+);
+
+test('messages of the worker that were made from JSON are none of the bridge', async () => {
+  const thread = await startThread();
+  const bridge = expose(thread.worker, {});
+  await thread.run(({ scope }) => {
+    for (const type of ['refuse', 'close', 'hello', 'accept']) {
+      scope.post(JSON.parse(`["pointsman.bridge", 0, "${type}", "by a message", null]`));
+    }
+  });
+  expect(bridge.closed).toBe(false);
+  await Promise.all([bridge.ready, connectThread(thread)]);
+  bridge.close();
+});
+
+test.skipIf(!inNode || 'Deno' in globalThis)(
+  'a worker that has ended before `expose`',
+  async () => {
+    const thread = await startThread();
+    thread.terminate();
+    await thread.ended;
+    const bridge = expose<{ double(n: number): number }>(thread.worker, {});
+    expect(await bridge.ended).toBe('the worker has ended');
+    await expect(bridge.ready).rejects.toBeInstanceOf(BridgeClosedError);
+    await expect(bridge.worker.double(1)).rejects.toThrow(
+      'double() has no answer: the worker has ended',
+    );
+  },
+);
 
 test('this thread has no host', () => {
   expect(() => connect()).toThrow(BridgeStateError);

@@ -1,6 +1,6 @@
 /** What is thrown on one side is thrown on the other, and the bridge goes on. */
 import { describe, expect, test } from 'vitest';
-import { bridged, type Thrown, useBridge } from '../../tests/bridge/threads.js';
+import { bridged, type Thrown, useBridge, ways } from '../../tests/bridge/threads.js';
 
 class QuotaError extends RangeError {
   override readonly name = 'QuotaError';
@@ -152,9 +152,13 @@ describe('what is thrown', () => {
       await caught(() => host.odd('symbol')),
       host.add(1, 1),
     ]);
-    const bare = { name: 'RangeError', message: 'with a promise' };
+    const rest = {
+      type: 'RangeError',
+      message: 'with a promise',
+      own: { code: 'P', droppedProperties: ['p'] },
+    };
     expect(caught).toMatchObject(
-      [bare, bare, { name: 'Error', message: /Symbol\(odd\)/ }, 2].map(matched),
+      [rest, rest, { name: 'Error', message: /Symbol\(odd\)/ }, 2].map(matched),
     );
   });
 
@@ -285,4 +289,30 @@ test('a getter that calls while it is being passed on is told so', async () => {
     { name: 'BridgeStateError', message: expect.stringContaining('echo()') },
     'fine',
   ]);
+});
+
+test.each(ways)('a property that cannot be passed on is left out and named: %s', async (way) => {
+  const fail = () => {
+    const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
+    const request = { socket: new WeakMap() };
+    const error = new TypeError('request failed', { cause });
+    throw Object.assign(error, { status: 404, request, tag: Symbol('tag'), nested: { ok: true } });
+  };
+  const expected = {
+    type: 'TypeError',
+    message: 'request failed',
+    own: { status: 404, nested: { ok: true }, droppedProperties: ['request', 'tag'] },
+    cause: { type: 'Error', message: 'no connection', own: { droppedProperties: ['socket'] } },
+  };
+  const { run } = await bridged(
+    { fail, size: (value: { error: Error }) => Object.keys(value.error).length },
+    { way },
+  );
+  const caught = await run(({ host, caught }) => caught(() => host.async.fail()));
+  expect(caught).toMatchObject(expected);
+  // An error in a value is treated in the same way.
+  const size = await run(({ host }) =>
+    host.async.size({ error: Object.assign(new Error('in a value'), { weak: new WeakMap() }) }),
+  );
+  expect(size).toBe(1);
 });

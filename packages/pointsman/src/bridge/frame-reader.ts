@@ -24,6 +24,9 @@ export class FrameReader {
   /** The frame that comes next waits for a value that travels by message. */
   isPaused = false;
   readonly ring: RingReader;
+  /** Why the frame that was read last has no value, if that is so: what it consists of cannot be read here. */
+  failure: Error | undefined;
+  #isBroken = false;
   readonly #options: FrameReaderOptions;
   readonly #reader = new Reader();
   readonly #decoder: Decoder;
@@ -38,15 +41,26 @@ export class FrameReader {
   next(): boolean {
     const { ring } = this;
     const { values, receive } = this.#options;
-    if (!this.isPaused && !ring.next(this.#reader)) return false;
-    const moved = ring.kind >>> MOVED;
-    while (values.arrivals < moved) {
-      if (receive?.()) continue;
-      this.isPaused = true;
-      return false;
+    if (!this.isPaused && !this.#open()) return false;
+    if (ring.kind >>> MOVED > 0) {
+      while (!values.take()) {
+        if (receive?.()) continue;
+        this.isPaused = true;
+        return false;
+      }
     }
     this.isPaused = false;
     return true;
+  }
+
+  #open(): boolean {
+    if (this.#isBroken) return false;
+    try {
+      return this.ring.next(this.#reader);
+    } catch (error) {
+      this.#break(error);
+      return false;
+    }
   }
 
   /** The arguments in the frame, which is given back; undefined if it cannot be read. */
@@ -77,11 +91,14 @@ export class FrameReader {
 
   /** Gives the frame back. */
   release(): void {
-    this.#options.values.received();
+    const { values } = this.#options;
+    this.failure = values.failure;
+    values.received();
     this.ring.release();
   }
 
   #break(error: unknown): void {
+    this.#isBroken = true;
     const said = error instanceof Error ? error.message : String(error);
     this.#options.broken(`a message cannot be read: ${said}`);
   }

@@ -2,11 +2,13 @@
  * What a frame carries that has no bytes: references, and values that travel by message beside it. A number
  * stands for each.
  *
- * Invariant: a value that travels by message is posted before its frame is published, and both sides count
- * these values alike, so a number means the same value on both.
+ * Invariant: the values of a frame that travel by message are posted in one message, before the frame is
+ * published. So the first message that was not used yet belongs to the next frame that has such values.
  */
 
+import { DataCloneError, Refused } from '../transport/clone-errors.js';
 import type { References } from '../transport/references.js';
+import { isDetached } from '../transport/survey.js';
 import { isTransferred, type Transferred, transfer } from '../transport/transfer.js';
 import type { ValueReferences } from './codec/value.js';
 
@@ -19,14 +21,15 @@ export class FrameValues implements ValueReferences {
   reachable = true;
   readonly #references: References;
   /** Of the frame that is being written: what it counts, and what travels beside it. */
-  #passed: number[] = [];
+  #passed = new Set<number>();
   #moving: Transferred<unknown>[] = [];
-  /** Of the frame that is being read: what it counts, and what of the arrivals it has used. */
-  #received: number[] = [];
-  #used: number[] = [];
-  readonly #arrived = new Map<number, unknown>();
-  #nextMoved = 1;
-  #nextArrived = 1;
+  /** Of the frame that is being read: what it counts, and what has come beside it. */
+  #received = new Set<number>();
+  #values: readonly unknown[] = [];
+  /** Messages that have come and belong to later frames. */
+  #arrived: (readonly unknown[] | DataCloneError)[] = [];
+  /** Why the values beside the frame that is being read cannot be read. */
+  failure: DataCloneError | undefined;
 
   constructor(references: References) {
     this.#references = references;
@@ -36,6 +39,7 @@ export class FrameValues implements ValueReferences {
 
   numberOf(value: object): number {
     if (isTransferred(value)) {
+      if (value.list.some(isDetached)) throw new Refused(value, 'a buffer that was moved before');
       const known = this.#moving.indexOf(value);
       return this.#numberOfMoved(known < 0 ? this.#moving.push(value) - 1 : known);
     }
@@ -50,7 +54,7 @@ export class FrameValues implements ValueReferences {
   }
 
   #numberOfMoved(index: number): number {
-    return 2 * (this.#nextMoved + index) + BY_MESSAGE;
+    return 2 * index + BY_MESSAGE;
   }
 
   /** What is to be posted before the frame is published. */
@@ -60,20 +64,17 @@ export class FrameValues implements ValueReferences {
 
   /** The frame has been published. */
   sent(): void {
-    if (this.#moving.length > 0) {
-      this.#nextMoved += this.#moving.length;
-      this.#moving = [];
-    }
-    if (this.#passed.length === 0) return;
+    if (this.#moving.length > 0) this.#moving = [];
+    if (this.#passed.size === 0) return;
     const passed = this.#passed;
-    this.#passed = [];
+    this.#passed = new Set();
     this.#references.sent(passed);
   }
 
   /** The frame will not be sent. */
   undo(): void {
     this.#references.undo(this.#passed);
-    this.#passed = [];
+    this.#passed = new Set();
     this.#moving = [];
   }
 
@@ -82,29 +83,38 @@ export class FrameValues implements ValueReferences {
   valueOf(number: number): unknown {
     const id = Math.floor(number / 2);
     if (number % 2 === BY_REFERENCE) return this.#references.valueOf(id, this.#received);
-    this.#used.push(id);
-    return this.#arrived.get(id);
+    return this.#values[id];
   }
 
-  /** A value that travelled by message has come. */
-  arrive(value: unknown): void {
-    this.#arrived.set(this.#nextArrived++, value);
+  /** The values beside a frame have come. */
+  arrive(values: readonly unknown[]): void {
+    this.#arrived.push(values);
   }
 
-  /** How many have come and are not used yet. */
-  get arrivals(): number {
-    return this.#arrived.size;
+  /** The same, and they cannot be read. */
+  arriveUnreadable(cause: unknown): void {
+    const reason = cause instanceof Error ? `: ${cause.message}` : '';
+    const message = `a value that travels by message cannot be read in this thread${reason}`;
+    this.#arrived.push(new DataCloneError(message, { cause }));
+  }
+
+  /** Takes what belongs to the frame that is about to be read; whether it has come. */
+  take(): boolean {
+    const first = this.#arrived.shift();
+    if (first === undefined) return false;
+    if (first instanceof DataCloneError) this.failure = first;
+    else this.#values = first;
+    return true;
   }
 
   /** The frame has been read. */
   received(): void {
-    if (this.#received.length > 0) this.#received = [];
-    if (this.#used.length === 0) return;
-    for (const id of this.#used) this.#arrived.delete(id);
-    this.#used = [];
+    if (this.#received.size > 0) this.#received = new Set();
+    if (this.#values.length > 0) this.#values = [];
+    this.failure = undefined;
   }
 
   close(): void {
-    this.#arrived.clear();
+    this.#arrived = [];
   }
 }

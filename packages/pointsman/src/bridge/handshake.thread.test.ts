@@ -191,7 +191,7 @@ test.skipIf(!inNode)('offers that are not accepted are taken back', async () => 
     } as never,
     {},
   );
-  say({ data: ['pointsman.bridge', 0, 'hello'] });
+  say({ data: ['pointsman.bridge', 0, 'hello', undefined, 1n] });
   const [[id, [accepted]], [, others]] = offers as [
     [number, [MessagePort]],
     [number, MessagePort[]],
@@ -204,7 +204,7 @@ test.skipIf(!inNode)('offers that are not accepted are taken back', async () => 
       }),
   );
   expect(others).toHaveLength(2);
-  accepted.postMessage(['pointsman.bridge', id, 'accept', []]);
+  accepted.postMessage(['pointsman.bridge', id, 'accept', [], 1n]);
   await bridge.ready;
   await Promise.all(takenBack);
   bridge.close();

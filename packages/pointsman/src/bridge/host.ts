@@ -8,16 +8,18 @@
 import { asyncDispose, dispose } from '../sync/dispose.js';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { captureContext } from '../transport/async-context.js';
 import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
-import { asynchronous } from './calls.js';
+import { asynchronous, asynchronousWith, unknown } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, refusal, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
 import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
+import { watchTerminate } from './terminate-watch.js';
 import { type AsynchronousView, type exposedApi, reserved, type Unreserved } from './types.js';
 
 export interface ExposeOptions {
@@ -134,6 +136,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
     throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
   }
   const functions = functionsOf(api, 'api', reserved);
+  const run = captureContext();
   const base = worker as unknown as Port;
 
   let connection: Connection | undefined;
@@ -210,6 +213,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
       values,
       base,
       functions,
+      run,
       ended: end,
     });
     view = asynchronous(connection.endpoint, names);
@@ -241,29 +245,37 @@ export function expose<WorkerApi = object, Api extends object = object>(
       lose(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
     }
   };
-  const stopHearing = listen(base, heard, () => {
-    // Once connected the bridge has a port of its own.
-    if (connection === undefined) end({ text: workerHasEnded });
-  });
+  const stopHearing = listen(
+    base,
+    heard,
+    () => {
+      // Once connected the bridge has a port of its own.
+      if (connection === undefined) end({ text: workerHasEnded });
+    },
+    (cause) => connection?.receiveUnreadableOfWorker(cause),
+  );
   base.on?.('exit', onExit);
   base.on?.('error', onError);
   base.addEventListener?.('error', onError);
+  const stopWatching = watchTerminate(base, onExit);
   function stopListening(): void {
     stopHearing();
+    stopWatching();
     base.off?.('exit', onExit);
     base.off?.('error', onError);
     base.removeEventListener?.('error', onError);
   }
   makeNewOffer();
+  // One of Node that has ended already tells of nothing.
+  if ((worker as { readonly threadId?: unknown }).threadId === -1) lose(workerHasEnded);
 
-  function connected(): Connection {
-    if (connection) return connection;
-    if (state.ending) throw refusal(state.ending, 'expose', 'the bridge is closed');
+  const unconnected = unknown(async (name) => {
+    if (state.ending) throw refusal(state.ending, name, `${name}() has no answer`);
     throw new BridgeStateError(
-      'the worker has not connected yet: await bridge.ready first',
-      'expose',
+      `${name}() is called before the worker has connected: await bridge.ready first`,
+      name,
     );
-  }
+  });
 
   return {
     ready: state.ready,
@@ -272,13 +284,13 @@ export function expose<WorkerApi = object, Api extends object = object>(
       return state.ending !== undefined;
     },
     get worker() {
-      connected();
-      return view as never;
+      return (view ?? unconnected) as never;
     },
     with(more) {
       checkWaitOptions(more);
-      const { endpoint } = connected();
-      return asynchronous(endpoint, endpoint.names, more) as never;
+      if (connection === undefined) return unconnected as never;
+      const { endpoint } = connection;
+      return asynchronousWith(endpoint, endpoint.names, more) as never;
     },
     close,
     [dispose]: () => close(),

@@ -5,6 +5,7 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
+import type { RunInContext } from '../transport/async-context.js';
 import { Endpoint, OWN_KINDS } from '../transport/endpoint.js';
 import type { NamedFunction } from '../transport/functions.js';
 import type { Transferable } from '../transport/transfer.js';
@@ -19,6 +20,8 @@ export interface MessageEndpointOptions {
   /** Why no call can block. */
   readonly cannotBlock: string;
   readonly functions: readonly NamedFunction[];
+  /** Runs what the other side calls in the context that it belongs to. */
+  readonly run: RunInContext;
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
   /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;
@@ -32,14 +35,18 @@ export class MessageEndpoint implements BridgeEndpoint {
   otherReason: unknown;
 
   constructor(options: MessageEndpointOptions) {
-    const { functions, post, keepAlive } = options;
+    const { functions, run, post, keepAlive } = options;
     this.#options = options;
     this.#endpoint = new Endpoint({
       functions,
+      run,
       post: (records, transfer) => post('records', records, transfer),
       unanswered: (name, text) => unanswered(this.#ending ?? { text }, name),
       handle: (_kind, _id, _a, reason) => {
         this.otherReason = reason;
+      },
+      unreadable: (_kind, _id, error) => {
+        this.otherReason = error;
       },
       // Whoever serves something waits for calls until the bridge is closed.
       activityChanged: (isActive) => {
@@ -76,6 +83,10 @@ export class MessageEndpoint implements BridgeEndpoint {
 
   receive(type: string, payload: unknown): void {
     if (type === 'records') this.#endpoint.receive(payload as readonly unknown[]);
+  }
+
+  receiveUnreadable(cause: unknown): boolean {
+    return this.#endpoint.receiveUnreadable(cause);
   }
 
   drain(): void {}

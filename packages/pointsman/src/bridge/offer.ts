@@ -5,7 +5,7 @@
  * the host offers at once, and again to a worker that says hello later.
  *
  * Invariant: each message names its connection, so that several bridges and the user's own messages can share a
- * channel.
+ * channel. No message of the user's that was made from JSON can be taken for one of these: they end with a bigint.
  */
 
 import { platform } from '../transport/platform.js';
@@ -14,6 +14,7 @@ import type { Transferable } from '../transport/transfer.js';
 import { MEMORY_HEAD } from './rings.js';
 
 const tag = 'pointsman.bridge';
+const mark = 1n;
 
 export interface Offer {
   readonly id: number;
@@ -30,14 +31,15 @@ export interface Offer {
 }
 
 /** What a message says: of which connection, what, and with which value. */
-type Message = readonly [tag: string, id: number, type: string, payload: unknown];
+type Message = readonly [tag: string, id: number, type: string, payload: unknown, mark: bigint];
 
 export function messageOf(data: unknown): Message | undefined {
-  return Array.isArray(data) && data[0] === tag ? (data as unknown as Message) : undefined;
+  if (!Array.isArray(data) || data[0] !== tag || data[4] !== mark) return undefined;
+  return typeof data[1] === 'number' ? (data as unknown as Message) : undefined;
 }
 
 export function message(id: number, type: string, payload?: unknown): Message {
-  return [tag, id, type, payload];
+  return [tag, id, type, payload, mark];
 }
 
 /** An offer, and what stays with whoever makes it: the ports of its side, and what goes along. */

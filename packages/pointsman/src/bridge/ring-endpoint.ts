@@ -9,6 +9,7 @@
  */
 
 import type { WaitOptions } from '../sync/options.js';
+import type { RunInContext } from '../transport/async-context.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
@@ -53,6 +54,8 @@ export interface RingEndpointOptions {
   /** Milliseconds that a call which blocks hears nothing before it fails. */
   readonly heartbeatTimeout: number;
   readonly spins: boolean;
+  /** Runs what the other side calls in the context that it belongs to. */
+  readonly run: RunInContext;
   /** What the other side may call, by number. */
   readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
@@ -236,20 +239,25 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       case CALL:
       case BLOCKING_CALL:
       case SEND:
-        this.#serve(kind, first, second);
+        this.#options.run(() => this.#serve(kind, first, second));
         break;
       case RESULT:
-        this.#answered(first, reader.value(), false);
+      case FAILED: {
+        const value = reader.value();
+        const isFailure = kind === FAILED || reader.failure !== undefined;
+        this.#answered(first, reader.failure ?? value, isFailure);
         break;
-      case FAILED:
-        this.#answered(first, reader.value(), true);
+      }
+      case ABORT: {
+        const reason = reader.value();
+        this.#references.abort(first, reader.failure ?? reason);
         break;
-      case ABORT:
-        this.#references.abort(first, reader.value());
+      }
+      case CLOSE: {
+        const reason = reader.value();
+        this.otherReason = reader.failure ?? reason;
         break;
-      case CLOSE:
-        this.otherReason = reader.value();
-        break;
+      }
       default:
         reader.release();
         this.#noted(kind, first, second);
@@ -282,14 +290,17 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   #serve(kind: number, id: number, target: number): void {
-    const args = this.#reader.arguments();
+    const reader = this.#reader;
+    const args = reader.arguments();
     if (args === undefined) return;
+    const { failure } = reader;
     const isReference = target >= REFERENCE;
     const served = isReference ? undefined : this.#options.functions[target];
     const name = served?.name ?? 'a callback';
     let result: unknown;
     let settlesLater = false;
     try {
+      if (failure) throw failure;
       const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
       if (call === undefined) throw new BridgeStateError('the function is gone', name);
       result = call(...args);
@@ -354,7 +365,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   receive(type: string, payload: unknown, isInFrame: boolean): void {
     switch (type) {
       case 'values':
-        for (const value of payload as unknown[]) this.#values.arrive(value);
+        this.#values.arrive(payload as readonly unknown[]);
         if (!isInFrame) this.#poller.pump();
         break;
       case 'wake':
@@ -363,6 +374,13 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       case 'room':
         this.#writer.roomCame();
     }
+  }
+
+  receiveUnreadable(cause: unknown, isInFrame: boolean): boolean {
+    // Of all messages only those with values may be unreadable.
+    this.#values.arriveUnreadable(cause);
+    if (!isInFrame) this.#poller.pump();
+    return true;
   }
 
   // --- the end ---

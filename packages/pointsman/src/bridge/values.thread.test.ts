@@ -25,6 +25,14 @@ const values: Record<string, unknown> = {
   'long wide string': '電😀'.repeat(50_000),
   'empty list': [],
   'empty object': {},
+  'a match': /(?<word>b+)/.exec('aabb'),
+  'a list with properties': Object.assign([1, 2], { name: 'numbers', deep: { list: [1] } }),
+  // biome-ignore lint/suspicious/noSparseArray: that is what is tested
+  'a list with holes and properties': Object.assign([, 1, , 2], { name: 'holes' }),
+  'a long list with a property': Object.assign(
+    Array.from({ length: 1_000 }, (_, n) => ({ n })),
+    { count: 1_000 },
+  ),
   nested: { a: [{ b: { c: [1, 'two', null, true] } }], 'key with spaces': 1, '': 2, 電: 3 },
   date: new Date(1_234_567_890_123),
   map: new Map<unknown, unknown>([

@@ -7,12 +7,13 @@
 import { asyncDispose, dispose } from '../sync/dispose.js';
 import { invalid } from '../sync/errors.js';
 import { checkOptions } from '../sync/options.js';
+import { captureContext } from '../transport/async-context.js';
 import { soon } from '../transport/event-loop.js';
 import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
-import { fill } from './calls.js';
+import { fill, unknown } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, hostHasEnded, unanswered } from './ending.js';
@@ -48,6 +49,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
   const functions = functionsOf(serve, 'serve', reserved);
+  const run = captureContext();
   const host = base as Port;
 
   let connection: Connection | undefined;
@@ -114,6 +116,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       values: offer.values,
       base: host,
       functions,
+      run,
       ended: end,
     });
     // A thread that blocks could not do it later.
@@ -127,6 +130,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   function begin({ names }: Offer): void {
     if (connection === undefined || state.ending) return;
     const { endpoint } = connection;
+    // What is not there from now on is not exposed.
+    Object.setPrototypeOf(view, Object.prototype);
     fill(view, endpoint, names);
     connection.post(
       'accept',
@@ -148,21 +153,16 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 
 /** Says what to do about a call that comes too early, or after a bridge was closed that was never connected. */
 function unconnected(state: ConnectionState): object {
-  const view: object = new Proxy(
-    {},
-    {
-      get(_, name) {
-        if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
-        if (name === 'async' || name === 'send') return view;
-        return () => {
-          if (state.ending) throw unanswered(state.ending, name);
-          throw new BridgeStateError(
-            `${name}() is called before the bridge is connected, or the host has no such function: await host.ready first`,
-            name,
-          );
-        };
-      },
-    },
-  );
-  return view;
+  const refusalOf = (name: string): unknown => {
+    if (state.ending) return unanswered(state.ending, name);
+    return new BridgeStateError(
+      `${name}() is called before the bridge is connected: await host.ready first`,
+      name,
+    );
+  };
+  const throwing = unknown((name) => {
+    throw refusalOf(name);
+  });
+  const rejecting = unknown((name) => Promise.reject(refusalOf(name)));
+  return Object.create(throwing, { async: { value: rejecting }, send: { value: throwing } });
 }

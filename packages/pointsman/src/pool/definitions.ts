@@ -22,13 +22,9 @@ export class Definitions {
   add({ id, source, names, values }: Inline<AnyFunction>): void {
     if (this.#ids.has(id)) return;
     const clear = this.#ids.size === MOST;
-    if (clear) this.#ids.clear();
+    // Throws if it cannot be sent: then the worker has what it had.
     this.#send(id, { source, names, values, clear });
+    if (clear) this.#ids.clear();
     this.#ids.add(id);
-  }
-
-  /** It could not be sent. */
-  remove(id: number): void {
-    this.#ids.delete(id);
   }
 }

@@ -33,6 +33,24 @@ test.each([
   expect(error).toMatchObject(expected);
 });
 
+test('a property that cannot be passed on is left out and named, and the rest arrives', async () => {
+  const { pool } = await open();
+  const error = (await reasonOf(pool.run('throws.withSocket'))) as Error;
+  expect(error).toBeInstanceOf(TypeError);
+  expect({ ...error }).toEqual({
+    code: 'E_REQUEST',
+    status: 404,
+    droppedProperties: ['lazy', 'request', 'tag'],
+  });
+  expect(error.message).toBe('request failed');
+  expect(error.stack).toMatch(/pool\.mjs:\d+/);
+  expect(error.cause).toBeInstanceOf(Error);
+  expect(error.cause).toMatchObject({
+    message: 'no connection',
+    droppedProperties: ['socket'],
+  });
+});
+
 test('the errors of a pool begin with its name', async () => {
   const { pool, board } = await openWarm({ name: 'images', maxWaiting: 0, whenFull: 'reject' });
   const gate = board.gate();

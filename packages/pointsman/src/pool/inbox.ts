@@ -22,8 +22,8 @@ export interface InboxOptions {
   readonly mailbox: Mailbox | undefined;
   /** Takes a message. */
   take(message: unknown[]): void;
-  /** A message has come that cannot be read. */
-  unreadable(): void;
+  /** A message has come that cannot be read, for this reason. */
+  unreadable(cause: unknown): void;
   /** Does what was taken, until `end` as of {@link now}; whether there is more to do. */
   work(end: number): boolean;
   /** Nothing more is done in this turn. */
@@ -46,9 +46,10 @@ export class Inbox {
       take(message as unknown[]);
       this.turn();
     };
-    listen(port, received, undefined, () => {
+    listen(port, received, undefined, (cause) => {
       mailbox?.received();
-      unreadable();
+      unreadable(cause);
+      this.turn();
     });
   }
 
@@ -82,9 +83,9 @@ export class Inbox {
     let received: { message: unknown } | undefined;
     try {
       received = platform.receive?.(port);
-    } catch {
+    } catch (error) {
       mailbox.received();
-      unreadable();
+      unreadable(error);
       return true;
     }
     if (received === undefined) return false;

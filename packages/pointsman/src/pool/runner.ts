@@ -207,10 +207,20 @@ export class Runner {
       call = rebuild(source, names, values);
     } catch (error) {
       // A page may forbid to make functions of text.
-      call = () => {
-        throw error;
-      };
+      this.defineUnreadable(inline, error);
+      return;
     }
+    this.#define(inline, call);
+  }
+
+  /** The same of one that cannot be put together here: its tasks fail. */
+  defineUnreadable(inline: number, error: unknown): void {
+    this.#define(inline, () => {
+      throw error;
+    });
+  }
+
+  #define(inline: number, call: AnyFunction): void {
     this.#inline.set(inline, { name: 'inline', call, longest: Number.POSITIVE_INFINITY });
   }
 

@@ -76,7 +76,6 @@ async function run(
 ): Promise<void> {
   const mailbox = memory && new Mailbox(memory, Claims.BYTES, 'worker');
   const inNode = platform.receive !== undefined;
-  let refusedProgress: Error | undefined;
   const endpoint = new Endpoint({
     post(records, transfer) {
       if (inNode) port.postMessage(records, transfer);
@@ -90,12 +89,10 @@ async function run(
       } else if (kind === protocol.STOP) runner?.stop(number, b);
       else if (kind === protocol.DEFINE) runner?.define(number, b as protocol.Definition);
     },
-    refused(kind, number, error) {
-      if (kind === protocol.PROGRESS) refusedProgress = error;
-      else endpoint.sendError(protocol.THREW, number, error);
-    },
     unreadable(kind, number, error) {
       if (kind === protocol.TASK) runner?.refuse(number, error);
+      else if (kind === protocol.STOP) runner?.stop(number, error);
+      else if (kind === protocol.DEFINE) runner?.defineUnreadable(number, error);
     },
     unanswered: (name, why) => new Error(`${name} has no answer: ${why}`),
   });
@@ -120,11 +117,9 @@ async function run(
       sendError: (kind, number, error, a, c) => endpoint.sendError(kind, number, error, a, c),
       flush: () => endpoint.flush(),
       progress(number, value) {
-        refusedProgress = undefined;
         endpoint.send(protocol.PROGRESS, number, undefined, value);
         // A loop that keeps the event loop waiting would tell only at its end.
         endpoint.flush();
-        if (refusedProgress !== undefined) throw refusedProgress;
       },
       report: (error) => endpoint.sendError(protocol.UNCAUGHT, 0, error),
       retire: () => say(protocol.RETIRE),
@@ -141,7 +136,10 @@ async function run(
     port: port as unknown as Port,
     mailbox: polls ? mailbox : undefined,
     take: (records) => endpoint.receive(records),
-    unreadable: () => endpoint.send(protocol.UNREADABLE, runner.lastNumber, undefined, undefined),
+    unreadable(error) {
+      if (endpoint.receiveUnreadable(error)) return;
+      endpoint.send(protocol.UNREADABLE, runner.lastNumber, undefined, undefined);
+    },
     work: (end) => runner.work(end),
     turnEnded: () => endpoint.flush(),
     maySpin: () => spins && runner.isIdle && runner.lastTime < WORTH_SPINNING,

@@ -8,8 +8,10 @@
 import { invalid, TimeoutError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { captureContext, type RunInContext, runHere } from '../transport/async-context.js';
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
+import { isComposite } from '../transport/survey.js';
 import { isTransferred, type Transferable } from '../transport/transfer.js';
 import type { Stop } from './claims.js';
 import { Inline } from './inline-rebuild.js';
@@ -40,6 +42,8 @@ export class Task implements QueuedTask {
   readonly options: TaskOptions | undefined;
   readonly priority: number;
   readonly key: unknown;
+  /** Runs what is passed on in the context of the call of `run`. */
+  readonly inContext: RunInContext;
   enqueuedAt = 0;
   /** When it must have ended; 0 if it need not. */
   deadline = 0;
@@ -82,6 +86,7 @@ export class Task implements QueuedTask {
     this.key = key;
     // What is hidden deeper in an argument shows when it is packed.
     this.isUnique = (options !== undefined && options.transfer.length > 0) || args.some(goesOnce);
+    this.inContext = options !== undefined || args.some(isComposite) ? captureContext() : runHere;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -134,7 +139,7 @@ export class Task implements QueuedTask {
   /** It has said how far it has come. */
   progressed(value: unknown): void {
     // A task that was given up has nothing to say.
-    if (!this.isSettled) this.options?.progress?.(value);
+    if (!this.isSettled) this.inContext(() => this.options?.progress?.(value));
   }
 }
 

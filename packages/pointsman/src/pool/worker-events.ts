@@ -11,7 +11,7 @@ import * as protocol from './protocol.js';
 export interface WorkerListener {
   received(records: unknown[]): void;
   /** Something that it has said cannot be read. */
-  unreadable(): void;
+  unreadable(cause: unknown): void;
   /** It has failed, which may be all that is ever heard of it. */
   failed(error: Error): void;
   /** It has ended, for this reason if there is one. */

@@ -104,15 +104,13 @@ export class WorkerHandle implements TaskHolder {
         this.#mailbox?.posted();
       },
       handle: (kind, id, a, b, c) => this.#handle(kind, id, a, b, c),
-      refused: (kind, number, error) => {
-        if (kind === protocol.DEFINE) this.#notDefined(number, error);
-        else this.#refused(number, error);
-        owner.batchHandled();
-      },
       unreadable: (kind, number, error) => {
+        if (kind === protocol.UNCAUGHT) owner.failedOutsideTask(error);
         const task = this.#slots.get(number);
         if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
       },
+      // A task that is handed over for one caller must not call back in the context of another.
+      separatesFunctions: true,
       pendingChanged: (pending) => {
         this.isCalled = pending > 0;
         this.hold(this.#isHeld);
@@ -126,7 +124,11 @@ export class WorkerHandle implements TaskHolder {
         if (this.#mailbox) options.poller?.woke(this.#mailbox.age);
         this.#receive(records);
       },
-      unreadable: () => this.#lose('has given a result that cannot be read'),
+      unreadable: (cause) => {
+        this.#mailbox?.received();
+        this.#receiveUnreadable(cause);
+        owner.batchHandled();
+      },
       failed: (error) => {
         if (!this.isReady) this.#lose('could not load its script', error);
       },
@@ -191,12 +193,20 @@ export class WorkerHandle implements TaskHolder {
     try {
       received = platform.receive?.(this.#port as unknown as Port);
     } catch (error) {
-      if (!this.#isDraining) this.#lose('has given a result that cannot be read', error);
+      this.#mailbox?.received();
+      this.#receiveUnreadable(error);
+      return true;
     }
     if (received === undefined) return false;
     this.#mailbox?.received();
     this.#endpoint.receive(received.message as unknown[]);
     return true;
+  }
+
+  /** Which tasks a message belonged to that was not announced is not known. */
+  #receiveUnreadable(cause: unknown): void {
+    if (this.#endpoint.receiveUnreadable(cause) || this.#isDraining) return;
+    this.#lose('has given a result that cannot be read', cause);
   }
 
   #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
@@ -311,7 +321,12 @@ export class WorkerHandle implements TaskHolder {
       const target = own?.inline ? -1 : this.#targets.get(name);
       if (target === undefined) throw this.#unknown(name);
       const options = own === undefined && deadline === 0 ? undefined : this.#wireOptionsOf(task);
-      const sent = this.#endpoint.send(protocol.TASK, number, target, args, options, own?.transfer);
+      const { TASK } = protocol;
+      const transfer = own?.transfer;
+      // It may have waited, and is handed over in the turn of another.
+      const sent = task.inContext(() =>
+        this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
+      );
       if (sent.isUnique) task.isUnique = true;
       this.#options.poller?.expect();
     } catch (error) {
@@ -349,18 +364,9 @@ export class WorkerHandle implements TaskHolder {
 
   #wireOptionsOf({ options, deadline }: Task): WireOptions {
     const inline = options?.inline;
+    // What the function takes from its surroundings may not be cloneable: then its tasks cannot run.
     if (inline !== undefined) this.#definitions.add(inline);
     return { deadline, progress: options?.progress !== undefined, inline: inline?.id };
-  }
-
-  /** What a function takes from its surroundings cannot be cloned: its tasks cannot run. */
-  #notDefined(id: number, error: Error): void {
-    this.#definitions.remove(id);
-    for (const task of this.tasks()) {
-      if (task.options?.inline?.id !== id) continue;
-      this.#claims?.takeBack(task.number);
-      this.#refused(task.number, error);
-    }
   }
 
   /** What the task gives one after the other is read by whoever has run it. */

@@ -5,19 +5,25 @@
  * Invariants:
  * - Each call has one outcome: a value, an error, or that the connection is closed. What comes later for
  *   a call that was given up is dropped.
- * - What is sent arrives in order. A value that cannot be sent fails the one call that it belongs to.
+ * - What is sent arrives in order. A value that cannot be sent, or not be read on the other side, fails the one
+ *   call that it belongs to.
+ * - A value is copied when it is sent, for this one record: nothing in it is shared with another record, and a
+ *   later change does not reach the other side.
  *
  * Who owns the endpoint may send records of kinds of its own, from {@link OWN_KINDS} on.
  */
 
 import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
-import { type Attachment, Batches, type Post, STRIDE } from './batches.js';
-import { platformRefusal } from './clone-errors.js';
+import { type RunInContext, runHere } from './async-context.js';
+import { Batches, type Post, STRIDE } from './batches.js';
+import { DataCloneError, platformRefusal } from './clone-errors.js';
 import type { NamedFunction } from './functions.js';
 import { isThenable, timedOut, toPlainError } from './outcome.js';
-import { type Baggage, errorIn, isPlainData, type Packed, pack, unpack } from './pack.js';
+import { type Baggage, type Packed, pack, unpack } from './pack.js';
 import { References, StaleReferenceError } from './references.js';
+import { copySmall, copySmallArguments, NOT_SMALL } from './small-copies.js';
+import { survey } from './survey.js';
 import type { Transferable } from './transfer.js';
 
 /** Call `id` of function `a` with the arguments `b`. */
@@ -34,12 +40,12 @@ const CANCEL = 5;
 const RELEASE = 6;
 /** The signal `id` has been aborted, with the reason `b`. */
 const ABORT = 7;
+/** The next message is a record of kind `a` and number `id`, which this side may not be able to read. */
+const ANNOUNCE = 8;
 export const OWN_KINDS = 16;
 
 /** Added to the kind of a record whose value `b` is {@link Packed}. */
 const PACKED = 1 << 8;
-/** Added to the kind of a record whose value `b` is an error: what is left of it is sent if it has to be. */
-const ERROR = 1 << 9;
 const KIND = 0xff;
 /** Added to the number of a reference where a function is named by number. */
 const REFERENCE = 0x40000000;
@@ -51,10 +57,12 @@ export interface EndpointOptions {
   readonly functions?: readonly NamedFunction[];
   /** A record of the owner's own kind has come. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
-  /** The value of a record of the owner's own kind cannot be put together. */
+  /** The value of a record of the owner's own kind cannot be read. */
   unreadable?(kind: number, id: number, error: unknown): void;
-  /** A record of the owner's own kind could not be sent. */
-  refused?(kind: number, id: number, error: Error): void;
+  /** Runs what the other end calls in the context that it belongs to. */
+  readonly run?: RunInContext | undefined;
+  /** See {@link References}. */
+  readonly separatesFunctions?: boolean | undefined;
   /** What a call of this name that has no answer is refused with. */
   unanswered(name: string, why: string): unknown;
   /** So many calls of this end wait for an answer. */
@@ -81,6 +89,7 @@ const NONE: readonly Transferable[] = [];
 
 export class Endpoint {
   readonly #options: EndpointOptions;
+  readonly #run: RunInContext;
   readonly #batches: Batches;
   readonly #references: References;
   readonly #pending = new Map<number, PendingCall>();
@@ -91,12 +100,14 @@ export class Endpoint {
   readonly #serving = new Map<number, readonly unknown[]>();
   #lastId = 0;
   #wasActive = false;
-  #refusedSend: Error | undefined;
   #closed: string | undefined;
+  /** The record that the next message holds, if the other side has announced it. */
+  #announced: { readonly kind: number; readonly id: number } | undefined;
 
   constructor(options: EndpointOptions) {
     this.#options = options;
-    this.#batches = new Batches(options.post, (...refused) => this.#refused(...refused));
+    this.#run = options.run ?? runHere;
+    this.#batches = new Batches(options.post);
     this.#references = new References({
       callReference: (id, args, name) => this.call(REFERENCE + id, args, {}, name),
       blockOnReference: () => {
@@ -104,6 +115,7 @@ export class Endpoint {
       },
       release: (id, count) => this.#note(RELEASE, id, count),
       abort: (id, reason) => this.sendError(ABORT, id, reason),
+      separatesFunctions: options.separatesFunctions,
     });
   }
 
@@ -122,7 +134,7 @@ export class Endpoint {
       // No other thread answers at once.
       if (options.timeout === 0) throw timedOut(name, 0);
       const id = ++this.#lastId;
-      this.send(CALL, id, target, args);
+      this.sendArguments(CALL, id, target, args);
       // A getter of the arguments may have closed it.
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
       const stop = giveUpOn(
@@ -158,16 +170,19 @@ export class Endpoint {
   /** The same without an answer. */
   notify(target: number, args: readonly unknown[], name: string): void {
     if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
-    this.send(SEND, 0, target, args);
-    // Nobody waits for it, so what cannot be sent has to be seen at once.
-    this.#refusedSend = undefined;
+    this.sendArguments(SEND, 0, target, args);
     this.flush();
-    if (this.#refusedSend !== undefined) throw this.#refusedSend;
   }
 
   // --- records ---
 
-  /** Sends a record; its value `b` may contain what structured clone cannot carry. */
+  /**
+   * Sends a record; its value `b` may contain what structured clone cannot carry. Throws a {@link DataCloneError}
+   * if it cannot be sent: then nothing of it was.
+   *
+   * A small plain value is copied here and travels with others. Any other travels in a message of its own, at once:
+   * for many objects or bytes a second copy would cost more than a message.
+   */
   send(
     kind: number,
     id: number,
@@ -176,60 +191,86 @@ export class Endpoint {
     c?: unknown,
     transfer: readonly Transferable[] = NONE,
   ): Sent {
-    if (isPlainData(b, transfer)) {
-      if (transfer.length === 0) {
-        this.#batches.add(kind, id, a, b, c);
-        return COPIED;
-      }
-      this.#batches.add(kind, id, a, b, c, { transfer, passed: [] });
-      return MOVED;
+    const copy = transfer.length === 0 ? copySmall(b) : NOT_SMALL;
+    return this.#send(kind, id, a, b, c, transfer, copy);
+  }
+
+  /** The same; the value is a list of arguments. */
+  sendArguments(
+    kind: number,
+    id: number,
+    a: unknown,
+    args: readonly unknown[],
+    c?: unknown,
+    transfer: readonly Transferable[] = NONE,
+  ): Sent {
+    const copy = transfer.length === 0 ? copySmallArguments(args) : NOT_SMALL;
+    return this.#send(kind, id, a, args, c, transfer, copy);
+  }
+
+  #send(
+    kind: number,
+    id: number,
+    a: unknown,
+    b: unknown,
+    c: unknown,
+    transfer: readonly Transferable[],
+    copy: unknown,
+  ): Sent {
+    if (copy !== NOT_SMALL) {
+      this.#batches.add(kind, id, a, copy, c);
+      return COPIED;
+    }
+    const { needsPacking, isRisky } = survey(b, transfer);
+    if (!needsPacking) {
+      this.#sendAlone([kind, id, a, b, c], b, transfer, isRisky);
+      return transfer.length > 0 ? MOVED : COPIED;
     }
     const references = this.#references;
-    const baggage: Baggage = { transfer: [...transfer], passed: [], isUnique: transfer.length > 0 };
-    let packed: Packed;
+    const isUnique = transfer.length > 0;
+    const baggage: Baggage = {
+      transfer: [...transfer],
+      passed: new Set(),
+      isUnique,
+      isShared: isUnique,
+    };
     try {
-      packed = pack(b, references, baggage);
+      const packed = pack(b, references, baggage);
+      if (!baggage.isShared && baggage.transfer.length === 0) {
+        this.#batches.add(kind | PACKED, id, a, packed, c);
+      } else {
+        const record = [kind | PACKED, id, a, packed, c];
+        this.#sendAlone(record, packed.value, baggage.transfer, isRisky);
+      }
     } catch (error) {
       references.undo(baggage.passed);
       throw error;
     }
-    this.#batches.add(kind | PACKED, id, a, packed, c, baggage);
     references.sent(baggage.passed);
     this.#activityChanged();
     return baggage;
   }
 
-  /** A record could not be sent, though the others of its batch were. */
-  #refused(record: unknown[], attachment: Attachment | undefined, cause: unknown): void {
-    const [flags, id, a, b, c] = record as [number, number, unknown, unknown, unknown];
-    const kind = flags & KIND;
-    if (attachment) this.#references.undo(attachment.passed);
-    if (flags & ERROR) {
-      this.send(kind, id, a, toPlainError(flags & PACKED ? errorIn(b as Packed) : b), c);
-      return;
+  #sendAlone(
+    record: unknown[],
+    value: unknown,
+    transfer: readonly Transferable[],
+    isRisky: boolean,
+  ): void {
+    const [kind, id] = record as [number, number];
+    if (isRisky) this.#batches.add(ANNOUNCE, id, kind & KIND, undefined, undefined);
+    try {
+      this.#batches.sendAlone(record, transfer);
+    } catch (error) {
+      throw platformRefusal(value, error);
     }
-    const error = platformRefusal(flags & PACKED ? (b as Packed).value : b, cause);
-    switch (kind) {
-      case CALL:
-        this.#pending.get(id)?.reject(error);
-        break;
-      case SEND:
-        this.#refusedSend = error;
-        break;
-      case RESULT:
-        this.sendError(FAILED, id, error);
-        break;
-      default:
-        this.#options.refused?.(kind, id, error);
-    }
-    this.#activityChanged();
   }
 
   /** Sends an error, or what is left of it if it cannot be sent as it is. */
   sendError(kind: number, id: number, error: unknown, a?: unknown, c?: unknown): void {
     if (this.#closed !== undefined) return;
     try {
-      this.send(kind | ERROR, id, a, error, c);
+      this.send(kind, id, a, error, c);
     } catch {
       this.send(kind, id, a, toPlainError(error), c);
     }
@@ -247,6 +288,8 @@ export class Endpoint {
 
   /** A batch has come. One record that fails does not keep the others from being dealt with. */
   receive(records: readonly unknown[]): void {
+    this.#announced = undefined;
+    if (!Array.isArray(records)) return;
     for (let at = 0; at < records.length && this.#closed === undefined; at += STRIDE) {
       const flags = records[at] as number;
       const id = records[at + 1] as number;
@@ -268,17 +311,46 @@ export class Endpoint {
     }
   }
 
+  /**
+   * A message has come that cannot be read. Whether its sender has announced it: then only what it belongs to
+   * fails.
+   */
+  receiveUnreadable(cause: unknown): boolean {
+    const announced = this.#announced;
+    if (announced === undefined) return false;
+    this.#announced = undefined;
+    const reason = cause instanceof Error ? `: ${cause.message}` : '';
+    const error = new DataCloneError(`the value cannot be read in this thread${reason}`, { cause });
+    this.#unreadable(announced.kind, announced.id, error);
+    return true;
+  }
+
   #unreadable(kind: number, id: number, error: unknown): void {
-    if (kind === CALL) this.sendError(FAILED, id, error);
-    else if (kind === RESULT || kind === FAILED) this.#pending.get(id)?.reject(error);
-    else this.#options.unreadable?.(kind, id, error);
+    switch (kind) {
+      case CALL:
+        this.sendError(FAILED, id, error);
+        break;
+      case SEND:
+        // As from a listener.
+        void Promise.reject(error);
+        break;
+      case RESULT:
+      case FAILED:
+        this.#pending.get(id)?.reject(error);
+        break;
+      case ABORT:
+        this.#references.abort(id, error);
+        break;
+      default:
+        this.#options.unreadable?.(kind, id, error);
+    }
   }
 
   #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
     switch (kind) {
       case CALL:
       case SEND:
-        this.#serve(kind, id, a as number, b as readonly unknown[]);
+        this.#run(() => this.#serve(kind, id, a as number, b as readonly unknown[]));
         break;
       case RESULT:
         this.#pending.get(id)?.resolve(b);
@@ -295,6 +367,9 @@ export class Endpoint {
         break;
       case ABORT:
         this.#references.abort(id, b);
+        break;
+      case ANNOUNCE:
+        this.#announced = { kind: a as number, id };
         break;
       default:
         this.#options.handle?.(kind, id, a, b, c);

@@ -94,18 +94,48 @@ export interface ErrorParts {
   readonly own: Readonly<Record<string, unknown>>;
 }
 
-export function takeApart(error: Error): ErrorParts {
+/** `isUncloneable`: whether the value of a property cannot be passed on, so that the property is left out. */
+export function takeApart(error: Error, isUncloneable: (value: unknown) => boolean): ErrorParts {
   const classNumber = errorClassOf(error);
-  const flags = hiddenPartsOf(error, classNumber);
+  const isException = classNumber === exceptionClass;
   return {
     classNumber,
-    message: error.message,
-    name: error.name,
-    hidden: hiddenKeys
-      .filter((_, index) => flags & (1 << index))
-      .map((key) => [key, error[key as keyof Error]] as const),
-    own: { ...(error as unknown as Record<string, unknown>) },
+    message: isException ? error.message : '',
+    name: isException ? error.name : '',
+    ...partsOf(error, hiddenPartsOf(error, classNumber), isUncloneable),
   };
+}
+
+/** The property of an error that names those which were left out. */
+const DROPPED = 'droppedProperties';
+
+/** The properties of an error that can be passed on: each is read once. `flags` are of {@link hiddenPartsOf}. */
+export function partsOf(
+  error: Error,
+  flags: number,
+  isUncloneable: (value: unknown) => boolean,
+): Pick<ErrorParts, 'hidden' | 'own'> {
+  const dropped: string[] = [];
+  const keep = (keys: readonly string[]) => {
+    const kept: [key: string, value: unknown][] = [];
+    for (const key of keys) {
+      try {
+        const value = error[key as keyof Error] as unknown;
+        if (!isUncloneable(value)) {
+          kept.push([key, value]);
+          continue;
+        }
+      } catch {
+        // A getter has thrown.
+      }
+      dropped.push(key);
+    }
+    return kept;
+  };
+  const hidden = keep(hiddenKeys.filter((_, index) => flags & (1 << index)));
+  const own = keep(Object.keys(error));
+  if (dropped.length > 0) own.push([DROPPED, dropped]);
+  return { hidden, own: Object.fromEntries(own) };
 }
 
 /** The error that was taken apart. `error` is one of {@link makeError}, so that it may contain itself. */

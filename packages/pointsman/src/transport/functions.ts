@@ -55,7 +55,7 @@ function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
   const isFunction = typeof object === 'function';
   for (
     let place = object;
-    place && place !== Object.prototype && place !== Function.prototype;
+    place === object || (place && !isOfLanguage(place));
     place = Object.getPrototypeOf(place)
   ) {
     for (const key of Object.getOwnPropertyNames(place)) {
@@ -64,6 +64,13 @@ function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
       yield [key, isExport(member) ? member.get?.call(place) : member.value];
     }
   }
+}
+
+/** Whether it is the prototype of all objects or of all functions, of this realm or of another. */
+function isOfLanguage(prototype: object): boolean {
+  const next = Object.getPrototypeOf(prototype);
+  if (next === null) return true;
+  return typeof prototype === 'function' && Object.getPrototypeOf(next) === null;
 }
 
 /** What compilers and bundlers make of `export`; no getter that somebody has written looks like that. */
@@ -81,7 +88,8 @@ function isPart(value: unknown, of: object): value is object {
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return true;
+  // Of another realm too: nothing but the prototype of all objects inherits nothing itself.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return true;
   return Object.prototype.toString.call(value) === '[object Module]';
 }
 

@@ -10,10 +10,12 @@
  */
 
 import { isSignal } from '../sync/options.js';
+import { Refused, refusal } from './clone-errors.js';
 import { defineOwn, type ErrorParts, makeError, putTogether, takeApart } from './error-values.js';
-import { platform } from './platform.js';
 import type { References } from './references.js';
+import { isComposite, isDetached, isHeavy, isLeaf, isOfPlatform } from './survey.js';
 import { isTransferred, type Transferable } from './transfer.js';
+import { UncloneableSearch } from './uncloneable.js';
 
 /** Stands for a reference, or for an error. */
 type Placeholder = { readonly reference: number } | { readonly error: ErrorParts };
@@ -29,106 +31,26 @@ export interface Baggage {
   /** What the message moves. */
   readonly transfer: Transferable[];
   /** The references that it counts; see {@link References.undo}. */
-  readonly passed: number[];
+  readonly passed: Set<number>;
   /** Whether it can be sent only once: something moves, or is iterated over. */
   isUnique: boolean;
-}
-
-/** Bytes from which on a copy is moved: structured clone copies them twice. Row: 1 MB cloned. */
-const HEAVY = 1 << 18;
-
-/** Elements from which on an array is looked through by its keys: it may be nearly empty. */
-const MAY_BE_SPARSE = 1 << 24;
-
-/** Objects after which it is remembered which ones were visited. Most values have fewer. */
-const FEW = 64;
-
-/** Whether structured clone carries all of it as it is. `transfer`: what moves is not looked into. */
-export function isPlainData(root: unknown, transfer: readonly unknown[] = []): boolean {
-  if (!isComposite(root)) return true;
-  const open: object[] = [root];
-  let visited = 0;
-  let seen: Set<object> | undefined;
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (seen?.has(value) || transfer.includes(value)) continue;
-    if (needsPlaceholder(value) || isTransferred(value) || isHeavy(value, transfer)) return false;
-    if (++visited > FEW) seen ??= new Set();
-    seen?.add(value);
-    collectParts(value, open);
-  }
-  return true;
-}
-
-function isComposite(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
-}
-
-function needsPlaceholder(value: object): boolean {
-  if (typeof value === 'function') return true;
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === Array.prototype) {
-    return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
-  }
-  if (isLeaf(value) || value instanceof Map || value instanceof Set) return false;
-  const { asyncIterator, iterator } = Symbol;
-  return (
-    value instanceof Error ||
-    isSignal(value) ||
-    asyncIterator in value ||
-    (iterator in value && 'next' in value)
-  );
-}
-
-/** What has no parts: bytes, and what structured clone knows by its class. */
-function isLeaf(value: object): boolean {
-  return (
-    ArrayBuffer.isView(value) ||
-    value instanceof ArrayBuffer ||
-    value instanceof Date ||
-    value instanceof RegExp ||
-    value instanceof String ||
-    (typeof SharedArrayBuffer === 'function' && value instanceof SharedArrayBuffer)
-  );
-}
-
-/** Many bytes, and the whole of their buffer: structured clone takes all of it. */
-function isHeavy(value: object, transfer: readonly unknown[]): value is Uint8Array {
-  return (
-    value instanceof Uint8Array &&
-    value.byteLength >= HEAVY &&
-    value.byteLength === value.buffer.byteLength &&
-    value.buffer instanceof ArrayBuffer &&
-    !transfer.includes(value.buffer) &&
-    platform.movesBytes
-  );
-}
-
-function collectParts(value: object, into: object[]): void {
-  if (Array.isArray(value) && value.length < MAY_BE_SPARSE) {
-    for (const item of value) if (isComposite(item)) into.push(item);
-  } else if (value instanceof Map) {
-    for (const [key, item] of value) {
-      if (isComposite(key)) into.push(key);
-      if (isComposite(item)) into.push(item);
-    }
-  } else if (value instanceof Set) {
-    for (const item of value) if (isComposite(item)) into.push(item);
-  } else if (!isLeaf(value)) {
-    for (const key of Object.keys(value)) {
-      const item = (value as Record<string, unknown>)[key];
-      if (isComposite(item)) into.push(item);
-    }
-  }
+  /** Whether some object in what was packed is the user's own. */
+  isShared: boolean;
 }
 
 /** Replaces what structured clone cannot carry, in a copy. */
 export function pack(root: unknown, references: References, baggage: Baggage): Packed {
   const placeholders: Placeholder[] = [];
   const copies = new Map<object, unknown>();
+  const uncloneable = new UncloneableSearch();
 
   const keep = <Copy extends object>(value: object, copy: Copy): Copy => {
     copies.set(value, copy);
     return copy;
+  };
+  const theirs = (value: object): object => {
+    baggage.isShared = true;
+    return value;
   };
   const stand = (value: object, placeholder: Placeholder): Placeholder => {
     placeholders.push(placeholder);
@@ -141,8 +63,11 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
     if (isTransferred(value)) {
       if (value.list.length > 0) baggage.isUnique = true;
       for (const each of value.list) {
+        if (isDetached(each))
+          throw refusal(root, new Refused(value, 'a buffer that was moved before'));
         if (!baggage.transfer.includes(each)) baggage.transfer.push(each);
       }
+      baggage.isShared = true;
       copies.set(value, value.value);
       return value.value;
     }
@@ -152,7 +77,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       baggage.transfer.push(copy.buffer);
       return copy;
     }
-    if (isLeaf(value)) return value;
+    if (isLeaf(value)) return theirs(value);
     if (Array.isArray(value)) {
       // Holes stay holes.
       const copy = keep(value, new Array<unknown>(value.length));
@@ -172,7 +97,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       return copy;
     }
     if (value instanceof Error) {
-      const parts = takeApart(value);
+      const parts = takeApart(value, (item) => uncloneable.holds(item));
       // It may contain itself.
       const placeholder = { error: parts as { hidden: unknown; own: unknown } };
       stand(value, placeholder as Placeholder);
@@ -185,8 +110,8 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       if (typeof value === 'object' && !isSignal(value)) baggage.isUnique = true;
       return stand(value, { reference });
     }
+    if (isOfPlatform(value)) return theirs(value);
     // As structured clone does: what an object of any class has itself, as a plain one.
-    if (Object.keys(value).length === 0) return value;
     return replaceProperties(value, keep(value, {}));
   };
   const replaceProperties = (value: object, copy: Record<string, unknown>) => {
@@ -202,7 +127,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
 /** Puts everything back. The value has just been received: it is changed in place. */
 export function unpack({ value: root, placeholders }: Packed, references: References): unknown {
   if (placeholders.length === 0) return root;
-  const received: number[] = [];
+  const received = new Set<number>();
   const originals = new Map<object, unknown>();
   for (const placeholder of placeholders) {
     if ('reference' in placeholder) {
@@ -256,13 +181,4 @@ export function unpack({ value: root, placeholders }: Packed, references: Refere
     putTogether(originals.get(placeholder) as Error, error);
   }
   return result;
-}
-
-/** An error that was packed, without what it had besides its name, its message and its stack. */
-export function errorIn({ value, placeholders }: Packed): unknown {
-  const placeholder = placeholders.find((each) => each === value);
-  if (placeholder === undefined || !('error' in placeholder)) return value;
-  const { message, name, hidden } = placeholder.error;
-  const stack = hidden.find(([key]) => key === 'stack')?.[1];
-  return Object.assign(new Error(message), { name, stack });
 }

@@ -4,6 +4,7 @@
  * says nothing.
  */
 
+import { AsyncResource } from 'node:async_hooks';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Port, platform, usePlatform } from './platform.js';
 
@@ -13,5 +14,10 @@ usePlatform({
   host: (parentPort as Port | null) ?? (isWebWorker ? platform.host : undefined),
   // Deno looks at each byte of a buffer that moves.
   movesBytes: !('Deno' in globalThis),
+  captureContext() {
+    // An eighth of the time of `AsyncLocalStorage.snapshot`, which Node 20 binds to a function first.
+    const resource = new AsyncResource('pointsman', { requireManualDestroy: true });
+    return (work) => resource.runInAsyncScope(work);
+  },
   receive: (port) => receiveMessageOnPort(port as unknown as MessagePort),
 });

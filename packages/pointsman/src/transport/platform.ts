@@ -28,6 +28,8 @@ export interface Platform {
   readonly movesBytes: boolean;
   /** The next message of a port without a return to the event loop; absent where there is no such thing. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
+  /** Captures the asynchronous context of the caller; absent where there is no such thing. */
+  readonly captureContext?: () => <Result>(work: () => Result) => Result;
 }
 
 const scope = globalThis as unknown as Port & { document?: unknown };
@@ -51,7 +53,7 @@ export function listen(
   endpoint: Port,
   listener: (message: unknown) => void,
   closed: () => void = () => {},
-  unreadable: () => void = () => {},
+  unreadable: (cause: unknown) => void = () => {},
 ): () => void {
   // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
   if (endpoint.on && endpoint.off) {
@@ -67,10 +69,11 @@ export function listen(
   const unwrap = (event: { data: unknown }) => listener(event.data);
   endpoint.addEventListener?.('message', unwrap);
   endpoint.addEventListener?.('close', closed);
-  endpoint.addEventListener?.('messageerror', unreadable);
+  const unwrapCause = (event: { data: unknown }) => unreadable(event.data);
+  endpoint.addEventListener?.('messageerror', unwrapCause);
   endpoint.start?.();
   return () => {
-    endpoint.removeEventListener?.('messageerror', unreadable);
+    endpoint.removeEventListener?.('messageerror', unwrapCause);
     endpoint.removeEventListener?.('message', unwrap);
     endpoint.removeEventListener?.('close', closed);
   };

@@ -10,6 +10,7 @@
 import { timedOut } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { isSignal } from '../sync/options.js';
+import { captureContext, type RunInContext } from './async-context.js';
 import type { AnyFunction, RemoteIterable } from './types.js';
 
 /** The lowest bits of a number say what it stands for. */
@@ -19,6 +20,8 @@ const ITERATOR = 2;
 /** It came from the other side, and goes home. */
 const HOME = 3;
 const KINDS = 4;
+
+const ITERATOR_METHODS: ReadonlySet<unknown> = new Set(['next', 'return', 'throw']);
 
 /** What the reference stood for is gone: an iterator that has come to its end, for example. */
 export class StaleReferenceError extends Error {
@@ -35,6 +38,11 @@ export interface ReferenceCalls {
   release(id: number, count: number): void;
   /** The signal that was passed on as `id` has been aborted. */
   abort(id: number, reason: unknown): void;
+  /**
+   * Whether a function that is passed on in two messages is two functions for the other side, each of which runs
+   * in the context of its own call.
+   */
+  readonly separatesFunctions?: boolean | undefined;
 }
 
 export type AnyIterator =
@@ -45,6 +53,8 @@ interface Exported {
   readonly value: object;
   readonly call: AnyFunction;
   count: number;
+  /** Runs it in the context of the call that has passed it on last. */
+  run: RunInContext;
   /** Frees what the value holds here once nobody uses it. */
   readonly end: () => void;
 }
@@ -79,7 +89,7 @@ export class References {
    * The number that stands for a value in a message; -1 if it is not passed on by reference. `passed`
    * collects what this one message counts: give it to {@link sent} or to {@link undo}.
    */
-  numberOf(value: object, passed: number[]): number {
+  numberOf(value: object, passed: Set<number>): number {
     const origin = this.#origins.get(value);
     if (origin !== undefined) return origin * KINDS + HOME;
     if (typeof value === 'function') {
@@ -94,24 +104,29 @@ export class References {
 
   #export(
     value: object,
-    passed: number[],
+    passed: Set<number>,
     makeCall: (id: number) => AnyFunction,
     end: () => void,
   ): number {
-    let id = this.#ids.get(value);
-    if (id === undefined) {
-      id = this.#next++;
+    const isFunction = typeof value === 'function';
+    const known = this.#ids.get(value);
+    const isApart = isFunction && this.#calls.separatesFunctions && !passed.has(known ?? -1);
+    const id = known === undefined || isApart ? this.#next++ : known;
+    if (id !== known) {
       this.#ids.set(value, id);
-      this.#exported.set(id, { value, call: makeCall(id), count: 0, end });
+      const run = captureContext();
+      this.#exported.set(id, { value, call: makeCall(id), count: 0, end, run });
     }
-    if (!passed.includes(id)) {
-      (this.#exported.get(id) as Exported).count++;
-      passed.push(id);
+    if (!passed.has(id)) {
+      const exported = this.#exported.get(id) as Exported;
+      exported.count++;
+      passed.add(id);
+      if (isFunction && id === known) exported.run = captureContext();
     }
     return id;
   }
 
-  #exportSignal(signal: AbortSignal, passed: number[]): number {
+  #exportSignal(signal: AbortSignal, passed: Set<number>): number {
     let stopWatching = () => {};
     const isKnown = this.#ids.has(signal);
     const isAborted = () => signal.aborted;
@@ -127,10 +142,12 @@ export class References {
     return id;
   }
 
-  #exportIterator(value: object, passed: number[], iterate: () => AnyIterator): number {
+  #exportIterator(value: object, passed: Set<number>, iterate: () => AnyIterator): number {
     let iterator: AnyIterator | undefined;
     let isOver = false;
     const step = async (id: number, method: 'next' | 'return' | 'throw', argument: unknown) => {
+      // The other side names the method: it may call these, and no other.
+      if (!ITERATOR_METHODS.has(method)) throw new TypeError('an iterator has no such method');
       iterator ??= iterate();
       const own = iterator[method] as ((argument: unknown) => unknown) | undefined;
       if (own === undefined) {
@@ -169,12 +186,13 @@ export class References {
     const exported = this.#exported.get(id);
     if (exported === undefined) return;
     this.#exported.delete(id);
-    this.#ids.delete(exported.value);
-    exported.end();
+    // It may have been passed on once more, under another number.
+    if (this.#ids.get(exported.value) === id) this.#ids.delete(exported.value);
+    exported.run(exported.end);
   }
 
   /** The message is on its way: signals in it that were aborted before are told of now. */
-  sent(passed: readonly number[]): void {
+  sent(passed: ReadonlySet<number>): void {
     for (const id of passed) {
       const value = this.#exported.get(id)?.value;
       if (value && isSignal(value) && value.aborted) this.#calls.abort(id, value.reason);
@@ -182,7 +200,7 @@ export class References {
   }
 
   /** The message will not be sent, or nobody will look at it. */
-  undo(passed: readonly number[]): void {
+  undo(passed: ReadonlySet<number>): void {
     for (const id of passed) this.released(id, 1);
   }
 
@@ -196,13 +214,14 @@ export class References {
 
   /** What a call of the other side to one of its references runs here. */
   callable(id: number): AnyFunction | undefined {
-    return this.#exported.get(id)?.call;
+    const exported = this.#exported.get(id);
+    return exported && ((...args) => exported.run(() => exported.call(...args)));
   }
 
   // --- what this side has been given ---
 
   /** What a number in a message stands for. `received` collects what this one message counts. */
-  valueOf(number: number, received: number[]): unknown {
+  valueOf(number: number, received: Set<number>): unknown {
     const id = Math.floor(number / KINDS);
     switch (number % KINDS) {
       case HOME:
@@ -222,11 +241,11 @@ export class References {
     }
   }
 
-  #import(id: number, received: number[], make: () => object): object {
+  #import(id: number, received: Set<number>, make: () => object): object {
     const imported = this.#imported.get(id);
     const known = imported?.proxy.deref();
-    const isCounted = received.includes(id);
-    if (!isCounted) received.push(id);
+    const isCounted = received.has(id);
+    if (!isCounted) received.add(id);
     if (imported && known) {
       if (!isCounted) imported.count++;
       return known;

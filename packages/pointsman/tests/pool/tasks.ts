@@ -66,6 +66,37 @@ export const square: { (n: number): number; root(n: number): number } = Object.a
 /** No function: it cannot be run. */
 export const constant = 5;
 
+/** Changes what it was given, which is its own. */
+export function takeSmallest(given: { sizes: number[] }): number | undefined {
+  given.sizes.sort();
+  return given.sizes.shift();
+}
+
+const config = { hits: 0, nested: { list: [1] } };
+
+/** The same object each time, as it is then. */
+export function shared(): typeof config {
+  config.hits++;
+  return config;
+}
+
+const bytes = new Uint8Array(16);
+
+export function sharedBytes(value: number): Uint8Array {
+  return bytes.fill(value);
+}
+
+export function makeNested(levels: number): unknown {
+  let value: unknown = 'the end';
+  for (let level = 0; level < levels; level++) value = { value };
+  return value;
+}
+
+/** Fills the buffer, and says what is in it. */
+export function fill(buffer: ArrayBuffer, value: number): string {
+  return new Uint8Array(buffer).fill(value).join('');
+}
+
 export const make = (size: number): Uint8Array => pattern(size);
 export const isWhole = (bytes: Uint8Array, size: number): boolean => isPattern(bytes, size);
 
@@ -79,6 +110,15 @@ export function makeMoved(size: number): ReturnType<typeof transfer<ArrayBuffer>
 
 /** What is left of what the task before has moved. */
 export const leftOver = (): number => (kept[0] as ArrayBuffer).byteLength;
+
+export async function callBack(call: () => unknown): Promise<void> {
+  await call();
+}
+
+export async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of items) return item;
+  return undefined;
+}
 
 // --- effects ---
 
@@ -319,6 +359,19 @@ export const throws = {
   async later(): Promise<never> {
     await turn();
     throw new TypeError('later');
+  },
+  /** With properties that cannot be passed on, as errors of HTTP clients have them. */
+  withSocket(): never {
+    const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
+    const error = new TypeError('request failed', { cause });
+    Object.defineProperty(error, 'lazy', {
+      enumerable: true,
+      get() {
+        throw new Error('not now');
+      },
+    });
+    const request = { socket: new WeakMap() };
+    throw Object.assign(error, { code: 'E_REQUEST', status: 404, request, tag: Symbol('tag') });
   },
   text(): never {
     throw 'a text';

@@ -149,6 +149,11 @@ export class Decoder {
         return readError(reader, this);
       case tags.boxedTag:
         return this.keep(Object(this.read(reader)) as object);
+      case tags.namedTag: {
+        const value = this.read(reader);
+        if (!Array.isArray(value)) throw new CorruptMessageError('these properties have no array');
+        return this.readProperties(reader, value);
+      }
       case tags.geometryTag:
         return this.keep(readGeometry(reader));
       default:

@@ -10,14 +10,16 @@
  *   {@link Encoder.abandon}.
  *
  * Where it differs from structured clone: views are copied by what they show, each with a buffer of its own;
- * properties of an array that are no elements are left out; and errors keep their own properties.
+ * errors keep their own properties; and a value has at most so many levels that any thread can read it.
  */
 
-import { Refused, refusal } from '../../transport/clone-errors.js';
+import { DataCloneError, Refused, refusal } from '../../transport/clone-errors.js';
+import { type Kind, kindOf, refuseOpaque } from '../../transport/kinds.js';
+import { isDetached, MAX_DEPTH, survey } from '../../transport/survey.js';
+import { UncloneableSearch } from '../../transport/uncloneable.js';
 import type { Writer } from '../ring/writer.js';
 import { writeError } from './error-values.js';
 import { writeGeometry } from './geometry.js';
-import { kindOf, refuseOpaque } from './kinds.js';
 import { WrittenShapes } from './shapes.js';
 import * as tags from './tags.js';
 import {
@@ -50,6 +52,10 @@ export class Encoder {
   #many: Set<object> | undefined;
   /** Their numbers, if the value is written as a graph. */
   #graph: Map<object, number> | undefined;
+  /** Objects that the one that is written lies in. */
+  #depth = 0;
+  /** What is known of the properties of errors in this value. */
+  #uncloneable: UncloneableSearch | undefined;
   /** Whether all objects inherit properties that a loop over their keys would meet. */
   #polluted = false;
   #busy = false;
@@ -87,7 +93,7 @@ export class Encoder {
     } catch (error) {
       this.#shapes.abandon();
       this.#forget();
-      if (error !== again) throw error instanceof Refused ? refusal(value, error) : error;
+      if (error !== again) throw explained(value, error);
       this.#encodeGraph(writer, value, begin);
     }
     this.#forget();
@@ -99,6 +105,8 @@ export class Encoder {
     for (let index = 0; index < this.#count; index += 1) this.#objects[index] = undefined;
     this.#count = 0;
     this.#many = undefined;
+    this.#uncloneable = undefined;
+    this.#depth = 0;
     this.#busy = false;
   }
 
@@ -116,9 +124,10 @@ export class Encoder {
       this.write(writer, value);
     } catch (error) {
       this.#shapes.abandon();
-      throw error instanceof Refused ? refusal(value, error) : error;
+      throw explained(value, error);
     } finally {
       this.#graph = undefined;
+      this.#depth = 0;
       this.#busy = false;
     }
   }
@@ -185,14 +194,26 @@ export class Encoder {
   }
 
   #object(writer: Writer, value: object, own: boolean): void {
-    if (this.#shapes.write(writer, value as Record<string, unknown>, this, own)) return;
-    writer.byte(tags.keyedTag);
-    this.writeProperties(writer, value);
+    this.#enter();
+    if (!this.#shapes.write(writer, value as Record<string, unknown>, this, own)) {
+      writer.byte(tags.keyedTag);
+      this.writeProperties(writer, value);
+    }
+    this.#depth--;
+  }
+
+  /** What is in an object is about to be written. */
+  #enter(): void {
+    if (++this.#depth > MAX_DEPTH) throw tooDeep;
   }
 
   /** Up to {@link tags.endTag}, since a getter may have taken a key away until its turn comes. */
   writeProperties(writer: Writer, value: object): void {
-    for (const key of Object.keys(value)) {
+    this.#properties(writer, value, Object.keys(value));
+  }
+
+  #properties(writer: Writer, value: object, keys: readonly string[]): void {
+    for (const key of keys) {
       const property = (value as Record<string, unknown>)[key];
       if (property === undefined && !Object.hasOwn(value, key)) continue;
       writer.byte(tags.stringTag);
@@ -203,6 +224,22 @@ export class Encoder {
   }
 
   #array(writer: Writer, value: readonly unknown[]): void {
+    this.#enter();
+    const keys = Object.keys(value);
+    // Elements come first.
+    let elements = keys.length;
+    while (elements > 0 && !isIndex(keys[elements - 1] as string)) elements--;
+    if (elements === keys.length) {
+      this.#elements(writer, value);
+    } else {
+      writer.byte(tags.namedTag);
+      this.#elements(writer, value);
+      this.#properties(writer, value, keys.slice(elements));
+    }
+    this.#depth--;
+  }
+
+  #elements(writer: Writer, value: readonly unknown[]): void {
     const { length } = value;
     if (length > 0 && typeof value[0] === 'number' && this.#numbers(writer, value)) return;
     writer.byte(tags.arrayTag);
@@ -241,8 +278,7 @@ export class Encoder {
     writer.byte(tags.sparseTag);
     for (const key of Object.keys(value)) {
       const index = Number(key);
-      // Keys that are no indices come after those that are.
-      if (!(index >= from && index < 2 ** 32 - 1 && String(index) === key)) continue;
+      if (!isIndex(key) || index < from) continue;
       writer.byte(tags.integerTag);
       writer.varint(index);
       this.write(writer, value[index]);
@@ -255,14 +291,22 @@ export class Encoder {
     if (writeByMessage(writer, value, this.#references)) return;
     refuseOpaque(value);
     if (this.#metBefore(writer, value)) return;
-    switch (kindOf(value)) {
-      case 'plain':
-        this.#object(writer, value, true);
-        return;
-      case 'array':
-        this.#array(writer, value as readonly unknown[]);
-        return;
+    const kind = kindOf(value);
+    if (kind === 'plain') {
+      this.#object(writer, value, true);
+    } else if (kind === 'array') {
+      this.#array(writer, value as readonly unknown[]);
+    } else {
+      this.#enter();
+      this.#builtIn(writer, value, kind);
+      this.#depth--;
+    }
+  }
+
+  #builtIn(writer: Writer, value: object, kind: Kind): void {
+    switch (kind) {
       case 'view':
+        refuseDetached(value);
         this.#view(writer, value as ArrayBufferView);
         return;
       case 'date':
@@ -288,12 +332,14 @@ export class Encoder {
         writer.byte(tags.endTag);
         return;
       case 'buffer':
+        refuseDetached(value);
         writer.byte(tags.bufferTag);
         writer.bytes(new Uint8Array(value as ArrayBuffer));
         return;
       case 'error':
         writer.byte(tags.errorTag);
-        writeError(writer, value as Error, this);
+        this.#uncloneable ??= new UncloneableSearch();
+        writeError(writer, value as Error, this, this.#uncloneable);
         return;
       case 'boxed':
         writer.byte(tags.boxedTag);
@@ -311,6 +357,34 @@ export class Encoder {
     writer.byte(viewNumber(view));
     writer.bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   }
+}
+
+/** Thrown where a value has more levels than can be read. */
+const tooDeep = Symbol('too deep');
+
+/** What the caller gets to see of what was thrown in the depth of a value. */
+function explained(root: unknown, error: unknown): unknown {
+  if (error instanceof Refused) return refusal(root, error);
+  if (error !== tooDeep) return error;
+  try {
+    // Counts the levels.
+    survey(root, []);
+  } catch (counted) {
+    return counted;
+  }
+  return new DataCloneError(
+    `value cannot be cloned: it is nested more than ${MAX_DEPTH} levels deep`,
+  );
+}
+
+function refuseDetached(value: object): void {
+  if (isDetached(value)) throw new Refused(value, 'a buffer that was moved before');
+}
+
+/** Whether the key is that of an element of an array. */
+function isIndex(key: string): boolean {
+  const index = Number(key);
+  return index >= 0 && index < 2 ** 32 - 1 && String(index) === key;
 }
 
 function hasKeys(value: object): boolean {

@@ -11,25 +11,33 @@ import {
   hiddenKeys,
   hiddenPartsOf,
   makeError,
+  partsOf,
 } from '../../transport/error-values.js';
+import type { UncloneableSearch } from '../../transport/uncloneable.js';
 import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
 import type { ValueReader, ValueWriter } from './shapes.js';
 
-export function writeError(writer: Writer, error: Error, values: ErrorWriter): void {
+/** A property that cannot be passed on is left out and named. */
+export function writeError(
+  writer: Writer,
+  error: Error,
+  values: ErrorWriter,
+  uncloneable: UncloneableSearch,
+): void {
   const classNumber = errorClassOf(error);
   writer.byte(classNumber);
   if (classNumber === exceptionClass) {
     writer.string(error.message);
     writer.string(error.name);
   }
-  const fields = error as unknown as Record<string, unknown>;
   const flags = hiddenPartsOf(error, classNumber);
-  writer.byte(flags);
-  for (const [index, key] of hiddenKeys.entries()) {
-    if (flags & (1 << index)) values.write(writer, fields[key]);
-  }
-  values.writeProperties(writer, error);
+  const { hidden, own } = partsOf(error, flags, (value) => uncloneable.holds(value));
+  let kept = 0;
+  for (const [key] of hidden) kept |= 1 << hiddenKeys.indexOf(key);
+  writer.byte(kept);
+  for (const [, value] of hidden) values.write(writer, value);
+  values.writeProperties(writer, own);
 }
 
 export interface ErrorWriter extends ValueWriter {

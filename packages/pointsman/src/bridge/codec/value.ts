@@ -5,9 +5,9 @@
  * Invariant: nothing here changes what the codec remembers.
  */
 
+import { builtIn, goesByMessage } from '../../transport/kinds.js';
 import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
-import { builtIn, goesByMessage } from './kinds.js';
 import * as tags from './tags.js';
 
 /** What the codec asks of the bridge. */

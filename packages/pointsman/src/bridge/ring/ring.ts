@@ -16,7 +16,7 @@
  */
 
 import { Memory } from './memory.js';
-import type { Reader } from './reader.js';
+import { CorruptMessageError, type Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
 /** Words of a ring's control block, each on a cache line of its own. */
@@ -337,11 +337,13 @@ export class RingReader {
       const length = words[header] as number;
       const kind = words[header + 1] as number;
       if (kind === PAD) {
+        this.#check(length, length);
         this.#size = length;
         this.release();
         continue;
       }
       this.#size = HEADER + ((length + 7) & ~7);
+      this.#check(length, this.#size);
       const start = at + HEADER;
       if ((kind & MORE) !== 0 || this.#assembled > 0) {
         this.#assemble(memory.u8.subarray(start, start + length));
@@ -360,6 +362,20 @@ export class RingReader {
       return true;
     }
     return false;
+  }
+
+  /**
+   * Throws if no writer can have written such a frame: it must lie between HEAD and TAIL, and before the end of
+   * the memory. A frame of no bytes would be read for ever.
+   */
+  #check(length: number, size: number): void {
+    const { capacity } = this.#place;
+    const published = (this.#tail - this.#head) | 0;
+    const together = capacity - (this.#head & this.#mask);
+    const fits = size <= published && size <= together && published <= capacity;
+    if (length < 0 || size < 8 || (size & 7) !== 0 || !fits) {
+      throw new CorruptMessageError(`a frame of ${length} bytes does not lie in the ring`);
+    }
   }
 
   #assemble(part: Uint8Array): void {

@@ -37,6 +37,8 @@ export function instrument(text: string, shared: Shared): Instrumented {
   for (const line of lines) {
     if (line.startsWith('class ')) fields = [];
     if (/^ {2}constructor\(/.test(line)) constructing = true;
+    // It would hide what the reader of a mistaken writer reads.
+    if (line.trimStart().startsWith('this.#check(')) continue;
     const field = declared.exec(line)?.[1];
     if (fields && field) fields.push(field);
     if (line === '}' && fields) {

@@ -6,9 +6,9 @@
  * nobody else could make one again.
  */
 
-import { Refused } from '../../transport/clone-errors.js';
+import { Refused } from './clone-errors.js';
 
-type Kind =
+export type Kind =
   | 'plain'
   | 'array'
   | 'view'

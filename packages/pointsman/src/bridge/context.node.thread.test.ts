@@ -1,0 +1,71 @@
+/** What is passed to a call, and what is served, runs in the asynchronous context that it belongs to. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe, expect, test } from 'vitest';
+import { bridged, until, ways } from '../../tests/bridge/threads.js';
+
+const storage = new AsyncLocalStorage<string>();
+
+describe.each(ways)('%s', (way) => {
+  const start = () =>
+    bridged(
+      { where: () => storage.getStore() ?? 'nowhere', wait: () => new Promise(() => {}) },
+      {
+        way,
+        serve: ({ kept }) => ({
+          call: async (f: () => unknown) => {
+            await f();
+          },
+          first: async (items: AsyncIterable<unknown>) => {
+            for await (const item of items) return item;
+            return undefined;
+          },
+          callHost: () => (kept.host as { async: { where(): Promise<string> } }).async.where(),
+        }),
+      },
+    );
+
+  test('a function and an iterator, each of its own call', async () => {
+    const { bridge } = await start();
+    const seen = await Promise.all(
+      ['A', 'B', 'C'].map((request) =>
+        storage.run(request, async () => {
+          const seen: unknown[] = [];
+          const note = () => void seen.push(storage.getStore());
+          async function* items() {
+            note();
+            try {
+              yield 1;
+              yield 2;
+            } finally {
+              note();
+            }
+          }
+          await Promise.all([bridge.worker.call(note), bridge.worker.first(items())]);
+          await until(() => seen.length === 3);
+          return seen.join('');
+        }),
+      ),
+    );
+    expect(seen).toEqual(['AAA', 'BBB', 'CCC']);
+  });
+
+  test('a function that several calls pass one after the other', async () => {
+    const { bridge } = await start();
+    const seen: unknown[] = [];
+    const note = () => void seen.push(storage.getStore());
+    for (const request of ['A', 'B']) {
+      await storage.run(request, () => bridge.worker.call(note));
+    }
+    expect(seen).toEqual(['A', 'B']);
+  });
+
+  test('what the host serves runs in the context of `expose`, whoever has called meanwhile', async () => {
+    const { bridge } = await start();
+    const seen = await Promise.all(
+      ['A', 'B', 'C'].map((request) => storage.run(request, () => bridge.worker.callHost())),
+    );
+    expect(seen).toEqual(['nowhere', 'nowhere', 'nowhere']);
+    const exposed = await storage.run('main', start);
+    expect(await storage.run('A', () => exposed.bridge.worker.callHost())).toBe('main');
+  });
+});

@@ -1,0 +1,147 @@
+/** Each task has its own copy of its arguments, and each caller of its result, however many travel together. */
+import { describe, expect, test } from 'vitest';
+import { openWarm, range, reasonOf } from '../../tests/pool/pools.js';
+
+/** Values that hold the list, of each size and kind that is copied in its own way. */
+const given = {
+  small: (sizes: number[]) => ({ sizes }),
+  large: (sizes: number[]) => ({ sizes, rest: range(100).map((n) => ({ n })) }),
+  'with a function': (sizes: number[]) => ({ sizes, call: () => {} }),
+  'with bytes': (sizes: number[]) => ({ sizes, bytes: new Uint8Array(10_000) }),
+  'with a date': (sizes: number[]) => ({ sizes, at: new Date(0) }),
+  'twice the same list': (sizes: number[]) => ({ sizes, again: sizes }),
+};
+
+test.each(Object.entries(given))(
+  'an argument that several tasks are given: %s',
+  async (_, make) => {
+    const { pool } = await openWarm();
+    const value = make([3, 1, 2, 4]);
+    const runs = range(4).map(() => pool.run('takeSmallest', [value]));
+    expect(await Promise.all(runs)).toEqual([1, 1, 1, 1]);
+    expect(value.sizes).toEqual([3, 1, 2, 4]);
+  },
+);
+
+test('a list of arguments that is filled anew for each task', async () => {
+  const { pool } = await openWarm();
+  const args: unknown[] = [];
+  const runs = range(3).map((n) => {
+    args[0] = n;
+    return pool.run('echo', args as [number]);
+  });
+  expect(await Promise.all(runs)).toEqual([0, 1, 2]);
+});
+
+test('a result that several tasks return: each caller has it as it was then', async () => {
+  const { pool } = await openWarm();
+  const results = await Promise.all(range(4).map(() => pool.run('shared')));
+  expect(results.map(({ hits }) => hits)).toEqual([1, 2, 3, 4]);
+  (results[0] as (typeof results)[0]).nested.list.push(2);
+  expect(results[1]?.nested.list).toEqual([1]);
+  expect(new Set(results.map(({ nested }) => nested)).size).toBe(4);
+});
+
+test('bytes that several tasks return: each caller has them as they were then', async () => {
+  const { pool } = await openWarm();
+  const results = await Promise.all(range(3).map((n) => pool.run('sharedBytes', [n])));
+  expect(results.map(([first]) => first)).toEqual([0, 1, 2]);
+});
+
+test('within one task what is the same stays the same', async () => {
+  const { pool } = await openWarm();
+  const one = { n: 1, self: undefined as unknown };
+  one.self = one;
+  const run = () => pool.run('all', [one, [one]]) as Promise<[typeof one, [typeof one]]>;
+  for (const [first, [second]] of await Promise.all([run(), run()])) {
+    expect(first).toBe(second);
+    expect(first.self).toBe(first);
+  }
+});
+
+test('properties of small values arrive as by structured clone', async () => {
+  const { pool } = await openWarm();
+  const own = JSON.parse('{"__proto__":{"a":1},"toString":2}');
+  // biome-ignore lint/suspicious/noSparseArray: that is what is tested
+  const holes: unknown[] = [, 1];
+  const extra = Object.assign([1, 2], { name: 'extra' });
+  const bytes = new Uint8Array([1, 2, 3]);
+  const values = [own, holes, extra, { bytes, buffer: bytes.buffer }, Object.create({ a: 1 })];
+  const results = await Promise.all(values.map((value) => pool.run('echo', [value])));
+  expect(results).toEqual(values.map((value) => structuredClone(value)));
+  expect(Object.keys(results[0] as object)).toEqual(['__proto__', 'toString']);
+  expect(0 in (results[1] as unknown[])).toBe(false);
+  const together = results[3] as { bytes: Uint8Array; buffer: ArrayBuffer };
+  expect(together.bytes.buffer).toBe(together.buffer);
+});
+
+describe('a buffer that two tasks of one turn move', () => {
+  test('by the list of the task: the second is refused, and the first has it', async () => {
+    const { pool } = await openWarm();
+    const buffer = new ArrayBuffer(4);
+    const options = { transfer: [buffer] };
+    const first = pool.run('fill', [buffer, 1], options);
+    const second = pool.run('fill', [buffer, 2], options);
+    expect(await reasonOf(second)).toMatchObject({
+      name: 'DataCloneError',
+      message: 'value[0] cannot be cloned: it is a buffer that was moved before',
+    });
+    expect(await first).toBe('1111');
+    expect(await pool.run('echo', ['fine'])).toBe('fine');
+  });
+
+  test('one that is in no argument is named by its place in the list', async () => {
+    const { pool } = await openWarm();
+    const buffer = new ArrayBuffer(4);
+    const run = () => pool.run('echo', [1], { transfer: [buffer] });
+    const [first, second] = await Promise.allSettled([run(), run()]);
+    expect(first).toMatchObject({ value: 1 });
+    expect(second).toMatchObject({
+      reason: { message: 'transfer[0] cannot be moved: it is a buffer that was moved before' },
+    });
+  });
+
+  test('a view of one', async () => {
+    const { pool } = await openWarm();
+    const view = new Uint8Array(4);
+    const [first, second] = await Promise.allSettled([
+      pool.run('echo', [view], { transfer: [view.buffer] }),
+      pool.run('echo', [{ inside: view }]),
+    ]);
+    expect(first).toMatchObject({ status: 'fulfilled' });
+    expect(second).toMatchObject({
+      reason: {
+        name: 'DataCloneError',
+        message: 'value[0].inside cannot be cloned: it is a buffer that was moved before',
+      },
+    });
+  });
+});
+
+describe('a value that is deep', () => {
+  const nested = (levels: number) => {
+    let value: unknown = 'the end';
+    for (let level = 0; level < levels; level++) value = { value };
+    return value;
+  };
+
+  test('arrives', async () => {
+    const { pool } = await openWarm();
+    expect(await pool.run('echo', [nested(900)])).toEqual(nested(900));
+  });
+
+  test.each([1_001, 3_000, 100_000])('is refused with its depth: %d', async (levels) => {
+    const { pool } = await openWarm();
+    expect(await reasonOf(pool.run('echo', [nested(levels)]))).toMatchObject({
+      name: 'DataCloneError',
+      message: expect.stringContaining(`nested ${levels + 1} levels deep`),
+    });
+    const result = await reasonOf(pool.run('makeNested', [levels]));
+    expect(result).toMatchObject({
+      name: 'DataCloneError',
+      message: expect.stringContaining(`nested ${levels} levels deep`),
+    });
+    expect(await pool.run('echo', ['fine'])).toBe('fine');
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
+});

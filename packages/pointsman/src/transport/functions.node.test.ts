@@ -1,0 +1,34 @@
+/** Objects of another realm, as code in a context of `vm` makes them. */
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { functionsOf } from './functions.js';
+
+const namesOf = (api: object) => functionsOf(api, 'api', []).map(({ name }) => name);
+
+test('nothing that all objects and functions of that realm inherit is served', () => {
+  const account = runInNewContext(`
+    class Base { close() {} static make() {} }
+    class Account extends Base { balance() {} }
+    ({
+      balance() {},
+      inner: { deep: { deeper() {} } },
+      instance: new Account(),
+      Account,
+      call: Object.assign(() => {}, { twice() {} }),
+      bare: Object.assign(Object.create(null), { alone() {} }),
+    })
+  `);
+  const names = [
+    'balance',
+    'call',
+    'Account',
+    'inner.deep.deeper',
+    'instance.balance',
+    'instance.close',
+    'Account.make',
+    'call.twice',
+    'bare.alone',
+  ];
+  expect(namesOf(account).sort()).toEqual([...names].sort());
+  expect(namesOf({ account }).sort()).toEqual(names.map((name) => `account.${name}`).sort());
+});

@@ -1,0 +1,69 @@
+/**
+ * Which properties of an error cannot be copied to another thread: they are left out, as structured clone leaves
+ * out all of them, and the others arrive.
+ *
+ * Invariant: each object is looked at once for all errors of a message.
+ */
+
+import { isSignal } from '../sync/options.js';
+import { kindOf } from './kinds.js';
+import { iterationOf } from './references.js';
+import { collectParts, isComposite, isDetached, isLeaf } from './survey.js';
+import { isTransferred } from './transfer.js';
+
+export class UncloneableSearch {
+  /** Objects that can be copied, with all of their parts. */
+  readonly #cloneable = new Set<object>();
+
+  /** Whether something in the value can neither be copied nor be passed on by reference. */
+  holds(root: unknown): boolean {
+    if (typeof root === 'symbol') return true;
+    if (!isComposite(root)) return false;
+    const visited = new Set<object>();
+    const open: object[] = [root];
+    try {
+      for (let value = open.pop(); value !== undefined; value = open.pop()) {
+        if (visited.has(value) || this.#cloneable.has(value)) continue;
+        visited.add(value);
+        // The properties of an error within are judged one by one, when their turn has come.
+        if (isByReference(value) || value instanceof Error) continue;
+        if (!canBeCloned(value)) return true;
+        if (!isLeaf(value)) {
+          if (holdsSymbol(value)) return true;
+          collectParts(value, open);
+        }
+      }
+    } catch {
+      // A getter has thrown.
+      return true;
+    }
+    for (const value of visited) this.#cloneable.add(value);
+    return false;
+  }
+}
+
+function isByReference(value: object): boolean {
+  if (typeof value === 'function' || isTransferred(value)) return true;
+  if (Array.isArray(value) || isLeaf(value)) return false;
+  return isSignal(value) || iterationOf(value) !== undefined;
+}
+
+function canBeCloned(value: object): boolean {
+  if (isDetached(value)) return false;
+  const kind = kindOf(value);
+  if (kind === 'opaque') return false;
+  if (kind !== 'message') return true;
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function holdsSymbol(value: object): boolean {
+  const items: Iterable<unknown> =
+    value instanceof Map ? [...value].flat() : value instanceof Set ? value : Object.values(value);
+  for (const item of items) if (typeof item === 'symbol') return true;
+  return false;
+}
