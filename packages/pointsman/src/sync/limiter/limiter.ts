@@ -56,7 +56,7 @@ import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } f
 import { Handle } from './scheduled.js';
 import { type Starting, StartPermit } from './start.js';
 import { Time } from './time.js';
-import { callWithin, unbounded, type Work } from './work.js';
+import { callWithin, type RunContext, unbounded, type Work } from './work.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
@@ -282,7 +282,10 @@ export class Limiter extends Drainable {
    * await run.catch((error) => console.log(error.name)); // TimeoutError
    * ```
    */
-  run<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
+  run<T>(
+    fn: (permit: Permit, context: RunContext) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T> {
     try {
       checkFunction('fn', fn);
       const request = options === undefined ? undefined : this._read(options);
@@ -311,7 +314,10 @@ export class Limiter extends Drainable {
    * console.log(await second.result); // second
    * ```
    */
-  schedule<T>(fn: Work<T>, options?: RunOptions): Scheduled<T> {
+  schedule<T>(
+    fn: (permit: Permit, context: RunContext) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Scheduled<T> {
     if (!(this instanceof Limiter)) throw detached('schedule');
     return new Handle(this, fn, options);
   }
