@@ -76,7 +76,7 @@ function install(fake: Fake): void {
 const isAlone = (name: string) => / setTimeout$/.test(name);
 const slack = (name: string) => (isAlone(name) ? 2 : 0);
 
-/** How many of two calls have started at once, and after so many milliseconds more. */
+/** How many of two calls have started at once, and after a window. */
 async function startsOf(limiter: Limiter, [name, { advance }]: (typeof fakes)[number]) {
   let starts = 0;
   const calls = [1, 2].map(() => limiter.run(() => void starts++));
@@ -87,7 +87,7 @@ async function startsOf(limiter: Limiter, [name, { advance }]: (typeof fakes)[nu
   if (!isAlone(name)) expect(starts).toBe(atOnce);
   await advance(1 + slack(name));
   const after = starts;
-  // Whatever the test above has found: leave the limiter as it was.
+  // Leave nothing behind for the next test, also after a failure.
   limiter.cancel('over');
   await Promise.allSettled(calls);
   return [atOnce, after];
@@ -226,7 +226,7 @@ test('a clock that stands still, and real timers', async () => {
   for (let n = 0; n < 3; n++) await Promise.all([limiter.run(() => {}), half.run(() => {})]);
 });
 
-test('a fake Date alone changes nothing, whatever it is set to', async () => {
+test('a fake Date alone changes nothing', async () => {
   const limiter = new Limiter({ rate: { limit: 1, per: 20 } });
   const starts: number[] = [];
   const run = () => limiter.run(() => void starts.push(performance.now()));

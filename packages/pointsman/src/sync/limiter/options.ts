@@ -87,9 +87,9 @@ export interface LimiterEvents {
   failed: { readonly key: unknown; readonly error: unknown };
   /** A request was refused or rejected because the queue was full, or refused because there were `maxKeys`. */
   dropped: { readonly key: unknown };
-  /** Nobody waits any more. */
+  /** The last request that waited has left the queue. */
   empty: undefined;
-  /** Nothing runs and nobody waits any more. */
+  /** Nothing runs, and no request waits. */
   idle: undefined;
 }
 
