@@ -239,7 +239,7 @@ type Step = (pair: Pair, options: ModelOptions) => Promise<void>;
 
 const change = (before: Limits, limit: number) => ({
   concurrency: limit,
-  rate: ([before.rate ?? []].flat() as Rate[]).map((rate, index) => {
+  rate: (before.rate as Rate[] | undefined)?.map((rate, index) => {
     const next = ((limit + index) % 6) + 1;
     // A bucket goes on as fast as before, so that whole milliseconds stay whole.
     if (rate.burst === undefined) return { ...rate, limit: next };

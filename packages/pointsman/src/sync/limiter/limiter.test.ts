@@ -965,12 +965,16 @@ describe('maxKeys', () => {
     for (const key of ['a', 'b']) await limiter.run(() => {}, { key });
     const refused = limiter.run(() => {}, { key: 'c' });
     await expect(refused).rejects.toThrow(QueueFullError);
-    await expect(refused).rejects.toThrow('api: too many keys: maxKeys is 2');
+    await expect(refused).rejects.toThrow('api: more keys than maxKeys: 2');
     await expect(limiter.schedule(() => {}, { key: 'c' }).result).rejects.toThrow(QueueFullError);
     await expect(limiter.acquire({ key: 'c' })).rejects.toThrow(QueueFullError);
-    expect(limiter.tryAcquire({ key: 'c' })).toBeUndefined();
+    expect(() => limiter.tryAcquire({ key: 'c' })).toThrow(QueueFullError);
     expect(() => limiter.penalize(5, 'c')).toThrow(QueueFullError);
-    expect([dropped, limiter.stats.dropped, limiter.keyCount]).toEqual([['c', 'c', 'c'], 3, 2]);
+    expect([dropped, limiter.stats.dropped, limiter.keyCount]).toEqual([
+      ['c', 'c', 'c', 'c', 'c'],
+      5,
+      2,
+    ]);
     for (const key of ['a', 'b', undefined]) await limiter.run(() => {}, { key });
     limiter.penalize(50, 'a');
     await pass(99);
@@ -1013,19 +1017,19 @@ describe('bad input', () => {
     ],
     [{ concurrency: 1, whenFull: 'wait' }, /whenFull must be one of reject, drop-oldest/],
     [{ concurrency: 1, maxKeys: 0 }, /maxKeys must be an integer from 1 on or Infinity, got 0/],
-    [{ rate: [] }, /rate must not be empty/],
-    [{ perKey: { rate: [] } }, /perKey.rate must not be empty/],
+    [{ rate: [] }, /rate must not be an empty array/],
+    [{ perKey: { rate: [] } }, /rate must not be an empty array/],
     [
       { rate: [1, 2].map((limit) => ({ limit, per: 1 })) },
-      /rate.name must not be that of another rate, got "rate"/,
+      /rate.name must be none of concurrency, rate, got "rate"/,
     ],
     [
       { perKey: { rate: [1, 2].map((limit) => ({ limit, per: 1, name: 'a' })) } },
-      /rate.name must not be that of another rate, got "a"/,
+      /rate.name must be none of concurrency, a, got "a"/,
     ],
     [
       { concurrency: 1, rate: { limit: 1, per: 1, name: 'concurrency' } },
-      /rate.name must not be that of the limit of that name, got "concurrency"/,
+      /rate.name must be none of concurrency, got "concurrency"/,
     ],
     [{ concurrency: 1, clock: { now: 1 } }, /clock.now must be a function, got 1/],
     [{ concurrency: 1, clock: null }, /clock.now must be a function/],
@@ -1077,16 +1081,18 @@ describe('bad input', () => {
     await expect(limiter.acquire({ runTimeout: 1 } as never)).rejects.toThrow(
       /options has "runTimeout"/,
     );
-    const { acquire, run, schedule, map, waitForSpace } = limiter;
-    await expect(acquire()).rejects.toThrow('acquire must be called on its object');
-    await expect(run(() => {})).rejects.toThrow('run must be called on its object');
-    const fns = [() => 1, () => 2];
-    await expect(Promise.all(fns.map(limiter.run as never))).rejects.toThrow(
+    const { acquire, run, waitForSpace, drain, shutdown } = limiter;
+    for (const method of [acquire, run, waitForSpace, drain, shutdown] as (() => Promise<void>)[]) {
+      await expect(method()).rejects.toThrow(`${method.name} must be called on its object`);
+    }
+    const { tryAcquire, schedule, map, pause, resume, penalize, setLimits, on } = limiter;
+    const others = [tryAcquire, schedule, map, pause, resume, penalize, setLimits, on];
+    for (const method of others as (() => void)[]) {
+      expect(method).toThrow(`${method.name} must be called on its object`);
+    }
+    await expect(Promise.all([() => 1, () => 2].map(limiter.run as never))).rejects.toThrow(
       'run must be called on its object',
     );
-    await expect(waitForSpace()).rejects.toThrow('waitForSpace must be called on its object');
-    expect(() => schedule(() => {})).toThrow('schedule must be called on its object');
-    expect(() => map([], () => {})).toThrow('map must be called on its object');
     const permit: Permit | undefined = limiter.tryAcquire();
     permit?.release();
     permit?.release();

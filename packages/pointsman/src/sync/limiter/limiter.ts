@@ -23,6 +23,7 @@
 import { Drainable, type Ending } from '../closable.js';
 import {
   cancelledError,
+  causeOf,
   checkFunction,
   detached,
   fullError,
@@ -55,7 +56,7 @@ import { type ReadLimits, Rules, readLimits, readPerKey, type Weight, weighs } f
 import { Handle } from './scheduled.js';
 import { type Starting, StartPermit } from './start.js';
 import { Time } from './time.js';
-import { callWithin, unbounded, type Work } from './work.js';
+import { callWithin, type RunContext, unbounded, type Work } from './work.js';
 
 const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
@@ -227,15 +228,16 @@ export class Limiter extends Drainable {
       if (granted instanceof Permit) soon.then(() => logSoon(granted));
       return Promise.resolve(granted);
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('acquire'));
+      return Promise.reject(causeOf(error, this, Limiter, 'acquire'));
     }
   }
 
   /**
    * Starts something if that needs no waiting; otherwise it is `undefined` and nothing has changed. It never overtakes
-   * whoever's turn it is.
+   * the request whose turn it is.
    *
-   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for bad options.
+   * @throws The reason of {@link close}, if closed; a `QueueFullError` for a new key where there are `maxKeys`; a
+   * `RangeError` or `TypeError` for bad options.
    *
    * @example
    * ```ts
@@ -247,11 +249,11 @@ export class Limiter extends Drainable {
    * ```
    */
   tryAcquire(options?: TryStartOptions): Permit | undefined {
+    if (!(this instanceof Limiter)) throw detached('tryAcquire');
     if (options === undefined && this.#plain) {
       return this.#enterPlain() ? new Permit(this.#unkeyed, 1) : undefined;
     }
-    const request = this._read(options, tryNames);
-    const permit = this.#isKeyTooMany(request.key) ? undefined : this.#enter(request);
+    const permit = this.#enter(this._read(options, tryNames));
     if (permit !== undefined) logSoon(permit);
     return permit;
   }
@@ -280,7 +282,10 @@ export class Limiter extends Drainable {
    * await run.catch((error) => console.log(error.name)); // TimeoutError
    * ```
    */
-  run<T>(fn: Work<T>, options?: RunOptions): Promise<T> {
+  run<T>(
+    fn: (permit: Permit, context: RunContext) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T> {
     try {
       checkFunction('fn', fn);
       const request = options === undefined ? undefined : this._read(options);
@@ -289,7 +294,7 @@ export class Limiter extends Drainable {
       if (granted instanceof Permit) return this._call(fn, granted, request);
       return granted.then((permit) => this._call(fn, permit, request));
     } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('run'));
+      return Promise.reject(causeOf(error, this, Limiter, 'run'));
     }
   }
 
@@ -309,7 +314,10 @@ export class Limiter extends Drainable {
    * console.log(await second.result); // second
    * ```
    */
-  schedule<T>(fn: Work<T>, options?: RunOptions): Scheduled<T> {
+  schedule<T>(
+    fn: (permit: Permit, context: RunContext) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Scheduled<T> {
     if (!(this instanceof Limiter)) throw detached('schedule');
     return new Handle(this, fn, options);
   }
@@ -351,6 +359,7 @@ export class Limiter extends Drainable {
    * Lets nothing start until {@link resume}. What runs goes on, and who comes waits.
    */
   pause(): void {
+    if (!(this instanceof Limiter)) throw detached('pause');
     this.#paused = true;
     this.#judge();
     this.#serve();
@@ -360,6 +369,7 @@ export class Limiter extends Drainable {
    * Lets things start again.
    */
   resume(): void {
+    if (!(this instanceof Limiter)) throw detached('resume');
     this.#paused = false;
     this.#judge();
     this.#serve();
@@ -383,10 +393,11 @@ export class Limiter extends Drainable {
    * ```
    */
   penalize(ms: number, key?: unknown): void {
+    if (!(this instanceof Limiter)) throw detached('penalize');
     if (!(Number.isFinite(ms) && ms >= 0)) {
       throw invalid('ms', ms, 'a finite number of milliseconds from 0 on', 'number');
     }
-    if (this.#isKeyTooMany(key)) throw this.#tooManyKeys();
+    this.#checkKey(key);
     this._time.matters = true;
     this.#judge();
     const rules = key === undefined ? this.#shared : this.#laneOf(key);
@@ -421,6 +432,7 @@ export class Limiter extends Drainable {
    * ```
    */
   setLimits(limits: LimiterLimits): void {
+    if (!(this instanceof Limiter)) throw detached('setLimits');
     checkOptions(limits, limitNames, 'limits');
     this.#change(limits);
     this.#serve();
@@ -447,20 +459,17 @@ export class Limiter extends Drainable {
    * console.log(limiter.stats.finished); // 100
    * ```
    */
-  waitForSpace(options?: WaitOptions): Promise<void> {
-    try {
-      const request = readRequest(options);
-      this._refuse();
-      if (this.#most === 0) throw invalid('maxWaiting', 0, 'above 0 to wait for space', 'number');
-      if (this.#hasSpace && this.#spaces.length === 0) {
-        this.#invite();
-        return Promise.resolve();
-      }
+  async waitForSpace(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof Limiter)) throw detached('waitForSpace');
+    const request = readRequest(options);
+    this._refuse();
+    if (this.#most === 0) throw invalid('maxWaiting', 0, 'above 0 to wait for space', 'number');
+    if (this.#hasSpace && this.#spaces.length === 0) {
+      this.#invite();
+    } else {
       const space = this.#spaces.insert(request);
       this.#judge();
-      return space;
-    } catch (error) {
-      return Promise.reject(this instanceof Limiter ? error : detached('waitForSpace'));
+      await space;
     }
   }
 
@@ -486,6 +495,7 @@ export class Limiter extends Drainable {
     event: Event,
     listener: (detail: LimiterEvents[Event]) => void,
   ): () => void {
+    if (!(this instanceof Limiter)) throw detached('on');
     const stop = this.#listeners.add(event, listener);
     this.#judge();
     return () => {
@@ -574,6 +584,7 @@ export class Limiter extends Drainable {
       throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
     }
     this._refuse();
+    this.#checkKey(key);
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -634,22 +645,18 @@ export class Limiter extends Drainable {
 
   /** @internal The same for a request that can leave, be moved, or be dropped. */
   _request(request: StartRequest): Permit | Promise<Permit> {
-    const { key } = request;
-    if (this.#isKeyTooMany(key)) throw this.#drop(key, this.#tooManyKeys());
     return this.#enter(request) ?? new Promise((resolve) => this.#wait(request, resolve));
   }
 
-  /** Whether this is a key that is not kept, and no more can be. */
-  #isKeyTooMany(key: unknown): boolean {
+  /** Throws for a key that is not kept if no more can be. */
+  #checkKey(key: unknown): void {
     const { byKey } = this.#lanes;
-    const isFull = () => key !== undefined && byKey.size >= this.#maxKeys && !byKey.has(key);
-    if (!isFull()) return false;
-    this.#lanes.ripen();
-    return isFull();
-  }
-
-  #tooManyKeys(): Error {
-    return new QueueFullError(`${this._label}too many keys: maxKeys is ${this.#maxKeys}`);
+    if (byKey.size >= this.#maxKeys) this.#lanes.ripen();
+    if (key === undefined || byKey.size < this.#maxKeys || byKey.has(key)) return;
+    throw this.#drop(
+      key,
+      new QueueFullError(`${this._label}more keys than maxKeys: ${this.#maxKeys}`),
+    );
   }
 
   /** Counts a request that is refused or rejected for want of space. */

@@ -28,7 +28,7 @@ export interface LimiterOptions extends LimiterLimits, QueueOptions {
   readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
   /**
    * How many keys are kept at most: an integer from 1 on, or `Infinity`, the default. A request for a new key beyond that
-   * is refused with a {@link QueueFullError}, and `tryAcquire` returns `undefined`; keys that are kept are not affected.
+   * is refused with a {@link QueueFullError}; keys that are kept are not affected.
    * A bound for keys that strangers choose.
    */
   readonly maxKeys?: number | undefined;
@@ -87,9 +87,9 @@ export interface LimiterEvents {
   failed: { readonly key: unknown; readonly error: unknown };
   /** A request was refused or rejected because the queue was full, or refused because there were `maxKeys`. */
   dropped: { readonly key: unknown };
-  /** Nobody waits any more. */
+  /** The last request that waited has left the queue. */
   empty: undefined;
-  /** Nothing runs and nobody waits any more. */
+  /** Nothing runs, and no request waits. */
   idle: undefined;
 }
 
@@ -127,9 +127,6 @@ export function readLimiterOptions(options: LimiterOptions) {
   const { label, maxWaiting: most } = readQueueOptions({ name, maxWaiting });
   if (concurrency === undefined && rate === undefined && perKey === undefined) {
     throw new TypeError('options must have at least one of concurrency, rate and perKey');
-  }
-  for (const [of, each] of Object.entries({ rate, 'perKey.rate': perKey?.rate })) {
-    if (Array.isArray(each) && each.length === 0) throw new TypeError(`${of} must not be empty`);
   }
   checkOneOf('whenFull', whenFull, ['reject', 'drop-oldest']);
   checkCount('maxKeys', maxKeys, 1);

@@ -34,8 +34,10 @@ const rateNames: ReadonlySet<string> = new Set(['limit', 'per', 'burst', 'name']
 
 /** One rate, or several that hold together. Throws for what cannot be used. */
 export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
-  const names = new Set<string>(['concurrency']);
-  return (Array.isArray(rates) ? rates : [rates]).map((rate: Rate) => {
+  const all = Array.isArray(rates) ? rates : [rates];
+  if (all.length === 0) throw new TypeError('rate must not be an empty array');
+  const names = new Set(['concurrency']);
+  return all.map((rate: Rate) => {
     checkOptions(rate, rateNames, 'rate');
     const { limit, per, burst, name = 'rate' } = rate;
     checkInteger('rate.limit', limit, 1);
@@ -46,8 +48,8 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
     // A weight has one number for each name.
     if (names.has(name)) {
-      const of = name === 'concurrency' ? 'the limit of that name' : 'another rate';
-      throw new TypeError(`rate.name must not be that of ${of}, got ${describe(name)}`);
+      const taken = [...names].join(', ');
+      throw new TypeError(`rate.name must be none of ${taken}, got ${describe(name)}`);
     }
     names.add(name);
     return { limit, per, burst, name };
