@@ -48,6 +48,10 @@ const notYet: readonly string[] = [
   'Pool: runTimeout bounds the work, aborts its signal and frees the slot',
   'Pool: a request that is refused later',
   'names: keys',
+  'Limiter: a method that has lost its object says so',
+  'Pool: a method that has lost its object says so',
+  'RedisMutex, local: a method that has lost its object says so',
+  'RedisMutex, strict: a method that has lost its object says so',
 ];
 
 // biome-ignore lint/suspicious/noExplicitAny: entries of different types are told the same
@@ -326,6 +330,27 @@ describe.each(subjects)('$name', (subject) => {
     const next = request();
     expect(await stateOf(next)).toBe(pending);
     await finish(held, [next]);
+  });
+
+  row(subject, 'a method that has lost its object says so', async () => {
+    const { object } = await make();
+    const names = new Set<string>();
+    for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+      for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+    }
+    const methods = [...names].filter((name) => !/^(_|constructor$)/.test(name));
+    expect(methods).toContain('close');
+    for (const name of methods) {
+      const method = object[name];
+      if (typeof method !== 'function') continue;
+      const call = async () => {
+        const outcome = await method('a', () => 1);
+        await (outcome?.result ?? outcome?.next?.());
+      };
+      expect(await errorOf(call()), name).toEqual(
+        new TypeError(`${name} must be called on its object`),
+      );
+    }
   });
 
   row(subject, 'maxWaiting bounds the queue, and refuses the newcomer', async () => {
