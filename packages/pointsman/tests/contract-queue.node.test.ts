@@ -334,15 +334,15 @@ describe.each(subjects)('$name', (subject) => {
 
   row(subject, 'a method that has lost its object says so', async () => {
     const { object } = await make();
-    const names = new Set<string>();
+    const methods = new Map<string, Any>();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-      for (const name of Object.getOwnPropertyNames(at)) names.add(name);
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+        const isMethod = typeof value === 'function' && !/^(_|constructor$)/.test(name);
+        if (isMethod && !methods.has(name)) methods.set(name, value);
+      }
     }
-    const methods = [...names].filter((name) => !/^(_|constructor$)/.test(name));
-    expect(methods).toContain('close');
-    for (const name of methods) {
-      const method = object[name];
-      if (typeof method !== 'function') continue;
+    expect([...methods.keys()]).toContain('close');
+    for (const [name, method] of methods) {
       const call = async () => {
         const outcome = await method('a', () => 1);
         await (outcome?.result ?? outcome?.next?.());
