@@ -42,8 +42,8 @@ function channelOf(event: DiagnosticsEvent): Channel | undefined {
  * Calls `listener` with each event of this name. Returns a function that ends that. What a listener throws is reported as an
  * uncaught error, and does not reach whoever acquires or releases.
  *
- * In Node, Deno and Bun the same messages go to `pointsman:wait`, `pointsman:acquire`, `pointsman:release`,
- * `pointsman:held-too-long` and `pointsman:deadlock` of `node:diagnostics_channel`. A deadlock and a hold that takes too long
+ * In Node, Deno, Bun and workerd with `nodejs_compat` the same messages go to `pointsman:wait`, `pointsman:acquire`,
+ * `pointsman:release`, `pointsman:held-too-long` and `pointsman:deadlock` of `node:diagnostics_channel`. A deadlock and a hold that takes too long
  * are printed by `console.warn` if nobody listens to them at all.
  *
  * @throws {TypeError} for a name that is none of these, and for a listener that is no function.
