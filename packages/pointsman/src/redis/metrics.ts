@@ -30,6 +30,8 @@ export interface RedisMutexMetrics {
   readonly losses: number;
   /** Batches sent to the server, heartbeats included. */
   readonly batches: number;
+  /** Messages in the channels of this mutex that were dropped because they could not be understood. */
+  readonly malformedMessages: number;
 }
 
 const durationsOf = (histogram: RecordableHistogram): Durations =>
@@ -51,6 +53,7 @@ export class Metrics {
   revocations = 0;
   losses = 0;
   batches = 0;
+  malformedMessages = 0;
 
   waited(milliseconds: number): void {
     this.#wait.record(Math.max(1, Math.round(milliseconds * 1e6)));
@@ -61,7 +64,7 @@ export class Metrics {
   }
 
   snapshot(): RedisMutexMetrics {
-    const { handOffs, grants, revocations, losses, batches } = this;
+    const { handOffs, grants, revocations, losses, batches, malformedMessages } = this;
     return {
       wait: durationsOf(this.#wait),
       hold: durationsOf(this.#hold),
@@ -70,6 +73,7 @@ export class Metrics {
       revocations,
       losses,
       batches,
+      malformedMessages,
     };
   }
 }

@@ -200,6 +200,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       revocations: 0,
       losses: 0,
       batches: 0,
+      malformedMessages: 0,
     });
     const before = mutex.metrics;
     await Promise.all([1, 2, 3].map(() => mutex.run('a', () => delay(5))));

@@ -12,7 +12,7 @@ import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
 import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
-import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
+import { encodeMessage, lockPattern, mapOf, parse, requestsOf } from '../protocol/wire.js';
 import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
@@ -30,21 +30,26 @@ interface Stored {
   readonly queue: Set<string>;
 }
 
+const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+)$/;
+const sessionPattern = /^(\d+) (\d+) (\d+)$/;
+
 function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Request>): State {
   const state = emptyState();
   for (const [key, value] of locks) {
-    const words = value.split(' ');
     if (key === '') {
-      const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
-      const run = words[5] === '-' ? undefined : words[5];
+      const words = parse('the record of the clock', value, clockPattern);
+      const [token, time, seen, guard, doubted] = words.slice(1, 6).map(Number) as Five;
+      const run = words[6] === '-' ? undefined : words[6];
       state.clock = { token, time, seen, doubted: doubted === 1, run };
       state.guard = guard > 0 ? guard : undefined;
     } else {
-      state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
+      const [, id = '', token] = parse(`the record of the lock ${key}`, value, lockPattern);
+      state.locks.set(key, { id, token: Number(token) });
     }
   }
   for (const [session, value] of sessions) {
-    const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+    const words = parse(`the record of the session ${session}`, value, sessionPattern);
+    const [expires, incarnation, ttl] = words.slice(1).map(Number) as [number, number, number];
     state.sessions.set(session, { expires, incarnation, ttl });
   }
   for (const [id, request] of requests) state.requests.set(id, request);

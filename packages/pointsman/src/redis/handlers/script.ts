@@ -46,7 +46,7 @@ export class ScriptHandler implements Handler {
     return this.#connection
       .call(this.#key, 'EVALSHA', this.#digest, ...this.#head, ...encodeBatch(batch))
       .then(
-        (reply) => decodeReply(reply as string),
+        (reply) => decodeReply(reply, batch.operations),
         (error) => {
           if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
           throw new ConnectionLostError('the server has forgotten the script', { cause: error });

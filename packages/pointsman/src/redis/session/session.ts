@@ -229,7 +229,9 @@ export class Session implements ConnectionObserver {
 
   readonly #listener = (text: string): void => {
     const message = decodeMessage(text);
-    if (message.name === 'held') {
+    if (message === undefined) {
+      this.#metrics.malformedMessages++;
+    } else if (message.name === 'held') {
       const { alarmed } = this;
       // A session that is granted something now is known to the server now.
       if (this.#claims.get(message.grant.id)?.state === 'asked') this.#confirmed = alarmed;
@@ -440,6 +442,10 @@ export class Session implements ConnectionObserver {
   #grant(grant: Grant, alarmed: number): void {
     const active = this.#claims.get(grant.id);
     if (active?.state !== 'asked') return;
+    if (grant.extra.length > 0 && !active.mayHave(grant.extra)) {
+      this.#metrics.malformedMessages++;
+      return;
+    }
     if (!this.lease.lasting) {
       // The grant, or the news of it, took as long as the lease. Does the server still agree?
       this.#ask();
