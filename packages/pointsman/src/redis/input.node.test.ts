@@ -369,13 +369,13 @@ test('fencedSet refuses a bad client, key, value and fence', async () => {
     reasonOf(fencedSet(...(given as Parameters<typeof fencedSet>)));
   const key: Argument = {
     name: 'key',
-    expectation: /non-empty string/,
-    wrongType: [undefined, '', ['k'], ...things],
+    expectation: /non-empty, well-formed string/,
+    wrongType: [undefined, '', ['k'], '\ud800', ...things],
   };
   const value: Argument = {
     name: 'value',
-    expectation: /a string or a number/,
-    wrongType: [undefined, ...except('number')],
+    expectation: /a well-formed string or a number/,
+    wrongType: [undefined, 'a\udc00', ...except('number')],
   };
   const fence: Argument = {
     name: 'fence',

@@ -95,10 +95,11 @@ export function checkLockOptions(options: LockKeysOptions, wait = true): void {
 const MOST_KEYS = 1_000;
 
 /**
- * Half a surrogate pair would become another character on its way to the server. Not by a pattern with the flag `u`,
+ * Whether a text has half a surrogate pair, which would become another character on its way to the server. Not by a pattern with the flag `u`,
  * by which the engine of Bun overlooks some.
  */
-const isTorn = (text: string & { isWellFormed?(): boolean }): boolean => !text.isWellFormed?.();
+export const isTorn = (text: string & { isWellFormed?(): boolean }): boolean =>
+  !text.isWellFormed?.();
 
 export function readKeys(keys: unknown): readonly string[] {
   const list = typeof keys === 'string' ? [keys] : keys;
