@@ -56,6 +56,6 @@ process.once('SIGTERM', async () => {
   job.stop();
   stopping.abort();
   await running;
-  await mutex.close();
+  await mutex.shutdown();
   client.disconnect();
 });

@@ -4,6 +4,7 @@
  */
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { Activity } from './activity.js';
 
 /** How long something took, in milliseconds. */
 export interface Durations {
@@ -46,6 +47,7 @@ const durationsOf = (histogram: RecordableHistogram): Durations =>
       };
 
 export class Metrics {
+  readonly activity = new Activity();
   readonly #wait = createHistogram();
   readonly #hold = createHistogram();
   handOffs = 0;
