@@ -1,7 +1,7 @@
 /**
  * The handler `pure`: for servers that do not allow Lua. It reads the whole namespace under WATCH, does in
- * here what the script does there, and writes the difference in a transaction: two round trips, and
- * again if anybody else has changed the namespace meanwhile.
+ * here what the script does there, and writes the difference in a transaction: two round trips. If another
+ * process has changed the namespace meanwhile, it does so again when it is its turn.
  *
  * Invariant: what it writes was computed from what the server still has when it is written. The time is
  * that of the reading; a transaction that comes late only takes leases for longer than they are and
@@ -13,7 +13,8 @@ import type { CommandConnection, ConnectionFactory } from '../connection/connect
 import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
 import { encodeMessage, lockPattern, mapOf, parse, requestsOf } from '../protocol/wire.js';
-import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
+import { channelBaseOf, channelOf, type Handler, keysOf, turnsOf } from './handler.js';
+import { Turns } from './turns.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
@@ -98,6 +99,9 @@ export class PureHandler implements Handler {
   readonly #channelBase: string;
   readonly #channels: ConnectionFactory['channels'];
   readonly #transactions: Mutex;
+  /** The batches of this handler, in the order of the calls. */
+  readonly #batches = new Mutex();
+  readonly #turns: Turns;
 
   constructor(
     connection: CommandConnection,
@@ -111,15 +115,22 @@ export class PureHandler implements Handler {
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
     this.#transactions = shared;
+    this.#turns = new Turns((...command) => this.#call(...command), turnsOf(base));
   }
 
   async prepare(): Promise<void> {}
 
   exchange(batch: Batch): Promise<Reply> {
-    return this.#transactions.run(async () => {
-      for (;;) {
-        const reply = await this.#attempt(batch);
-        if (reply !== undefined) return reply;
+    return this.#batches.run(async () => {
+      try {
+        for (;;) {
+          const reply = await this.#transactions.run(() => this.#attempt(batch));
+          if (reply !== undefined) return reply;
+          // Others may use the connection meanwhile.
+          await this.#turns.wait(batch.ttl);
+        }
+      } finally {
+        await this.#turns.quit();
       }
     });
   }
@@ -128,17 +139,23 @@ export class PureHandler implements Handler {
     return this.#connection.call(this.#keys[0], ...command);
   }
 
-  /** Undefined if somebody else was faster. */
+  /** Undefined if another process was faster, or has its turn. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [locksKey, sessionsKey, queueKey, requestsKey] = this.#keys;
-    const [, time, life, ...hashes] = await Promise.all([
+    const begun = performance.now();
+    const [, first, time, life, ...hashes] = await Promise.all([
       this.#call('WATCH', ...this.#keys),
+      this.#turns.first(),
       this.#call('TIME'),
       this.#call('PTTL', locksKey),
       this.#call('HGETALL', locksKey),
       this.#call('HGETALL', sessionsKey),
       this.#call('HGETALL', requestsKey),
     ]);
+    if (!this.#turns.mayWrite(first)) {
+      await this.#call('UNWATCH');
+      return undefined;
+    }
     const [locks, sessions, records] = hashes.map((flat) => mapOf(flat as string[])) as [
       Fields,
       Fields,
@@ -190,7 +207,7 @@ export class PureHandler implements Handler {
       const left = [...before].filter((member) => !after.queue.has(member));
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
-      return this.#commit(
+      const committed = await this.#commit(
         [
           ...changesOf(locksKey, locks, after.locks),
           ...changesOf(sessionsKey, sessions, after.sessions),
@@ -205,9 +222,13 @@ export class PureHandler implements Handler {
             channelOf(this.#channelBase, process),
             encodeMessage(message),
           ]),
+          ...this.#turns.end,
         ],
         reply,
       );
+      this.#turns.took(performance.now() - begun);
+      if (committed !== undefined) this.#turns.ended();
+      return committed;
     }
   }
 
