@@ -105,8 +105,8 @@ export class RedisMutex {
   #closing: Promise<void> | undefined;
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster, of version 5 or
-   * later. It is not used itself and never closed.
+   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, of version 5 or
+   * later. It is never closed. A pool or a sentinel has to be connected.
    * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
    */
   constructor(client: RedisClient, options: RedisMutexOptions = {}) {

@@ -96,8 +96,8 @@ function changesOf(key: string, before: Fields, after: Fields): string[][] {
 export class PureHandler implements Handler {
   readonly #connection: CommandConnection;
   readonly #keys: ReturnType<typeof keysOf>;
-  readonly #channelBase: string;
-  readonly #channels: ConnectionFactory['channels'];
+  readonly #base: string;
+  readonly #factory: Pick<ConnectionFactory, 'channels' | 'database'>;
   readonly #transactions: Mutex;
   /** The batches of this handler, in the order of the calls. */
   readonly #batches = new Mutex();
@@ -106,12 +106,12 @@ export class PureHandler implements Handler {
   constructor(
     connection: CommandConnection,
     base: string,
-    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
+    factory: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     this.#connection = connection;
     this.#keys = keysOf(base);
-    this.#channelBase = channelBaseOf(base, database);
-    this.#channels = channels;
+    this.#base = base;
+    this.#factory = factory;
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
     this.#transactions = shared;
@@ -133,6 +133,10 @@ export class PureHandler implements Handler {
         await this.#turns.quit();
       }
     });
+  }
+
+  get #channelBase(): string {
+    return channelBaseOf(this.#base, this.#factory.database);
   }
 
   #call(...command: string[]): Promise<unknown> {
@@ -218,7 +222,7 @@ export class PureHandler implements Handler {
           ...(left.length > 0 ? [['ZREM', queueKey, ...left]] : []),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, message]) => [
-            this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+            this.#factory.channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
             channelOf(this.#channelBase, process),
             encodeMessage(message),
           ]),
@@ -251,7 +255,7 @@ export class PureHandler implements Handler {
   /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.#channelBase, name));
-    const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
+    const count = this.#factory.channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
     return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
   }
