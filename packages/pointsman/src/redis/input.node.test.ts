@@ -21,7 +21,7 @@ interface Argument {
 const things = [null, true, 1n, Symbol('x'), () => {}, {}, [], Number.NaN, 0, 1] as const;
 const except = (...names: string[]) => things.filter((thing) => !names.includes(typeof thing));
 const notNumbers = [null, true, 1n, Symbol('x'), () => {}, {}, [], '1'];
-const badTtls = [0, 49, -1, 50.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31];
+const badTtls = [0, 49, -1, 50.5, Number.NaN, Number.POSITIVE_INFINITY, 86_400_001];
 const badCounts = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31];
 
 const namespace: Argument = {
@@ -31,7 +31,7 @@ const namespace: Argument = {
 };
 const ttl: Argument = {
   name: 'ttl',
-  expectation: /integer from 50 to 2147483647/,
+  expectation: /integer from 50 to 86400000/,
   wrongType: notNumbers,
   outOfRange: badTtls,
 };

@@ -17,6 +17,7 @@ type Call = (...command: string[]) => Promise<unknown>;
 
 /** Milliseconds between two looks at the queue for the process behind the first; those behind it look less often. */
 const LOOK = 1;
+const LONGEST_LOOK = 50;
 /** A process that takes longer than so many attempts of another is taken for dead. */
 const ATTEMPTS = 8;
 
@@ -81,7 +82,7 @@ export class Turns {
       } else if (performance.now() - since > Math.max(ttl / 4, ATTEMPTS * this.#slowest)) {
         await this.#call('LREM', this.#key, '1', String(first));
       }
-      await delay(LOOK * place);
+      await delay(Math.min(LOOK * place, LONGEST_LOOK));
     }
   }
 
