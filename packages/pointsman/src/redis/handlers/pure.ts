@@ -230,8 +230,8 @@ export class PureHandler implements Handler {
         ],
         reply,
       );
-      this.#turns.took(performance.now() - begun);
-      if (committed !== undefined) this.#turns.ended();
+      if (committed === undefined) this.#turns.failed(performance.now() - begun);
+      else this.#turns.ended();
       return committed;
     }
   }
