@@ -1,7 +1,7 @@
 /**
  * The handler `pure`: for servers that do not allow Lua. It reads the whole namespace under WATCH, does in
- * here what the script does there, and writes the difference in a transaction: two round trips, and
- * again if anybody else has changed the namespace meanwhile.
+ * here what the script does there, and writes the difference in a transaction: two round trips. If another
+ * process has changed the namespace meanwhile, it does so again when it is its turn.
  *
  * Invariant: what it writes was computed from what the server still has when it is written. The time is
  * that of the reading; a transaction that comes late only takes leases for longer than they are and
@@ -12,8 +12,9 @@ import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
 import { apply, emptyState, type State, type World } from '../protocol/apply.js';
 import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
-import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
-import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
+import { encodeMessage, lockPattern, mapOf, parse, requestsOf } from '../protocol/wire.js';
+import { channelBaseOf, channelOf, type Handler, keysOf, turnsOf } from './handler.js';
+import { Turns } from './turns.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
@@ -30,21 +31,26 @@ interface Stored {
   readonly queue: Set<string>;
 }
 
+const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+)$/;
+const sessionPattern = /^(\d+) (\d+) (\d+)$/;
+
 function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Request>): State {
   const state = emptyState();
   for (const [key, value] of locks) {
-    const words = value.split(' ');
     if (key === '') {
-      const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
-      const run = words[5] === '-' ? undefined : words[5];
+      const words = parse('the record of the clock', value, clockPattern);
+      const [token, time, seen, guard, doubted] = words.slice(1, 6).map(Number) as Five;
+      const run = words[6] === '-' ? undefined : words[6];
       state.clock = { token, time, seen, doubted: doubted === 1, run };
       state.guard = guard > 0 ? guard : undefined;
     } else {
-      state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
+      const [, id = '', token] = parse(`the record of the lock ${key}`, value, lockPattern);
+      state.locks.set(key, { id, token: Number(token) });
     }
   }
   for (const [session, value] of sessions) {
-    const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
+    const words = parse(`the record of the session ${session}`, value, sessionPattern);
+    const [expires, incarnation, ttl] = words.slice(1).map(Number) as [number, number, number];
     state.sessions.set(session, { expires, incarnation, ttl });
   }
   for (const [id, request] of requests) state.requests.set(id, request);
@@ -90,50 +96,70 @@ function changesOf(key: string, before: Fields, after: Fields): string[][] {
 export class PureHandler implements Handler {
   readonly #connection: CommandConnection;
   readonly #keys: ReturnType<typeof keysOf>;
-  readonly #channelBase: string;
-  readonly #channels: ConnectionFactory['channels'];
+  readonly #base: string;
+  readonly #factory: Pick<ConnectionFactory, 'channels' | 'database'>;
   readonly #transactions: Mutex;
+  /** The batches of this handler, in the order of the calls. */
+  readonly #batches = new Mutex();
+  readonly #turns: Turns;
 
   constructor(
     connection: CommandConnection,
     base: string,
-    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
+    factory: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     this.#connection = connection;
     this.#keys = keysOf(base);
-    this.#channelBase = channelBaseOf(base, database);
-    this.#channels = channels;
+    this.#base = base;
+    this.#factory = factory;
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
     this.#transactions = shared;
+    this.#turns = new Turns((...command) => this.#call(...command), turnsOf(base));
   }
 
   async prepare(): Promise<void> {}
 
   exchange(batch: Batch): Promise<Reply> {
-    return this.#transactions.run(async () => {
-      for (;;) {
-        const reply = await this.#attempt(batch);
-        if (reply !== undefined) return reply;
+    return this.#batches.run(async () => {
+      try {
+        for (;;) {
+          const reply = await this.#transactions.run(() => this.#attempt(batch));
+          if (reply !== undefined) return reply;
+          // Others may use the connection meanwhile.
+          await this.#turns.wait(batch.ttl);
+        }
+      } finally {
+        await this.#turns.quit();
       }
     });
+  }
+
+  get #channelBase(): string {
+    return channelBaseOf(this.#base, this.#factory.database);
   }
 
   #call(...command: string[]): Promise<unknown> {
     return this.#connection.call(this.#keys[0], ...command);
   }
 
-  /** Undefined if somebody else was faster. */
+  /** Undefined if another process was faster, or has its turn. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [locksKey, sessionsKey, queueKey, requestsKey] = this.#keys;
-    const [, time, life, ...hashes] = await Promise.all([
+    const begun = performance.now();
+    const [, first, time, life, ...hashes] = await Promise.all([
       this.#call('WATCH', ...this.#keys),
+      this.#turns.first(),
       this.#call('TIME'),
       this.#call('PTTL', locksKey),
       this.#call('HGETALL', locksKey),
       this.#call('HGETALL', sessionsKey),
       this.#call('HGETALL', requestsKey),
     ]);
+    if (!this.#turns.mayWrite(first)) {
+      await this.#call('UNWATCH');
+      return undefined;
+    }
     const [locks, sessions, records] = hashes.map((flat) => mapOf(flat as string[])) as [
       Fields,
       Fields,
@@ -185,7 +211,7 @@ export class PureHandler implements Handler {
       const left = [...before].filter((member) => !after.queue.has(member));
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
-      return this.#commit(
+      const committed = await this.#commit(
         [
           ...changesOf(locksKey, locks, after.locks),
           ...changesOf(sessionsKey, sessions, after.sessions),
@@ -196,13 +222,17 @@ export class PureHandler implements Handler {
           ...(left.length > 0 ? [['ZREM', queueKey, ...left]] : []),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, message]) => [
-            this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+            this.#factory.channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
             channelOf(this.#channelBase, process),
             encodeMessage(message),
           ]),
+          ...this.#turns.end,
         ],
         reply,
       );
+      if (committed === undefined) this.#turns.failed(performance.now() - begun);
+      else this.#turns.ended();
+      return committed;
     }
   }
 
@@ -225,7 +255,7 @@ export class PureHandler implements Handler {
   /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.#channelBase, name));
-    const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
+    const count = this.#factory.channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
     return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
   }

@@ -18,8 +18,14 @@ import { apply, emptyState, type State } from './apply.js';
 import type { Batch, Join, Message, Operation, Reply } from './protocol.js';
 import { decodeMessage, requestsOf } from './wire.js';
 
-const processes = ['p-1', 'q-2', 'r-3'] as const;
-const sessions = ['p-1.0', 'p-1.1', 'q-2.0', 'r-3.0'] as const;
+/** With all that a name may contain and that means something to a decoder. */
+const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
+const sessions = [
+  `${processes[0]}.0`,
+  `${processes[0]}.1`,
+  `${processes[1]}.0`,
+  `${processes[2]}.0`,
+] as const;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
 /** Longer and shorter than the server has been running when the tests begin. */
@@ -239,7 +245,7 @@ class Namespace {
     this.script = new ScriptHandler(commands, this.base, where);
     this.pure = new PureHandler(commands, this.base, where);
     this.#hear = listeners.map((listener, i) => {
-      const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text));
+      const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text) as Message);
       listener.on('message', hear);
       return hear;
     });
