@@ -88,7 +88,7 @@ test.each<[string, () => Record<string, string>, number]>([
 );
 
 test('side by side: each call keeps its place, however often it is refused', async () => {
-  const { seen, url } = await serve(6, () => ({}));
+  const { seen, url } = await serve(4, () => ({}));
   const { api, get } = await recipe();
   api.setLimits({ concurrency: 2 });
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -96,15 +96,10 @@ test('side by side: each call keeps its place, however often it is refused', asy
     names.map(async (name) => (await get(`${url}/${name}`)).status),
   );
   expect(statuses).toEqual(names.map(() => 200));
-  // Two at a time reach the server in any order, and the later calls only after both have got through.
-  const rounds = [0, 2, 4, 6].map((from) =>
-    seen
-      .slice(from, from + 2)
-      .sort()
-      .join(''),
-  );
-  expect(rounds).toEqual(['ab', 'ab', 'ab', 'ab']);
-  expect(seen.slice(8).sort()).toEqual(['c', 'd', 'e']);
+  // Two at a time: until one of them has got through, no later call reaches the server.
+  const first = seen.slice(0, 5);
+  expect(first.filter((name) => name !== 'a' && name !== 'b')).toEqual([]);
+  expect(seen.length).toBe(9);
 });
 
 test('a server that goes on refusing gets five requests for each call, and the caller its answer', async () => {

@@ -34,7 +34,7 @@ export class Time {
   #at = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
-  /** The clock's era when it last went back. */
+  /** The clock's era when it was last read. */
   #era: unknown;
   /** How many timers in a row have fired before the same moment. */
   #early = 0;
@@ -59,9 +59,15 @@ export class Time {
   /** The time as it is now; any while it does not matter. */
   read(): number {
     if (this.matters) {
+      const { era } = this.#clock;
       const now = this.#clock.now() + this.#offset;
-      if (now < this.now) this.#rebase(this.now - now);
-      else this.now = now;
+      if (now < this.now) {
+        if (era !== this.#era) this.now += ERA;
+        this.#offset += this.now - now;
+      } else {
+        this.now = now;
+      }
+      this.#era = era;
     }
     return this.now;
   }
@@ -106,13 +112,5 @@ export class Time {
       this.now = this.#at;
     }
     this.#passed();
-  }
-
-  /** The clock has gone back. */
-  #rebase(by: number): void {
-    const { era } = this.#clock;
-    if (era !== this.#era) this.now += ERA;
-    this.#offset += era === this.#era ? by : by + ERA;
-    this.#era = era;
   }
 }
