@@ -92,6 +92,7 @@ impl<'a> Worker<'a> {
         while !self.shared.is_shut_down() {
             if self.left == 0 {
                 self.left = self.shared.config.event_interval;
+                self.yielded = 0;
                 if self.parker.take_notified() {
                     let result = poll();
                     if result.is_some() {
@@ -133,7 +134,7 @@ impl<'a> Worker<'a> {
             false => self.shared.config.event_interval,
         };
         let interval = self.pace.interval(most);
-        let others_may_wait = self.shared.is_current_thread() || self.shared.driver.has_sources();
+        let has_sources = self.shared.driver.has_sources();
         // What comes from outside goes first once in a quantum, however much is queued here.
         let mut next = self.fetch();
         for polls in 0..interval {
@@ -156,7 +157,7 @@ impl<'a> Worker<'a> {
             let waiting = self.shared.push(self.slot, again);
             if !coop::take_yielded() {
                 self.yielded = 0;
-            } else if others_may_wait && self.all_have_yielded(waiting) {
+            } else if (has_sources || self.parker.is_notified()) && self.all_have_yielded(waiting) {
                 self.look_at_clock(polls + 1);
                 return Paused::Yielded;
             }
@@ -165,17 +166,13 @@ impl<'a> Worker<'a> {
         Paused::Quantum
     }
 
-    /// A task has yielded, with which so many are queued. Whether all of these have yielded one after the other, and
-    /// I/O or the future of `block_on` has its turn.
+    /// A task has yielded, with which so many are queued, while I/O or the future of `block_on` waits. Whether all of
+    /// them have yielded one after the other.
     fn all_have_yielded(&mut self, waiting: usize) -> bool {
         // Where another number was queued before, a task that has not run yet is among them.
         let is_same_round = waiting == mem::replace(&mut self.round, waiting);
         self.yielded = if is_same_round { self.yielded + 1 } else { 1 };
-        if self.yielded < waiting {
-            return false;
-        }
-        self.yielded = 0;
-        self.shared.driver.has_sources() || self.parker.is_notified()
+        self.yielded >= waiting
     }
 
     /// After a quantum, now and then. One that is out of work will look anyway.
