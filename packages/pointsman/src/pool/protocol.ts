@@ -75,9 +75,11 @@ export interface Definition {
 
 /** What a task asks for beyond its arguments. */
 export interface WireOptions {
-  /** When it must have ended; 0 if it need not. */
-  readonly deadline: number;
-  /** Whether somebody hears of its progress. */
+  /** When it must have begun, by the clock that all threads share; 0 if it may begin at any time. */
+  readonly startBy: number;
+  /** Milliseconds that it may run; undefined if it may run for any time. */
+  readonly runTimeout: number | undefined;
+  /** Whether its progress is listened to. */
   readonly progress: boolean;
   /** The number of the function, if it was written in place. */
   readonly inline: number | undefined;

@@ -149,6 +149,14 @@ export class WorkerHandle implements TaskHolder {
     return this.#slots.size;
   }
 
+  get expectedTime(): number {
+    return this.#slots.expectedTime;
+  }
+
+  get busySince(): number {
+    return this.#slots.busySince;
+  }
+
   /** Whether it may be given another task. */
   get accepts(): boolean {
     const { outstanding } = this;
@@ -312,7 +320,7 @@ export class WorkerHandle implements TaskHolder {
 
   /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
   submit(task: Task): void {
-    const { name, args, deadline, options: own } = task;
+    const { name, args, options: own } = task;
     if (this.outstanding === 0) this.runsOnly = name;
     else if (this.runsOnly !== name) this.runsOnly = undefined;
     const number = this.#slots.add(task);
@@ -320,7 +328,7 @@ export class WorkerHandle implements TaskHolder {
     try {
       const target = own?.inline ? -1 : this.#targets.get(name);
       if (target === undefined) throw this.#unknown(name);
-      const options = own === undefined && deadline === 0 ? undefined : this.#wireOptionsOf(task);
+      const options = task.isPlain ? undefined : this.#wireOptionsOf(task);
       const { TASK } = protocol;
       const transfer = own?.transfer;
       // It may have waited, and is handed over in the turn of another.
@@ -328,6 +336,7 @@ export class WorkerHandle implements TaskHolder {
         this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
       );
       if (sent.isUnique) task.isUnique = true;
+      task.watch?.handedOver();
       this.#options.poller?.expect();
     } catch (error) {
       this.#refused(number, error);
@@ -362,11 +371,11 @@ export class WorkerHandle implements TaskHolder {
     return invalid('name', name, expected);
   }
 
-  #wireOptionsOf({ options, deadline }: Task): WireOptions {
+  #wireOptionsOf({ options, startBy, runTimeout }: Task): WireOptions {
     const inline = options?.inline;
     // What the function takes from its surroundings may not be cloneable: then its tasks cannot run.
     if (inline !== undefined) this.#definitions.add(inline);
-    return { deadline, progress: options?.progress !== undefined, inline: inline?.id };
+    return { startBy, runTimeout, progress: options?.progress !== undefined, inline: inline?.id };
   }
 
   /** What the task gives one after the other is read by whoever has run it. */
@@ -401,8 +410,10 @@ export class WorkerHandle implements TaskHolder {
 
   stop(task: Task, stop: Stop, reason: unknown): void {
     task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
-    this.#claims?.stop(task.number, stop);
     this.#endpoint.sendError(protocol.STOP, task.number, reason);
+    // A thread that sees the word finds the reason among its messages.
+    this.#endpoint.flush();
+    this.#claims?.stop(task.number, stop);
   }
 
   /** The task has not stopped. Nothing else may be lost with it. */

@@ -47,6 +47,8 @@ export const OWN_KINDS = 16;
 /** Added to the kind of a record whose value `b` is {@link Packed}. */
 const PACKED = 1 << 8;
 const KIND = 0xff;
+/** The kind of a record, by its first entry. */
+export const kindOf = (flags: unknown): number => (flags as number) & KIND;
 /** Added to the number of a reference where a function is named by number. */
 const REFERENCE = 0x40000000;
 
