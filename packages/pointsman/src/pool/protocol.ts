@@ -25,6 +25,8 @@ export const THREW = OWN_KINDS + 6;
 export const ITERATES = OWN_KINDS + 7;
 /** Task `id`, which began at `a` and ran for `c` milliseconds, has been iterated over. */
 export const ITERATED = OWN_KINDS + 8;
+/** Whether the value of a record of this kind is what its task is settled with. */
+export const isOfResult = (kind: number): boolean => kind >= RETURNED && kind <= ITERATED;
 /** Task `id` says that it has come to `b`. */
 export const PROGRESS = OWN_KINDS + 9;
 /** The worker should be replaced. */

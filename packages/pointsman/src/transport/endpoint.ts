@@ -29,7 +29,7 @@ import type { Transferable } from './transfer.js';
 /** Call `id` of function `a` with the arguments `b`. */
 const CALL = 1;
 /** The same without an answer. */
-const SEND = 2;
+export const SEND = 2;
 /** Answers call `id` with `b`. */
 const RESULT = 3;
 /** Call `id` has thrown `b`. */
