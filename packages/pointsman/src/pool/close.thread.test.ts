@@ -1,6 +1,15 @@
 /** The end of a pool: callers that wait learn of it, and nothing is left. */
 import { describe, expect, test } from 'vitest';
-import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
+import {
+  collect,
+  makeShort,
+  open,
+  openWarm,
+  range,
+  reasonOf,
+  until,
+  warm,
+} from '../../tests/pool/pools.js';
 import { PoolClosedError, TimeoutError } from './index.js';
 
 describe('close', () => {
@@ -29,20 +38,21 @@ describe('close', () => {
   test('rejects tasks that a thread has ahead, also those that cannot come back', async () => {
     const opened = await openWarm();
     const { pool, board } = opened;
-    const empty = () => {
-      const buffer = new ArrayBuffer(8);
-      return pool.run('size', [buffer], { transfer: [buffer] });
-    };
-    for (let n = 0; n < 100; n++) await empty();
+    await makeShort(opened);
     const gate = board.gate();
-    // All of them go to the thread in this turn.
-    const tasks = [empty(), empty(), empty()].map((task) => task.catch((error: unknown) => error));
+    const hold = () => {
+      const buffer = new ArrayBuffer(8);
+      return pool.run('hold', [gate.number, buffer], { transfer: [buffer] });
+    };
+    const held = hold();
+    const behind = [reasonOf(hold()), reasonOf(pool.run('write', [1]))];
+    await until(() => gate.begun === 1);
     const closed = pool.close('closed');
-    const outcomes = await Promise.all(tasks);
-    // One may have begun by then.
-    expect(outcomes.slice(1)).toEqual(['closed', 'closed']);
+    expect(await Promise.all(behind)).toEqual(['closed', 'closed']);
+    gate.open();
+    expect(await held).toBeInstanceOf(ArrayBuffer);
     await closed;
-    expect(gate.begun).toBe(0);
+    expect([gate.begun, board.log]).toEqual([1, []]);
   });
 
   test('its reason is for tasks and callers that wait, and for those that come later', async () => {

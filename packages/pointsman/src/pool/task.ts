@@ -83,7 +83,8 @@ export class Task implements QueuedTask {
     runTimeout: number | undefined,
   ) {
     this.name = name;
-    this.args = args;
+    // The task may wait, be taken back and be handed over again. Meanwhile the caller may fill its list anew.
+    this.args = args.slice();
     this.options = options;
     this.priority = priority;
     this.key = key;
