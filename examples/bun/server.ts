@@ -47,6 +47,6 @@ const server = Bun.serve({
 console.log(`${server.url}`);
 
 process.once('SIGTERM', async () => {
-  await server.stop(); // lets those come to their end who have asked
-  await pool.close();
+  await server.stop(); // requests that have come are answered
+  await pool.shutdown();
 });

@@ -30,7 +30,7 @@ const memory = new Limiter({ concurrency: 4 });
 async function search(file: string): Promise<string[]> {
   const text = await Deno.readTextFile(file);
   try {
-    const lines = await pool.run('match', [text, pattern], { timeout: 5_000 });
+    const lines = await pool.run('match', [text, pattern], { runTimeout: 5_000 });
     return lines.map((line) => `${file}: ${line}`);
   } catch (error) {
     if (!(error instanceof TimeoutError)) throw error;

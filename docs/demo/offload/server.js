@@ -56,9 +56,9 @@ async function close() {
     response.setHeader('connection', 'close');
   });
   server.close();
-  // What is under way needs the pool still.
+  // Requests that are under way still need the pool.
   await once(server, 'close');
-  await pool.close();
+  await pool.shutdown();
 }
 
 process.once('SIGINT', close);

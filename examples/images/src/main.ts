@@ -5,7 +5,7 @@
  *     npm start
  *     curl --data-binary @photo.jpg 'http://localhost:3000/thumbnail?width=200' > thumbnail.jpg
  *
- * SIGTERM lets those who have asked already get their answers.
+ * After SIGTERM requests that have come already are answered.
  */
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'pointsman/pool';
@@ -14,8 +14,7 @@ import { imageServer, type Thumbnails } from './server.js';
 const pool: Thumbnails = new Pool({
   module: new URL('./thumbnail.js', import.meta.url),
   minThreads: 1, // so that the first client need not wait for a thread to start
-  maxWaiting: 100, // who comes then is told so, with a 503, rather than to wait for very long
-  whenFull: 'reject',
+  maxWaiting: 100, // further requests are refused, with a 503, rather than to wait for very long
 });
 const server = imageServer(pool, { timeout: 30_000 });
 server.listen(Number(process.env.PORT ?? 3_000), () => {
@@ -23,5 +22,5 @@ server.listen(Number(process.env.PORT ?? 3_000), () => {
 });
 
 process.once('SIGTERM', () => {
-  server.close(() => pool.close());
+  server.close(() => pool.shutdown());
 });

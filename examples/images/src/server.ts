@@ -11,7 +11,7 @@ import { type Pool, QueueFullError, TimeoutError } from 'pointsman/pool';
 export type Thumbnails = Pool<typeof import('./thumbnail.js')>;
 
 export interface ServerOptions {
-  /** Milliseconds for an image, waiting included. */
+  /** Milliseconds that an image may wait for a thread, and that its thumbnail may take. */
   readonly timeout: number;
 }
 
@@ -24,7 +24,7 @@ export function imageServer(pool: Thumbnails, { timeout }: ServerOptions): Serve
     const url = new URL(path, base);
     if (url.pathname === '/health') {
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ running: pool.running, waiting: pool.size }));
+      response.end(JSON.stringify({ running: pool.running, waiting: pool.waiting }));
       return;
     }
     if (url.pathname !== '/thumbnail' || request.method !== 'POST') return end(response, 404);
@@ -40,6 +40,7 @@ export function imageServer(pool: Thumbnails, { timeout }: ServerOptions): Serve
     const result = await pool.run('thumbnail', [image, width], {
       signal: client.signal,
       timeout,
+      runTimeout: timeout,
       key: request.headers['x-api-key'] ?? request.socket.remoteAddress, // clients take turns
       transfer: [image.buffer],
     });

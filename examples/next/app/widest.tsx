@@ -20,7 +20,7 @@ async function longestWords() {
   try {
     return [await pool.run('longest', [here]), await (await answer).text()];
   } finally {
-    await pool.close();
+    await pool.shutdown();
   }
 }
 

@@ -20,7 +20,7 @@ const longest = await Promise.all(
     return pool.run('longest', [text]);
   }),
 );
-await pool.close();
+await pool.shutdown();
 
 const canvas = document.createElement('canvas').getContext('2d');
 const layout = new Worker(new URL('./layout.ts', import.meta.url), { type: 'module' });

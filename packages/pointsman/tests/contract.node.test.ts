@@ -66,8 +66,8 @@ async function connected() {
   return { host, worker };
 }
 
-async function busyPool() {
-  const object = new pool.Pool({ threads: 1, maxWaiting: 0 });
+async function busyPool(maxWaiting: number) {
+  const object = new pool.Pool({ threads: 1, maxWaiting });
   onTestFinished(() => object.terminate());
   const ending = new AbortController();
   const running = object.run(forever, [], { signal: ending.signal });
@@ -185,18 +185,19 @@ const subjects: Subject[] = [
   },
   {
     ...pool,
-    name: 'Pool, room',
+    name: 'Pool, waitForSpace',
     make: async () => {
-      const { object, release } = await busyPool();
-      return { object, wait: (options) => object.room(options), release };
+      const { object, release } = await busyPool(0);
+      return { object, wait: (options) => object.waitForSpace(options), release };
     },
     others: async () => {
-      const { object } = await busyPool();
+      const { object } = await busyPool(0);
       return [
         (options) => new pool.Pool(options),
         (options) => object.run(forever, [], options),
         (options) => object.map(forever as never, [] as never, options).next(),
-        (options) => object.close(undefined, options),
+        (options) => object.drain(options),
+        (options) => object.shutdown(options),
       ];
     },
   },
@@ -204,19 +205,8 @@ const subjects: Subject[] = [
     ...pool,
     name: 'Pool, run',
     make: async () => {
-      const { object, release } = await busyPool();
-      const close = (reason: unknown) => object.close(reason, { dropQueue: true });
-      return {
-        object: {
-          get closed() {
-            return object.closed;
-          },
-          close,
-          [Symbol.asyncDispose]: () => object[Symbol.asyncDispose](),
-        },
-        wait: (options) => object.run(forever, [], options),
-        release,
-      };
+      const { object, release } = await busyPool(Number.POSITIVE_INFINITY);
+      return { object, wait: (options) => object.run(forever, [], options), release };
     },
     others: async () => [],
   },
@@ -417,12 +407,14 @@ test('a method that has lost its object rejects, and says so where the platform 
   for (const call of [() => acquire(), () => lock()]) {
     await expect(call()).rejects.toThrow(TypeError);
   }
-  const { run, room } = new pool.Pool({ threads: 1 });
+  const { run, waitForSpace, drain, shutdown } = new pool.Pool({ threads: 1 });
   const mutex = await redisMutex('local');
   const { lock: lockKeys, tryLock, run: runLocked } = mutex;
   const calls: [string, () => Promise<unknown>][] = [
     ['run', () => run(forever)],
-    ['room', () => room()],
+    ['waitForSpace', () => waitForSpace()],
+    ['drain', () => drain()],
+    ['shutdown', () => shutdown()],
     ['lock', () => lockKeys('a')],
     ['tryLock', () => tryLock('a')],
     ['run', () => runLocked('a', () => 1)],

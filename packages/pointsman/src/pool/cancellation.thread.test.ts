@@ -1,7 +1,17 @@
 /** A task that is given up: when it has not begun it never begins, else it is stopped, and no other is touched. */
 import { describe, expect, test } from 'vitest';
 import { ForeignController } from '../../tests/pool/foreign-signal.js';
-import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
+import {
+  collect,
+  inNode,
+  makeShort,
+  open,
+  openWarm,
+  range,
+  reasonOf,
+  until,
+  warm,
+} from '../../tests/pool/pools.js';
 import { TimeoutError } from '../sync/errors.js';
 import { ThreadEndedError } from './index.js';
 import { inline } from './inline.js';
@@ -10,12 +20,36 @@ import { inline } from './inline.js';
 async function busy(options: Parameters<typeof open>[0] = {}) {
   const opened = await openWarm(options);
   const { pool, board } = opened;
+  for (const name of ['echo', 'write'] as const) await pool.run(name, [-1]);
+  board.words.fill(0, 0, 2);
   for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
+  await makeShort(opened);
   const gate = board.gate();
   const held = pool.run('hold', [gate.number, 'held']);
   await until(() => gate.begun === 1);
   return { ...opened, gate, held };
 }
+
+/** Counts the listeners. */
+function watched() {
+  const controller = new AbortController();
+  const listeners = new Set<unknown>();
+  const own = controller.signal;
+  const { addEventListener, removeEventListener } = own;
+  own.addEventListener = ((type: string, listener: never, options?: never) => {
+    listeners.add(listener);
+    addEventListener.call(own, type, listener, options);
+  }) as typeof addEventListener;
+  own.removeEventListener = ((type: string, listener: never) => {
+    listeners.delete(listener);
+    removeEventListener.call(own, type, listener);
+  }) as typeof removeEventListener;
+  const abort = (reason: unknown) => controller.abort(reason);
+  return { controller, signal: own, listeners, abort };
+}
+
+/** Whether a thread receives messages without a return to its event loop. */
+const canReceive = inNode && !('Deno' in globalThis || 'Bun' in globalThis);
 
 describe('before it has begun', () => {
   test('aborted before it is run', async () => {
@@ -23,7 +57,7 @@ describe('before it has begun', () => {
     const word = board.take();
     const signal = AbortSignal.abort(new RangeError('before'));
     await expect(pool.run('count', [word], { signal })).rejects.toThrow(new RangeError('before'));
-    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect([pool.threads, pool.waiting]).toEqual([0, 0]);
     await pool.run('echo', [1]);
     expect(board.at(word)).toBe(0);
   });
@@ -99,7 +133,7 @@ describe('before it has begun', () => {
     const tasks = range(4).map((n) => reasonOf(pool.run('write', [n], { timeout: n % 2 })));
     for (const reason of await Promise.all(tasks)) {
       expect(reason).toBeInstanceOf(TimeoutError);
-      expect((reason as Error).message).toMatch(/^write\(\) has not ended within [01] ms$/);
+      expect((reason as Error).message).toMatch(/^write\(\) has not begun within [01] ms$/);
     }
     gate.open();
     await held;
@@ -108,29 +142,33 @@ describe('before it has begun', () => {
     expect(pool.metrics.threadsStarted).toBe(1);
   });
 
-  test('a timeout of 0 refuses it at once, without any effect', async () => {
-    const { pool, board } = await open({ maxWaiting: 0, whenFull: 'shed' });
+  test('a timeout of 0 refuses it at once unless a thread has nothing to do', async () => {
+    const { pool, board } = await open({ maxWaiting: 0, whenFull: 'drop-oldest' });
     const buffer = new ArrayBuffer(8);
     const given = reasonOf(pool.run('size', [buffer], { timeout: 0, transfer: [buffer] }));
-    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect([pool.threads, pool.waiting]).toEqual([0, 0]);
     expect(await given).toMatchObject({
       name: 'TimeoutError',
-      message: 'size() has not ended within 0 ms',
+      message: 'size() has not begun within 0 ms',
     });
     expect(buffer.byteLength).toBe(8);
     const written = pool.run('write', [1]);
     expect(await reasonOf(pool.run('write', [2], { timeout: 0 }))).toBeInstanceOf(TimeoutError);
-    // Nothing had to make room for it.
+    // No task had to make room for it.
     expect(await written).toBe(1);
     expect(board.log).toEqual([1]);
     expect(pool.metrics).toMatchObject({ cancelled: 0, completed: 1 });
+    // Its thread has it now: what is more urgent does not take its place.
+    const begun = pool.run('write', [3], { timeout: 0 });
+    expect(await reasonOf(pool.run('write', [4], { timeout: 0 }))).toBeInstanceOf(TimeoutError);
+    expect(await begun).toBe(3);
   });
 
   test.each([0.5, 2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
     'with a timeout of %d it has that long',
     async (timeout) => {
       const { pool, board, gate, held } = await busy();
-      const task = pool.run('about', [], { timeout }).catch((error: unknown) => error);
+      const task = pool.run('write', [1], { timeout }).catch((error: unknown) => error);
       if (timeout < 1) {
         expect(await task).toBeInstanceOf(TimeoutError);
       } else {
@@ -139,13 +177,29 @@ describe('before it has begun', () => {
       }
       gate.open();
       await held;
-      if (timeout === Number.POSITIVE_INFINITY)
-        expect(await task).toMatchObject({ left: undefined });
-      else if (timeout > 1)
-        expect(((await task) as { left: number }).left).toBeGreaterThan(2 ** 30);
-      expect(board.log).toEqual([]);
+      if (timeout > 1) expect(await task).toBe(1);
+      expect(board.log).toEqual(timeout > 1 ? [1] : []);
     },
   );
+
+  test('a timeout that is over when the task has begun does not touch it', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held'], { timeout: 60_000 });
+    await until(() => gate.begun === 1);
+    const late = pool.run('hold', [gate.number, 'late'], { timeout: 5 });
+    expect(await reasonOf(late)).toBeInstanceOf(TimeoutError);
+    gate.open();
+    expect(await held).toBe('held');
+    const loose = board.gate();
+    const begun = pool.run('holdLoosely', [loose.number, 'begun'], { timeout: 100 });
+    await until(() => loose.begun === 1);
+    const began = performance.now();
+    await until(() => performance.now() > began + 120);
+    loose.open();
+    expect(await begun).toBe('begun');
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
 });
 
 describe('by a signal of another realm', () => {
@@ -155,21 +209,24 @@ describe('by a signal of another realm', () => {
     controller.abort('before');
     const { signal } = controller;
     expect(await reasonOf(pool.run('echo', [1], { signal }))).toBe('before');
-    expect(await reasonOf(pool.room({ signal }))).toBe('before');
+    expect(await reasonOf(pool.waitForSpace({ signal }))).toBe('before');
     expect(await reasonOf(collect(pool.map('echo', [1], { signal })))).toBe('before');
     expect([pool.threads, controller.listeners]).toEqual([0, 0]);
   });
 
   test('while it waits', async () => {
-    const { pool, board, gate, held } = await busy({ maxWaiting: 1 });
+    const { pool, board } = await openWarm({ maxWaiting: 1 });
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    await until(() => gate.begun === 1);
     const controller = new ForeignController();
     const { signal } = controller;
     const given = [
       pool.run('write', [1], { signal }),
-      pool.room({ signal }),
+      pool.waitForSpace({ signal }),
       collect(pool.map('write', [2], { signal })),
     ].map(reasonOf);
-    await until(() => pool.size === 2);
+    expect(pool.waiting).toBe(1);
     controller.abort('given up');
     expect(await Promise.all(given)).toEqual(['given up', 'given up', 'given up']);
     expect(controller.listeners).toBe(0);
@@ -276,21 +333,127 @@ describe('while it runs', () => {
     expect(await pool.run('reasonHeard')).toEqual({ why: ['a', 'reason'] });
   });
 
-  test('by a timeout', async () => {
+  test('by a runTimeout', async () => {
     const { pool, board } = await openWarm({ grace: 60_000 });
-    const gate = board.gate();
-    const given = pool.run('waitForAbort', [gate.number], { timeout: 30 });
-    const reason = await reasonOf(given);
-    expect(reason).toBeInstanceOf(TimeoutError);
-    await pool.run('echo', [1]);
-    // It may not have been begun in time.
-    if (gate.begun === 1) {
-      expect(await pool.run('reasonHeard')).toMatchObject({ name: 'TimeoutError' });
+    for (const name of ['waitForAbort', 'loopUntilAborted'] as const) {
+      const gate = board.gate();
+      const reason = await reasonOf(pool.run(name, [gate.number], { runTimeout: 30 }));
+      expect(reason).toBeInstanceOf(TimeoutError);
+      expect((reason as Error).message).toBe(`${name}() has run for 30 ms`);
+      // The same thread is free for it.
+      await pool.run('echo', [1]);
+      expect([gate.begun, gate.ended]).toEqual([1, 1]);
     }
-    const loop = board.gate();
-    await reasonOf(pool.run('loopUntilAborted', [loop.number], { timeout: 30 }));
-    await pool.run('echo', [1]);
-    expect(loop.ended).toBe(loop.begun);
+    expect(await pool.run('reasonHeard')).toMatchObject({
+      name: 'TimeoutError',
+      message: 'waitForAbort() has run for 30 ms',
+    });
+    expect(pool.metrics).toMatchObject({ cancelled: 2, failed: 0, threadsStarted: 1 });
+  });
+
+  test('a runTimeout does not count the time that a task waits', async () => {
+    const { pool, gate, held } = await busy();
+    const late = pool.run('write', [1], { runTimeout: 20 });
+    const came = performance.now();
+    await until(() => performance.now() > came + 40);
+    gate.open();
+    expect(await held).toBe('held');
+    expect(await late).toBe(1);
+    expect(await collect(pool.map('write', [2, 3, 4], { runTimeout: 60_000 }))).toEqual([2, 3, 4]);
+  });
+
+  test('a runTimeout does not count the time that its thread is kept busy by another', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    // Its result is here, and then the thread does not return to its event loop.
+    await pool.run('returnAndHold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const late = pool.run('write', [1], { runTimeout: 20 });
+    const came = performance.now();
+    await until(() => performance.now() > came + 60);
+    gate.open();
+    expect(await late).toBe(1);
+    expect(board.log).toEqual([1]);
+    expect(pool.metrics).toMatchObject({ cancelled: 0, threadsStarted: 1 });
+  });
+
+  test('one that does not stop after its runTimeout is ended with its thread', async () => {
+    const { pool, board } = await openWarm({ grace: 5 });
+    const gate = board.gate();
+    const given = pool.run('loop', [gate.number], { runTimeout: 20 });
+    const others = range(3).map((n) => pool.run('write', [n]));
+    expect(await reasonOf(given)).toBeInstanceOf(TimeoutError);
+    expect(await Promise.all(others)).toEqual(range(3));
+    expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0, threadsLost: 0 });
+    expect(await reasonOf(collect(pool.map('loop', [gate.number], { runTimeout: 1 })))).toEqual(
+      new TimeoutError('loop() has run for 1 ms'),
+    );
+  });
+
+  test('an abort after the runTimeout, and a runTimeout after the abort, change nothing', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    for (const first of ['abort', 'runTimeout']) {
+      const gate = board.gate();
+      const { signal, abort } = watched();
+      const runTimeout = first === 'abort' ? 30 : 5;
+      const given = reasonOf(pool.run('holdLoosely', [gate.number], { signal, runTimeout }));
+      if (first === 'abort') {
+        await until(() => gate.begun === 1);
+        abort('aborted');
+      }
+      const reason = await given;
+      if (first !== 'abort') abort('aborted');
+      const came = performance.now();
+      await until(() => performance.now() > came + 40);
+      expect(reason).toEqual(first === 'abort' ? 'aborted' : expect.any(TimeoutError));
+      gate.open();
+      await pool.run('echo', [1]);
+    }
+    expect(pool.metrics).toMatchObject({ cancelled: 2, threadsStarted: 1 });
+  });
+
+  test.runIf(canReceive)(
+    'a loop that looks at the reason sees the one that was given',
+    async () => {
+      const { pool, board } = await openWarm({ grace: 60_000 });
+      const words = board.take(2);
+      for (const reason of [new RangeError('why'), 'a text', { why: 1 }, Symbol('not cloned')]) {
+        const controller = new AbortController();
+        const gate = board.gate();
+        const given = pool.run('loopUntilReason', [gate.number], { signal: controller.signal });
+        // They are received by the loop, and begin behind it.
+        const others = range(3).map(() => pool.run('count', [words]));
+        await until(() => gate.begun === 1);
+        controller.abort(reason);
+        expect(await reasonOf(given)).toBe(reason);
+        await Promise.all(others);
+        const seen = await pool.run('reasonHeard');
+        if (typeof reason === 'symbol') expect(seen).toMatchObject({ message: expect.any(String) });
+        else expect(seen).toEqual(reason);
+      }
+      expect(board.at(words)).toBe(12);
+      const gate = board.gate();
+      await reasonOf(pool.run('loopUntilReason', [gate.number], { runTimeout: 20 }));
+      expect(await pool.run('reasonHeard')).toEqual(
+        new TimeoutError('loopUntilReason() has run for 20 ms'),
+      );
+      expect(pool.metrics.threadsStarted).toBe(1);
+    },
+  );
+
+  test('what listens is called once, and sees what the signal is', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    for (const name of ['listenAndAwait', 'listenAndLoop'] as const) {
+      const gate = board.gate();
+      const controller = new AbortController();
+      const given = reasonOf(pool.run(name, [gate.number], { signal: controller.signal }));
+      await until(() => gate.begun === 1);
+      controller.abort('why');
+      expect(await given).toBe('why');
+      await pool.run('echo', [1]);
+      expect(gate.ended).toBe(1);
+      expect(await pool.run('heard')).toEqual([true]);
+    }
     expect(pool.metrics.threadsStarted).toBe(1);
   });
 
@@ -350,23 +513,6 @@ describe('while it runs', () => {
 });
 
 describe('afterwards', () => {
-  /** Counts who listens. */
-  function watched() {
-    const controller = new AbortController();
-    const listeners = new Set<unknown>();
-    const own = controller.signal;
-    const { addEventListener, removeEventListener } = own;
-    own.addEventListener = ((type: string, listener: never, options?: never) => {
-      listeners.add(listener);
-      addEventListener.call(own, type, listener, options);
-    }) as typeof addEventListener;
-    own.removeEventListener = ((type: string, listener: never) => {
-      listeners.delete(listener);
-      removeEventListener.call(own, type, listener);
-    }) as typeof removeEventListener;
-    return { controller, signal: own, listeners };
-  }
-
   test('nobody listens to the signal', async () => {
     const { pool, board } = await openWarm({ grace: 0 });
     const { controller, signal, listeners } = watched();

@@ -1,101 +1,75 @@
-/** The end of a pool: whoever waits learns of it, and nothing is left. */
+/** The end of a pool: callers that wait learn of it, and nothing is left. */
 import { describe, expect, test } from 'vitest';
-import { collect, open, openWarm, range, reasonOf, until, warm } from '../../tests/pool/pools.js';
-import { PoolClosedError } from './index.js';
+import {
+  collect,
+  makeShort,
+  open,
+  openWarm,
+  range,
+  reasonOf,
+  until,
+  warm,
+} from '../../tests/pool/pools.js';
+import { PoolClosedError, TimeoutError } from './index.js';
 
 describe('close', () => {
-  test('waits for all tasks, and refuses others', async () => {
+  test('rejects tasks that wait, refuses others, and lets running ones come to their end', async () => {
     const { pool, board } = await openWarm({ threads: 2 });
     const gate = board.gate();
-    const held = range(2).map(() => pool.run('hold', [gate.number]));
-    const others = range(20).map((n) => pool.run('write', [n]));
+    const held = range(2).map(() => pool.run('hold', [gate.number, 'held']));
+    await until(() => gate.begun === 2);
+    const others = range(20).map((n) => reasonOf(pool.run('write', [n])));
     const closed = pool.close();
-    const refused = pool.run('write', [100]);
-    await expect(refused).rejects.toMatchObject({
-      name: 'PoolClosedError',
-      message: 'the pool is closed',
-    });
-    expect(await reasonOf(collect(pool.map('echo', [1])))).toBeInstanceOf(PoolClosedError);
-    expect(pool.threads).toBe(2);
+    expect(pool.closed).toBe(true);
+    others.push(reasonOf(pool.run('write', [100])), reasonOf(collect(pool.map('write', [1]))));
+    for (const reason of await Promise.all(others)) {
+      expect(reason).toBeInstanceOf(PoolClosedError);
+      expect((reason as Error).message).toBe('the pool is closed');
+    }
+    expect([pool.threads, pool.running, pool.waiting]).toEqual([2, 2, 0]);
     gate.open();
-    await Promise.all([...held, ...others]);
+    expect(await Promise.all(held)).toEqual(['held', 'held']);
     await closed;
     expect(pool.threads).toBe(0);
-    expect([...board.log].sort((a, b) => a - b)).toEqual(range(20));
-    expect(pool.metrics).toMatchObject({ completed: 24, failed: 0, cancelled: 0, threadsLost: 0 });
+    expect(board.log).toEqual([]);
+    expect(pool.metrics).toMatchObject({ completed: 4, failed: 0, cancelled: 20, threadsLost: 0 });
   });
 
-  test('drops the queue if it is asked to, and waits for what has begun', async () => {
-    const { pool, board } = await openWarm();
+  test('rejects tasks that a thread has ahead, also those that cannot come back', async () => {
+    const opened = await openWarm();
+    const { pool, board } = opened;
+    await makeShort(opened);
     const gate = board.gate();
-    const held = pool.run('hold', [gate.number, 'held']);
+    const hold = () => {
+      const buffer = new ArrayBuffer(8);
+      return pool.run('hold', [gate.number, buffer], { transfer: [buffer] });
+    };
+    const held = hold();
+    const behind = [reasonOf(hold()), reasonOf(pool.run('write', [1]))];
     await until(() => gate.begun === 1);
-    const others = range(5).map((n) => reasonOf(pool.run('write', [n])));
-    const closed = pool.close(undefined, { dropQueue: true });
-    for (const reason of await Promise.all(others)) expect(reason).toBeInstanceOf(PoolClosedError);
+    const closed = pool.close('closed');
+    expect(await Promise.all(behind)).toEqual(['closed', 'closed']);
     gate.open();
-    expect(await held).toBe('held');
+    expect(await held).toBeInstanceOf(ArrayBuffer);
     await closed;
-    expect(board.log).toEqual([]);
-    expect(pool.metrics).toMatchObject({ cancelled: 5, failed: 0, threadsLost: 0 });
+    expect([gate.begun, board.log]).toEqual([1, []]);
   });
 
-  test('ends what is left after its timeout', async () => {
-    const { pool, board } = await openWarm();
-    const gate = board.gate();
-    const held = reasonOf(pool.run('hold', [gate.number]));
-    const other = reasonOf(pool.run('echo', [1]));
-    await until(() => gate.begun === 1);
-    await pool.close(undefined, { timeout: 10 });
-    expect(await held).toBeInstanceOf(PoolClosedError);
-    expect(await other).toBeInstanceOf(PoolClosedError);
-    expect(pool.threads).toBe(0);
-  });
-
-  test('with a timeout of 0 ends at once what is not over', async () => {
-    const { pool, board } = await openWarm({ grace: 60_000 });
-    const gate = board.gate();
-    const held = reasonOf(pool.run('loop', [gate.number]));
-    const other = reasonOf(pool.run('write', [1]));
-    await until(() => gate.begun === 1);
-    await pool.close('enough', { timeout: 0 });
-    expect(await Promise.all([held, other])).toEqual(['enough', 'enough']);
-    expect([pool.threads, pool.size]).toEqual([0, 0]);
-    expect(board.log).toEqual([]);
-    await (await open()).pool.close(undefined, { timeout: 0 });
-  });
-
-  test.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
-    'with a timeout of %d waits that long',
-    async (timeout) => {
-      const { pool, board } = await openWarm();
-      const gate = board.gate();
-      const held = pool.run('hold', [gate.number, 'held']);
-      const closed = pool.close(undefined, { timeout });
-      // A timer that cannot take it would be over by now.
-      await warm(await open(), 1);
-      gate.open();
-      expect(await held).toBe('held');
-      await closed;
-    },
-  );
-
-  test('its reason is for who waits, for what is dropped and for what comes later', async () => {
-    const { pool, board } = await openWarm({ maxWaiting: 1 });
+  test('its reason is for tasks and callers that wait, and for those that come later', async () => {
+    const { pool, board } = await openWarm({ maxWaiting: 2 });
     expect(pool.closed).toBe(false);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number, 'held']);
     await until(() => gate.begun === 1);
     const dropped = range(2).map((n) => reasonOf(pool.run('write', [n])));
-    const room = reasonOf(pool.room());
+    const space = reasonOf(pool.waitForSpace());
     const reason = new RangeError('going home');
-    const closed = pool.close(reason, { dropQueue: true });
-    expect(pool.closed).toBe(true);
+    const closed = pool.close(reason);
     const refused = [
       ...dropped,
-      room,
+      space,
       reasonOf(pool.run('write', [3])),
-      reasonOf(pool.room()),
+      reasonOf(pool.waitForSpace()),
       reasonOf(collect(pool.map('write', [4]))),
     ];
     for (const each of await Promise.all(refused)) expect(each).toBe(reason);
@@ -115,12 +89,13 @@ describe('close', () => {
     const { pool, board } = await openWarm();
     const gate = board.gate();
     const held = pool.run('hold', [gate.number, 'held']);
-    const waiting = pool.run('echo', [1]);
+    await until(() => gate.begun === 1);
+    const waiting = reasonOf(pool.run('echo', [1]));
     const closed = pool.close('first');
-    expect(pool.close('second', { timeout: 0, dropQueue: true })).toBe(closed);
+    expect(pool.close('second')).toBe(closed);
     expect(await reasonOf(pool.run('echo', [1]))).toBe('first');
     gate.open();
-    expect(await Promise.all([held, waiting])).toEqual(['held', 1]);
+    expect(await Promise.all([held, waiting])).toEqual(['held', 'first']);
     await closed;
     expect(pool.close()).toBe(closed);
   });
@@ -136,33 +111,12 @@ describe('close', () => {
       again ??= pool.close('again');
     };
     const dropped = reasonOf(pool.run('echo', [1], { signal }));
-    const closed = pool.close('first', { dropQueue: true });
+    const closed = pool.close('first');
     expect(again).toBe(closed);
     expect(await dropped).toBe('first');
     gate.open();
     await held;
     await closed;
-  });
-
-  test('refuses options that make no sense, and stays open', async () => {
-    const { pool } = await open();
-    await expect(pool.close(undefined, { timeout: -1 })).rejects.toThrow(
-      /timeout must be .* got -1/,
-    );
-    await expect(pool.close({ timeout: 5 })).rejects.toThrow(
-      'reason must be a reason, with the options as the second argument',
-    );
-    await expect(pool.close(undefined, { dropQueue: 1 as never })).rejects.toThrow(
-      /dropQueue must be .* got 1/,
-    );
-    await expect(pool.close(undefined, { drop: true } as never)).rejects.toThrow(
-      'options has "drop", expected only timeout, dropQueue',
-    );
-    expect(pool.closed).toBe(false);
-    await expect(pool.close(undefined, 5 as never)).rejects.toThrow(
-      'options must be an object, got 5',
-    );
-    expect(await pool.run('echo', [1])).toBe(1);
   });
 
   test('again, and when it has never begun', async () => {
@@ -175,9 +129,9 @@ describe('close', () => {
 
   test('while its threads start', async () => {
     const { pool } = await open({ threads: 2 });
-    const tasks = range(4).map((n) => pool.run('echo', [n]));
-    const closed = pool.close();
-    expect(await Promise.all(tasks)).toEqual(range(4));
+    const tasks = range(4).map((n) => reasonOf(pool.run('echo', [n])));
+    const closed = pool.close('closed');
+    expect(await Promise.all(tasks)).toEqual(range(4).map(() => 'closed'));
     await closed;
     expect(pool.threads).toBe(0);
   });
@@ -186,7 +140,7 @@ describe('close', () => {
     const { pool } = await open();
     const controller = new AbortController();
     const given = reasonOf(pool.run('echo', [1], { signal: controller.signal }));
-    const closed = pool.close();
+    const closed = pool.shutdown();
     controller.abort('now');
     expect(await given).toBe('now');
     await closed;
@@ -206,6 +160,101 @@ describe('close', () => {
     await closed;
     expect(gate.ended).toBe(1);
   });
+});
+
+describe('shutdown', () => {
+  test('runs all that wait, and refuses others', async () => {
+    const { pool, board } = await openWarm({ threads: 2 });
+    const gate = board.gate();
+    const held = range(2).map(() => pool.run('hold', [gate.number]));
+    const others = range(20).map((n) => pool.run('write', [n]));
+    const space = pool.waitForSpace();
+    const ended = [pool.shutdown(), pool.shutdown({ timeout: 60_000 })];
+    expect(pool.closed).toBe(true);
+    await space;
+    for (const refused of [pool.run('write', [100]), collect(pool.map('echo', [1]))]) {
+      await expect(refused).rejects.toMatchObject({
+        name: 'PoolClosedError',
+        message: 'the pool is closed',
+      });
+    }
+    expect(pool.threads).toBe(2);
+    gate.open();
+    await Promise.all([...held, ...others]);
+    await Promise.all(ended);
+    expect(pool.threads).toBe(0);
+    expect([...board.log].sort((a, b) => a - b)).toEqual(range(20));
+    expect(pool.metrics).toMatchObject({ completed: 24, failed: 0, cancelled: 0, threadsLost: 0 });
+    await pool.shutdown({ timeout: 0 });
+  });
+
+  test('its timeout and its signal bound only its own wait', async () => {
+    const { pool, board } = await openWarm({ name: 'images' });
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    await until(() => gate.begun === 1);
+    const waiting = range(2).map((n) => pool.run('write', [n]));
+    const controller = new AbortController();
+    const given = reasonOf(pool.shutdown({ signal: controller.signal }));
+    const errors = [0, 5].map((timeout) => reasonOf(pool.shutdown({ timeout })));
+    expect(await Promise.all(errors)).toEqual([
+      new TimeoutError('images: timed out after 0 ms: 1 running, 2 waiting'),
+      new TimeoutError('images: timed out after 5 ms: 1 running, 2 waiting'),
+    ]);
+    controller.abort('enough');
+    expect(await given).toBe('enough');
+    expect(await reasonOf(pool.shutdown({ signal: controller.signal }))).toBe('enough');
+    expect(await reasonOf(pool.run('write', [9]))).toBeInstanceOf(PoolClosedError);
+    const ended = pool.shutdown();
+    gate.open();
+    expect(await Promise.all([held, ...waiting])).toEqual(['held', 0, 1]);
+    await ended;
+    expect(board.log).toEqual([0, 1]);
+  });
+
+  test('with a signal that has aborted closes the pool too', async () => {
+    const { pool } = await open();
+    expect(await reasonOf(pool.shutdown({ signal: AbortSignal.abort('before') }))).toBe('before');
+    expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
+  });
+
+  test('close afterwards rejects what still waits, with its own reason', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    await until(() => gate.begun === 1);
+    const waiting = range(2).map((n) => reasonOf(pool.run('write', [n])));
+    const ended = pool.shutdown();
+    const closed = pool.close('closed');
+    expect(await Promise.all(waiting)).toEqual(['closed', 'closed']);
+    expect(await reasonOf(pool.run('write', [9]))).toBeInstanceOf(PoolClosedError);
+    gate.open();
+    expect(await held).toBe('held');
+    await Promise.all([ended, closed]);
+    expect(board.log).toEqual([]);
+  });
+
+  test('terminate afterwards ends it', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const looping = reasonOf(pool.run('loop', [gate.number]));
+    await until(() => gate.begun === 1);
+    expect(await reasonOf(pool.shutdown({ timeout: 1 }))).toBeInstanceOf(TimeoutError);
+    const ended = pool.shutdown();
+    await pool.terminate('enough');
+    expect(await looping).toBe('enough');
+    await ended;
+    expect(pool.threads).toBe(0);
+  });
+
+  test('while its threads start', async () => {
+    const { pool } = await open({ threads: 2 });
+    const tasks = range(4).map((n) => pool.run('echo', [n]));
+    const ended = pool.shutdown();
+    expect(await Promise.all(tasks)).toEqual(range(4));
+    await ended;
+    expect(pool.threads).toBe(0);
+  });
 
   test('after failures and exits', async () => {
     const { pool } = await openWarm({ threads: 2 });
@@ -215,7 +264,7 @@ describe('close', () => {
       reasonOf(pool.run('nothing' as 'echo', [1])),
       pool.run('exit', [1]).catch((error: unknown) => error),
     ];
-    await Promise.all([...outcomes, pool.close()]);
+    await Promise.all([...outcomes, pool.shutdown()]);
     expect(pool.threads).toBe(0);
   });
 
@@ -227,6 +276,58 @@ describe('close', () => {
     await pool[dispose]();
     expect(await task).toBe(1);
     expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
+  });
+});
+
+describe('drain', () => {
+  test('resolves when no task runs or waits, and changes nothing', async () => {
+    const { pool, board } = await openWarm();
+    await pool.drain({ timeout: 0 });
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    let isIdle = false;
+    const drained = pool.drain().then(() => {
+      isIdle = true;
+    });
+    const other = pool.run('write', [1]);
+    await until(() => gate.begun === 1);
+    expect(await reasonOf(pool.drain({ timeout: 0 }))).toMatchObject({
+      name: 'TimeoutError',
+      message: 'timed out after 0 ms: 1 running, 1 waiting',
+    });
+    expect(await reasonOf(pool.drain({ timeout: 1 }))).toBeInstanceOf(TimeoutError);
+    expect(await reasonOf(pool.drain({ signal: AbortSignal.abort('no') }))).toBe('no');
+    expect(isIdle).toBe(false);
+    gate.open();
+    await Promise.all([held, other, drained]);
+    expect([pool.closed, pool.waiting, pool.running]).toEqual([false, 0, 0]);
+    expect(await pool.run('echo', [1])).toBe(1);
+  });
+
+  test('waits for a task that was given up and does not stop yet', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const gate = board.gate();
+    const controller = new AbortController();
+    const given = reasonOf(pool.run('hold', [gate.number], { signal: controller.signal }));
+    await until(() => gate.begun === 1);
+    controller.abort('now');
+    await given;
+    expect(await reasonOf(pool.drain({ timeout: 0 }))).toBeInstanceOf(TimeoutError);
+    const drained = pool.drain();
+    gate.open();
+    await drained;
+    expect(gate.ended).toBe(1);
+  });
+
+  test('resolves when the pool is ended', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    const looping = reasonOf(pool.run('loop', [gate.number]));
+    await until(() => gate.begun === 1);
+    const drained = pool.drain();
+    await pool.terminate();
+    await Promise.all([drained, looping]);
+    await pool.drain();
   });
 });
 
@@ -249,7 +350,7 @@ describe('terminate', () => {
     }
     expect(await reading).toBeInstanceOf(PoolClosedError);
     await terminated;
-    expect([pool.threads, pool.size, pool.running]).toEqual([0, 0, 0]);
+    expect([pool.threads, pool.waiting, pool.running]).toEqual([0, 0, 0]);
     expect(board.log).toEqual([]);
     expect(pool.metrics).toMatchObject({ cancelled: 22, failed: 0, threadsLost: 0 });
     expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
@@ -270,7 +371,7 @@ describe('terminate', () => {
     };
     await pool.terminate();
     expect(await reading).toBeInstanceOf(PoolClosedError);
-    expect([pool.threads, pool.size, pool.running]).toEqual([0, 0, 0]);
+    expect([pool.threads, pool.waiting, pool.running]).toEqual([0, 0, 0]);
     expect(pool.metrics.cancelled).toBe(1);
   });
 
@@ -338,20 +439,20 @@ describe('terminate', () => {
     const tasks = range(4).map((n) => reasonOf(pool.run('write', [n])));
     await pool.terminate();
     for (const error of await Promise.all(tasks)) expect(error).toBeInstanceOf(PoolClosedError);
-    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect([pool.threads, pool.waiting]).toEqual([0, 0]);
     // Another thread has had its turns.
     await warm(await open(), 1);
     expect(board.log).toEqual([]);
   });
 
-  test('while somebody waits for room', async () => {
-    const { pool, board } = await openWarm({ maxWaiting: 0 });
+  test('while a caller waits for space', async () => {
+    const { pool, board } = await openWarm({ maxWaiting: 2 });
     const gate = board.gate();
     const tasks = range(3).map(() => reasonOf(pool.run('loop', [gate.number])));
     await until(() => gate.begun === 1);
-    const room = reasonOf(pool.room());
+    const space = reasonOf(pool.waitForSpace());
     await pool.terminate();
-    expect(await room).toBeInstanceOf(PoolClosedError);
+    expect(await space).toBeInstanceOf(PoolClosedError);
     await Promise.all(tasks);
   });
 });

@@ -9,17 +9,29 @@ import { TimeoutError } from '../sync/errors.js';
 import { now } from '../transport/clock.js';
 import type { Claims } from './claims.js';
 
+/** How a task that does not return to its event loop learns that it shall stop. */
+export interface StopSource {
+  /** Absent where no memory is shared. */
+  readonly claims: Claims | undefined;
+  /** Receives what was said to task `number`, where that is possible: the reason may be there. */
+  receive(number: number): void;
+}
+
+const inheritedAborted = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
+const inheritedReason = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'reason');
+
 /** A task that runs in this thread. */
 export class RunningTask {
   readonly number: number;
   readonly name: string;
   readonly progress: ((value: unknown) => void) | undefined;
   readonly begunAt: number;
-  /** Absent where no memory is shared. */
-  readonly #claims: Claims | undefined;
+  readonly #source: StopSource;
   /** As of {@link now}; 0 if it has none. */
   readonly #deadline: number;
   #controller: AbortController | undefined;
+  /** It has been aborted, or is being aborted: the platform then asks the signal what it is. */
+  #isStopped = false;
 
   constructor(
     number: number,
@@ -27,14 +39,14 @@ export class RunningTask {
     begunAt: number,
     deadline: number,
     progress: ((value: unknown) => void) | undefined,
-    claims: Claims | undefined,
+    source: StopSource,
   ) {
     this.number = number;
     this.name = name;
     this.begunAt = begunAt;
     this.progress = progress;
     this.#deadline = deadline;
-    this.#claims = claims;
+    this.#source = source;
   }
 
   get deadline(): number | undefined {
@@ -46,32 +58,42 @@ export class RunningTask {
     return this.#controller.signal;
   }
 
-  /** Told by a message, which comes when the thread returns to its event loop. */
+  /** Called when the message with the reason has come. */
   stop(reason: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
     this.#controller ??= new AbortController();
     this.#controller.abort(reason);
   }
 
   /** A loop that never returns to the event loop sees the word in shared memory. */
+  #look(): void {
+    if (this.#isStopped) return;
+    const { claims } = this.#source;
+    const stop = claims?.stopOf(this.number);
+    if (stop === undefined) return;
+    this.#source.receive(this.number);
+    // Where messages come by the event loop only, the reason does not come in time.
+    if (stop === 'timed out') this.stop(new TimeoutError(`${this.name}() has not ended in time`));
+    else this.stop(new DOMException('the task was aborted', 'AbortError'));
+  }
+
   #makeController(): AbortController {
     const controller = new AbortController();
     const { signal } = controller;
-    const inherited = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted');
-    const look = () => {
-      if (inherited?.get?.call(signal)) return true;
-      const stop = this.#claims?.stopOf(this.number);
-      if (stop === undefined) return false;
-      controller.abort(
-        stop === 'timed out'
-          ? new TimeoutError(`${this.name}() has not ended in time`)
-          : new DOMException('the task was aborted', 'AbortError'),
-      );
-      return true;
+    const aborted = (): boolean => {
+      this.#look();
+      return inheritedAborted?.get?.call(signal);
     };
-    Object.defineProperty(signal, 'aborted', { get: look });
+    const reason = (): unknown => {
+      this.#look();
+      return inheritedReason?.get?.call(signal);
+    };
+    Object.defineProperty(signal, 'aborted', { get: aborted });
+    Object.defineProperty(signal, 'reason', { get: reason });
     Object.defineProperty(signal, 'throwIfAborted', {
       value: () => {
-        if (look()) throw signal.reason;
+        if (aborted()) throw reason();
       },
     });
     return controller;
@@ -99,14 +121,15 @@ function running(member: string): RunningTask {
  */
 export interface TaskContext {
   /**
-   * Aborts when whoever has run the task gives it up: by a signal, by a timeout, or with the pool.
+   * Aborts when the caller of `run` gives the task up, by a signal or with the pool, and when its `runTimeout` is
+   * over.
    * `aborted` and `throwIfAborted()` see it at once, even in a loop that never returns to the event loop,
    * for the price of one load, where memory is shared; listeners hear of it when the loop gets its turn. A
    * task that does not stop within the pool's `grace` is ended with its thread.
    */
   readonly signal: AbortSignal;
   /**
-   * When the task's `timeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
+   * When the task's `runTimeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
    * if it has none.
    */
   readonly deadline: number | undefined;

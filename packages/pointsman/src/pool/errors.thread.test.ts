@@ -52,21 +52,21 @@ test('a property that cannot be passed on is left out and named, and the rest ar
 });
 
 test('the errors of a pool begin with its name', async () => {
-  const { pool, board } = await openWarm({ name: 'images', maxWaiting: 0, whenFull: 'reject' });
+  const { pool, board } = await openWarm({ name: 'images', maxWaiting: 0 });
   const gate = board.gate();
   const looping = reasonOf(pool.run('loop', [gate.number]));
   await until(() => gate.begun === 1);
   const errors = [
     reasonOf(pool.run('echo', [1])),
-    reasonOf(pool.room({ timeout: 0 })),
+    reasonOf(pool.waitForSpace({ timeout: 0 })),
     reasonOf(pool.run('echo', [1], { timeout: 0 })),
   ];
   const terminated = pool.terminate();
-  errors.push(looping, reasonOf(pool.room()));
+  errors.push(looping, reasonOf(pool.waitForSpace()));
   expect((await Promise.all(errors)).map((error) => (error as Error).message)).toEqual([
     'images: the queue is full: 0 tasks may wait',
-    'images: there was no room within 0 ms',
-    'images: echo() has not ended within 0 ms',
+    'images: the queue has had no space within 0 ms',
+    'images: echo() has not begun within 0 ms',
     'images: the pool was terminated',
     'images: the pool was terminated',
   ]);
@@ -77,7 +77,9 @@ test('the errors of a pool begin with its name', async () => {
   const ended = (await reasonOf(other.pool.run('holdAndExit', [exit.number, 1]))) as Error;
   expect(ended.message).toMatch(/^texts: the thread that ran holdAndExit\(\) has ended/);
   await other.pool.close();
-  expect(await reasonOf(other.pool.room())).toMatchObject({ message: 'texts: the pool is closed' });
+  expect(await reasonOf(other.pool.waitForSpace())).toMatchObject({
+    message: 'texts: the pool is closed',
+  });
 });
 
 test('what is no error arrives too', async () => {
@@ -131,7 +133,7 @@ test('a result that cannot be cloned is not lost with the task behind it', async
   for (let n = 0; n < 200; n++) await reasonOf(pool.run('uncloneable'));
   const refused = reasonOf(pool.run('uncloneable'));
   const fine = pool.run('echo', [1]);
-  const looping = reasonOf(pool.run('spin', [60_000, 0, 0], { timeout: 50 }));
+  const looping = reasonOf(pool.run('spin', [60_000, 0, 0], { runTimeout: 50 }));
   expect(await looping).toMatchObject({ name: 'TimeoutError' });
   expect(await refused).toMatchObject({ name: 'DataCloneError' });
   expect(await fine).toBe(1);

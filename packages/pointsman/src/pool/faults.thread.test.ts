@@ -37,7 +37,7 @@ async function around(
   await Promise.all([...before, ...after]);
   expect(words.map((word) => board.at(word))).toEqual(words.map(() => 1));
   expect(await pool.run('echo', ['fine'])).toBe('fine');
-  await until(() => pool.size + pool.running === 0);
+  await until(() => pool.waiting + pool.running === 0);
   return result;
 }
 
@@ -80,14 +80,14 @@ describe.each([1, 2])('of %i threads', (threads) => {
     20_000,
   );
 
-  test.each(['abort', 'timeout'])('one never ends: %s', async (by) => {
+  test.each(['abort', 'runTimeout'])('one never ends: %s', async (by) => {
     const opened = await openWarm({ threads, grace: 10 });
     const { pool, board } = opened;
     const gate = board.gate();
     const controller = new AbortController();
     const error = await around(opened, threads, async () => {
       const signal = controller.signal;
-      const options = by === 'abort' ? { signal } : { timeout: 200 };
+      const options = by === 'abort' ? { signal } : { runTimeout: 200 };
       const task = pool.run('loop', [gate.number], options);
       const handled = reasonOf(task);
       await until(() => gate.begun === 1);
@@ -189,7 +189,7 @@ describe('a thread that cannot be started', () => {
     }
     // Each task tries again.
     expect(await reasonOf(pool.run('echo'))).toBeInstanceOf(ThreadEndedError);
-    expect([pool.size, pool.running]).toEqual([0, 0]);
+    expect([pool.waiting, pool.running]).toEqual([0, 0]);
     await pool.close();
   });
 
@@ -204,7 +204,7 @@ describe('a thread that cannot be started', () => {
       message: 'no thread can be started: no worker today',
       cause: { name: 'RangeError' },
     });
-    expect([pool.size, pool.threads]).toEqual([0, 0]);
+    expect([pool.waiting, pool.threads]).toEqual([0, 0]);
     await pool.close();
   });
 

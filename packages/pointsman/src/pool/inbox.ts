@@ -36,6 +36,8 @@ export class Inbox {
   readonly #options: InboxOptions;
   readonly #policy = new WaitPolicy();
   #goesOn = false;
+  /** Messages that have come while a task ran, and are taken in the next turn. */
+  #held: unknown[][] = [];
 
   constructor(options: InboxOptions) {
     this.#options = options;
@@ -43,6 +45,7 @@ export class Inbox {
     const received = (message: unknown) => {
       mailbox?.received();
       if (mailbox) this.#policy.woke(mailbox.age);
+      this.#takeHeld();
       take(message as unknown[]);
       this.turn();
     };
@@ -53,19 +56,39 @@ export class Inbox {
     });
   }
 
+  /**
+   * Receives what has come while a task runs, if that is possible without a return to the event loop.
+   * `takeUrgent` takes what cannot wait out of a message and returns the rest, which is taken in the next turn: nothing
+   * else may run inside of the task.
+   */
+  receiveDuringTask(takeUrgent: (message: unknown[]) => unknown[]): void {
+    const { mailbox } = this.#options;
+    const hold = (message: unknown[]) => this.#held.push(takeUrgent(message));
+    while (mailbox?.ready && this.#receiveNext(mailbox, hold)) {}
+    if (this.#held.length > 0) this.#goOnSoon();
+  }
+
   /** Works for a turn, with what comes meanwhile. */
   turn(): void {
     const { mailbox, work, turnEnded, maySpin } = this.#options;
     const end = now() + TURN;
+    this.#takeHeld();
     do {
       while (mailbox?.ready && now() < end && this.#receiveNext(mailbox)) {}
       const hasMore = work(end);
       turnEnded();
-      if (hasMore) {
+      if (hasMore || this.#held.length > 0) {
         this.#goOnSoon();
         return;
       }
     } while (mailbox && maySpin() && now() < end && this.#spin(mailbox));
+  }
+
+  #takeHeld(): void {
+    const held = this.#held;
+    if (held.length === 0) return;
+    this.#held = [];
+    for (const message of held) this.#options.take(message);
   }
 
   #goOnSoon(): void {
@@ -78,8 +101,8 @@ export class Inbox {
   }
 
   /** Whether there was a message. */
-  #receiveNext(mailbox: Mailbox): boolean {
-    const { port, take, unreadable } = this.#options;
+  #receiveNext(mailbox: Mailbox, take = this.#options.take): boolean {
+    const { port, unreadable } = this.#options;
     let received: { message: unknown } | undefined;
     try {
       received = platform.receive?.(port);

@@ -123,7 +123,7 @@ describe('options', () => {
 
   test('of a task', () => {
     expectTypeOf<keyof RunOptions>().toEqualTypeOf<
-      'signal' | 'timeout' | 'priority' | 'key' | 'transfer' | 'onProgress'
+      'signal' | 'timeout' | 'runTimeout' | 'priority' | 'key' | 'transfer' | 'onProgress'
     >();
     expectTypeOf<keyof MapOptions>().toEqualTypeOf<keyof RunOptions | 'concurrency'>();
     void pool.run('nothing', [], { onProgress: (value: number) => value });
@@ -132,7 +132,7 @@ describe('options', () => {
     });
     const absent = { signal: undefined, timeout: undefined, priority: undefined };
     void pool.run('nothing', [], { ...absent, transfer: undefined, onProgress: undefined });
-    void pool.close(undefined, { timeout: undefined, dropQueue: undefined });
+    void pool.shutdown({ timeout: undefined, signal: undefined });
   });
 });
 
@@ -261,18 +261,20 @@ test('map takes the first argument of each task', () => {
 });
 
 test('the rest', () => {
-  expectTypeOf(pool.room({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.waitForSpace({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
   expectTypeOf(pool.close()).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(pool.close('any reason', { timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.close('any reason')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.drain({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(pool.shutdown({ timeout: 1 })).toEqualTypeOf<Promise<void>>();
   expectTypeOf(pool.terminate('any reason')).toEqualTypeOf<Promise<void>>();
   expectTypeOf(pool.closed).toEqualTypeOf<boolean>();
   expectTypeOf(pool).toExtend<AsyncDisposable>();
-  expectTypeOf(pool.size).toEqualTypeOf<number>();
+  expectTypeOf(pool.waiting).toEqualTypeOf<number>();
   expectTypeOf(pool.metrics).toEqualTypeOf<PoolMetrics>();
   expectTypeOf<PoolMetrics['runTime']>().toEqualTypeOf<Summary>();
   expectTypeOf(task).toEqualTypeOf<TaskContext>();
   expectTypeOf(task.signal).toEqualTypeOf<AbortSignal>();
   expectTypeOf(task.deadline).toEqualTypeOf<number | undefined>();
   // @ts-expect-error read only
-  pool.size = 1;
+  pool.waiting = 1;
 });

@@ -14,7 +14,7 @@ export { PoolClosedError, ThreadEndedError } from './errors.js';
 export type { Summary } from './histogram.js';
 export type { MapOptions } from './map.js';
 export type { PoolMetrics } from './metrics.js';
-export type { CloseOptions, PoolOptions, RunOptions, TerminableWorker } from './options.js';
+export type { PoolOptions, RunOptions, TerminableWorker } from './options.js';
 export type { Delay } from './platform.js';
 export { Pool } from './pool.js';
 export { serve } from './serve.js';

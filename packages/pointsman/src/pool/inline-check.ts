@@ -29,7 +29,8 @@ const helper = /^(__|_[a-z]|cov_)/;
 
 /**
  * The source of a function as an expression that can be evaluated anywhere. Throws unless all that it
- * uses is declared in it, global, or one of these names, and all of these are used.
+ * uses is declared in it, global, or one of these names. It need not use all of these: compilers, as that of Bun,
+ * put a constant's value in its place.
  */
 export function check(source: string, names: readonly string[]): string {
   const expression = expressionOf(source);
@@ -58,11 +59,6 @@ export function check(source: string, names: readonly string[]): string {
     }
     throw new TypeError(
       `inline: the function uses ${quote(...first)}, which is not among its captures: pass it as inline(fn, { ${all} })${otherwise}`,
-    );
-  }
-  if (unused !== undefined) {
-    throw new TypeError(
-      `inline: the function does not use ${JSON.stringify(unused)}, which is among its captures: leave it out`,
     );
   }
   return expression;

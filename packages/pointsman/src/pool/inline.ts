@@ -21,7 +21,7 @@ let ids = 0;
  * and the line.
  *
  * The values of the captures are cloned, like arguments; so they cannot be functions, and what the
- * function does to them stays in the thread. A capture that the function does not use is refused too.
+ * function does to them stays in the thread.
  *
  * Names are compared as they are when this runs. A bundler that renames variables renames them in the
  * function but not among the captures, and the call throws: have it keep names, or pass the values as

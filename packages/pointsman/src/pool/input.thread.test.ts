@@ -41,7 +41,7 @@ describe('options of a pool', () => {
     ],
     [
       { worker, whenFull: 'drop' },
-      'TypeError: whenFull must be "wait", "reject" or "shed", got "drop"',
+      'TypeError: whenFull must be "reject" or "drop-oldest", got "drop"',
     ],
     [{ worker, ageing: 0 }, 'RangeError: ageing must be an integer from 1 on or Infinity, got 0'],
     [{ worker, grace: NaN }, `RangeError: grace must be an integer from 0 to ${longest}, got NaN`],
@@ -130,7 +130,7 @@ const options: readonly (readonly [unknown, string])[] = [
   [{ timeout: NaN }, 'RangeError: timeout must be a number of milliseconds from 0 on, got NaN'],
   [{ timeout: '1' }, 'TypeError: timeout must be a number of milliseconds from 0 on, got "1"'],
 ];
-const runNames = 'signal, timeout, priority, key, transfer, onProgress';
+const runNames = 'signal, timeout, runTimeout, priority, key, transfer, onProgress';
 const runOptions: typeof options = [
   ...options,
   [{ priority: Number.NaN }, 'RangeError: priority must be a finite number, got NaN'],
@@ -138,6 +138,11 @@ const runOptions: typeof options = [
   [
     { transfer: new ArrayBuffer(1) },
     'TypeError: transfer must be an array of what is moved, got ArrayBuffer',
+  ],
+  [{ runTimeout: -1 }, 'RangeError: runTimeout must be a number of milliseconds from 0 on, got -1'],
+  [
+    { runTimeout: '1' },
+    'TypeError: runTimeout must be a number of milliseconds from 0 on, got "1"',
   ],
   [{ onProgress: 5 }, 'TypeError: onProgress must be a function, got 5'],
 ];
@@ -153,7 +158,7 @@ describe('run: rejects, and throws nothing', () => {
     const { pool } = await open();
     const refused = pool.run('echo', [1], options as never);
     expect(String(await refused.catch((error: unknown) => error))).toBe(message);
-    expect([pool.threads, pool.size]).toEqual([0, 0]);
+    expect([pool.threads, pool.waiting]).toEqual([0, 0]);
   });
 
   test.each<[unknown, unknown, string]>([
@@ -211,10 +216,13 @@ describe('map', () => {
 test.each([
   ...options,
   [{ priority: 1 }, 'TypeError: options has "priority", expected only signal, timeout'] as const,
-])('room: options %j', async (options, message) => {
+])('waitForSpace, drain, shutdown: options %j', async (options, message) => {
   const { pool } = await open();
-  const refused = pool.room(options as never);
-  expect(String(await refused.catch((error: unknown) => error))).toBe(message);
+  for (const method of ['waitForSpace', 'drain', 'shutdown'] as const) {
+    const refused = pool[method](options as never);
+    expect(String(await refused.catch((error: unknown) => error))).toBe(message);
+  }
+  expect(pool.closed).toBe(false);
 });
 
 test.each<[unknown, string]>([

@@ -20,7 +20,7 @@ describe.each(['numbers', 'numbersLater'] as const)('%s', (name) => {
     expect(await collect(await pool.run(name, [0, words]))).toEqual([]);
     expect(board.at(words)).toBe(100);
     await pool.run('echo', [1]);
-    expect([pool.size, pool.running, board.at(words + 1)]).toEqual([0, 0, 2]);
+    expect([pool.waiting, pool.running, board.at(words + 1)]).toEqual([0, 0, 2]);
     expect(pool.metrics).toMatchObject({ completed: 3, failed: 0, cancelled: 0 });
   });
 
@@ -94,7 +94,7 @@ describe.each(['numbers', 'numbersLater'] as const)('%s', (name) => {
     for (let n = 0; n < 20; n++) {
       expect((await iterator.next()).value).toBe(n);
       expect(board.log).toEqual([]);
-      expect([pool.running, pool.size]).toEqual([1, 3]);
+      expect([pool.running, pool.waiting]).toEqual([1, 3]);
     }
     await iterator.return?.();
     await Promise.all(others);
@@ -125,10 +125,10 @@ describe.each(['numbers', 'numbersLater'] as const)('%s', (name) => {
     expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0, threadsStarted: 1 });
   });
 
-  test('a timeout in the middle', async () => {
+  test('a runTimeout in the middle', async () => {
     const { pool, board } = await openWarm({ grace: 60_000 });
     const words = board.take(2);
-    const iterator = await pool.run(name, [1_000_000, words], { timeout: 100 });
+    const iterator = await pool.run(name, [1_000_000, words], { runTimeout: 100 });
     const reason = await reasonOf(collect(iterator));
     expect(reason).toMatchObject({ name: 'TimeoutError' });
     expect(await pool.run('echo', [1])).toBe(1);
@@ -166,6 +166,17 @@ test('values that are asked for all at once', async () => {
   expect(steps.map(({ value }) => value)).toEqual([...range(5), undefined, undefined, undefined]);
 });
 
+test('a value is there before the next one is made', async () => {
+  const { pool, board } = await openWarm();
+  const gate = board.gate();
+  // Behind the last it does not return to its event loop until the gate is open.
+  const iterator = await pool.run('numbersThenHold', [3, gate.number]);
+  for (const value of range(3)) expect(await iterator.next()).toEqual({ done: false, value });
+  expect(gate.ended).toBe(0);
+  gate.open();
+  expect(await iterator.next()).toEqual({ done: true, value: undefined });
+});
+
 test('one written in place', async () => {
   const { pool } = await open();
   const count = inline(function* (to: number) {
@@ -196,7 +207,7 @@ test('its thread ends in the middle', async () => {
   expect((error as Error).message).toMatch(/^the thread that ran exitAfter\(\) has ended/);
   expect(await Promise.all(behind)).toEqual(range(3));
   expect(pool.metrics).toMatchObject({ threadsLost: 1, threadsStarted: 2 });
-  expect([pool.size, pool.running]).toEqual([0, 0]);
+  expect([pool.waiting, pool.running]).toEqual([0, 0]);
 });
 
 test('a rejection that nobody handles, in the middle', async () => {
@@ -225,7 +236,7 @@ test('one that does not stop is ended with its thread', async () => {
   expect([gate.ended, pool.metrics.threadsStarted]).toEqual([0, 2]);
 });
 
-test('nobody reads: closing waits for whoever will', async () => {
+test('closing waits until it is read', async () => {
   const { pool, board } = await openWarm();
   const iterator = await pool.run('numbers', [5, board.take(2)]);
   const closed = pool.close();

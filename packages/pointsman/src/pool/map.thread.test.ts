@@ -50,7 +50,7 @@ test.each([1, 3])('at most %i are under way or were not read', async (concurrenc
   for await (const n of pool.map(counting, source, { concurrency })) {
     expect(n).toBe(read++);
     expect(about.taken).toBeLessThanOrEqual(read + concurrency);
-    expect(pool.size + pool.running).toBeLessThanOrEqual(concurrency);
+    expect(pool.waiting + pool.running).toBeLessThanOrEqual(concurrency);
     if (read % 10 === 0) await pool.run('count', [board.take()]);
   }
   expect([read, about.taken, about.left]).toEqual([30, 30, true]);
@@ -68,7 +68,7 @@ test('by default as many as twice the threads', async () => {
   );
   const first = results.next();
   await until(() => gate.begun === 2);
-  expect([about.taken, pool.size + pool.running]).toEqual([4, 4]);
+  expect([about.taken, pool.waiting + pool.running]).toEqual([4, 4]);
   gate.open();
   await first;
   await collect(results);
@@ -138,7 +138,7 @@ test('leaving the loop aborts what is under way', async () => {
   }
   expect(about.left).toBe(true);
   // Both have heard of it.
-  await until(() => pool.size + pool.running === 0);
+  await until(() => pool.waiting + pool.running === 0);
   expect(closed.ended).toBe(2);
   expect(pool.metrics).toMatchObject({ failed: 0, threadsStarted: 2 });
 });
@@ -185,7 +185,7 @@ test('inputs that fail end it', async () => {
     for await (const value of pool.map('echo', failing())) heard.push(value);
   })();
   await expect(mapping).rejects.toThrow('no more inputs');
-  await until(() => pool.size + pool.running === 0);
+  await until(() => pool.waiting + pool.running === 0);
 });
 
 test('a thread that ends fails it', async () => {

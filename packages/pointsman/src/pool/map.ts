@@ -15,8 +15,12 @@ export interface MapOptions extends RunOptions {
 
 const names: ReadonlySet<string> = new Set([...runNames, 'concurrency']);
 
+/**
+ * `run` runs a task for an input; `space` waits until the queue has space for one, and is undefined if it has.
+ */
 export function mapOver(
   run: (input: unknown, signal: AbortSignal) => Promise<unknown>,
+  space: (signal: AbortSignal) => Promise<void> | undefined,
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   defaultConcurrency: number,
   options: MapOptions,
@@ -27,7 +31,7 @@ export function mapOver(
   const source = inputs as Partial<Iterable<unknown> & AsyncIterable<unknown>>;
   const iterate = source?.[Symbol.asyncIterator] ?? source?.[Symbol.iterator];
   if (typeof iterate !== 'function') throw invalid('inputs', inputs, 'something to iterate over');
-  return results(run, () => Reflect.apply(iterate, inputs, []), concurrency, signal);
+  return results(run, space, () => Reflect.apply(iterate, inputs, []), concurrency, signal);
 }
 
 /** A task for an input, or what was thrown instead of one. */
@@ -38,6 +42,7 @@ interface Entry {
 
 async function* results(
   run: (input: unknown, signal: AbortSignal) => Promise<unknown>,
+  space: (signal: AbortSignal) => Promise<void> | undefined,
   iterate: () => Iterator<unknown> | AsyncIterator<unknown>,
   concurrency: number,
   signal: AbortSignal | undefined,
@@ -73,8 +78,18 @@ async function* results(
     try {
       while (!exhausted && entries.length < concurrency && !ending.signal.aborted) {
         const input = await iterator.next();
-        if (input.done) exhausted = true;
-        else if (!ending.signal.aborted) begin(input.value);
+        if (input.done) {
+          exhausted = true;
+          break;
+        }
+        // If there will be no space any more, the task is refused with the reason.
+        let isHopeless = false;
+        for (let wait = space(ending.signal); wait && !isHopeless; wait = space(ending.signal)) {
+          await wait.catch(() => {
+            isHopeless = true;
+          });
+        }
+        if (!ending.signal.aborted) begin(input.value);
       }
     } catch (error) {
       exhausted = true;

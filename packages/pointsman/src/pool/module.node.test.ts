@@ -230,7 +230,7 @@ describe('a program', () => {
       after: 'fine',
       threads: 1,
       others: [0, 1, 2, 3, 4, 5, 6, 7, 8],
-      killed: { name: 'TimeoutError', message: 'loop() has not ended within 100 ms' },
+      killed: { name: 'TimeoutError', message: 'loop() has run for 100 ms' },
       exit: {
         name: 'ThreadEndedError',
         message: 'the thread that ran exit() has ended with code 3',

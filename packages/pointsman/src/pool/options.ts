@@ -31,22 +31,25 @@ export interface PoolOptions {
   readonly minThreads?: number | undefined;
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
-  /** Tasks that may wait while each thread runs one. Default: any number, `Infinity`. */
+  /**
+   * The number of tasks that may wait while each thread runs one. {@link Pool.waitForSpace} waits until there are
+   * fewer. Default: any number, `Infinity`.
+   */
   readonly maxWaiting?: number | undefined;
   /**
-   * What happens to a task for which there is no room: it waits nevertheless (`wait`, the default; await
-   * {@link Pool.room} before a call to hold back), it is refused with a `QueueFullError` (`reject`), or the
-   * newest of the least urgent is, which may be another (`shed`).
+   * Which task is rejected with a `QueueFullError` when one more would have to wait than may: with `reject`, the
+   * default, the new one; with `drop-oldest`, of the tasks of the lowest priority the one that has waited longest, or
+   * the new one if no task that waits is of its priority or a lower one.
    */
-  readonly whenFull?: 'wait' | 'reject' | 'shed' | undefined;
+  readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
   /**
    * Milliseconds of waiting that count as much as one step of priority, so that no task waits for ever.
    * With `Infinity` a less urgent task waits for as long as more urgent ones come. Default: 1,000.
    */
   readonly ageing?: number | undefined;
   /**
-   * Milliseconds that a task which runs has to stop when it is given up, before its thread is ended.
-   * Whoever has run it does not wait for that. Default: 100.
+   * Milliseconds that a running task has to stop when it is given up, before its thread is ended. The promise of
+   * `run` does not wait for that. Default: 100.
    */
   readonly grace?: number | undefined;
   /**
@@ -95,10 +98,17 @@ export interface RunOptions {
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds from the call on, waiting included; then it is given up with a `TimeoutError`. 0 refuses it at
-   * once, without any effect, because no thread can answer at once. Default: `Infinity`, as long as it takes.
+   * Milliseconds from the call until the task begins: a task that has not begun by then is taken back, without any
+   * effect, and rejects with a `TimeoutError`. 0 rejects it unless a thread has nothing to do. Default: `Infinity`,
+   * any time. A total deadline is `signal: AbortSignal.timeout(ms)`.
    */
   readonly timeout?: number | undefined;
+  /**
+   * Milliseconds that the task may run, from its begin until its result is there or, if that is an iterator, is read
+   * to the end. Then the task rejects with a `TimeoutError`, its `task.signal` aborts with the same, and it has the
+   * pool's `grace` to stop. Such a task is not handed to a thread ahead of time. Default: `Infinity`, any time.
+   */
+  readonly runTimeout?: number | undefined;
   /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */
   readonly priority?: number | undefined;
   /**
@@ -117,16 +127,6 @@ export interface RunOptions {
 
 /** As a method, whose parameter may be narrower than what it is declared with. */
 type ProgressListener = { heard(value: unknown): void }['heard'];
-
-export interface CloseOptions {
-  /**
-   * Milliseconds; what has not come to its end then is ended, as by {@link Pool.terminate}. 0 ends it at once.
-   * Default: `Infinity`, as long as it takes.
-   */
-  readonly timeout?: number | undefined;
-  /** Whether tasks that have not begun are refused. Default: false. */
-  readonly dropQueue?: boolean | undefined;
-}
 
 export const poolDefaults = {
   idleTimeout: 10_000,
@@ -181,8 +181,8 @@ export function checkPoolOptions(options: PoolOptions): void {
   check('minThreads', minThreads, 0, threads ?? 1024);
   check('idleTimeout', idleTimeout, 0, longest);
   if (maxWaiting !== undefined) checkCount('maxWaiting', maxWaiting, 0);
-  if (whenFull !== undefined && !['wait', 'reject', 'shed'].includes(whenFull)) {
-    throw invalid('whenFull', whenFull, '"wait", "reject" or "shed"');
+  if (whenFull !== undefined && !['reject', 'drop-oldest'].includes(whenFull)) {
+    throw invalid('whenFull', whenFull, '"reject" or "drop-oldest"');
   }
   if (ageing !== undefined) checkCount('ageing', ageing, 1);
   check('grace', grace, 0, longest);
@@ -214,24 +214,10 @@ export function checkPoolOptions(options: PoolOptions): void {
   }
 }
 
-const closeNames: ReadonlySet<string> = new Set(['timeout', 'dropQueue']);
-
-export function checkCloseArguments(reason: unknown, options: CloseOptions): void {
-  // Whoever forgets the reason would wait for tasks without end, and not learn why.
-  const names = Object.keys(Object(reason));
-  if (names.length > 0 && names.every((name) => closeNames.has(name))) {
-    throw invalid('reason', reason, 'a reason, with the options as the second argument');
-  }
-  checkWaitOptions(options, closeNames);
-  const { dropQueue } = options;
-  if (dropQueue !== undefined && typeof dropQueue !== 'boolean') {
-    throw invalid('dropQueue', dropQueue, 'true or false');
-  }
-}
-
 export const runNames: ReadonlySet<string> = new Set([
   'signal',
   'timeout',
+  'runTimeout',
   'priority',
   'key',
   'transfer',
@@ -240,7 +226,10 @@ export const runNames: ReadonlySet<string> = new Set([
 
 export function checkRunOptions(options: RunOptions, names = runNames): void {
   checkWaitOptions(options, names);
-  const { priority, transfer, onProgress } = options;
+  const { runTimeout, priority, transfer, onProgress } = options;
+  if (runTimeout !== undefined && !(typeof runTimeout === 'number' && runTimeout >= 0)) {
+    throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
+  }
   if (priority !== undefined && !Number.isFinite(priority)) {
     throw invalid('priority', priority, 'a finite number', 'number');
   }

@@ -1,6 +1,9 @@
-/** Which task is next, on which thread, and for how many there is room. */
+/** Which task is next, on which thread, and for how many the queue has space. */
 import { describe, expect, test } from 'vitest';
+import type { Gate } from '../../tests/pool/board.js';
 import {
+  collect,
+  makeShort,
   type Opened,
   open,
   openWarm,
@@ -22,13 +25,6 @@ async function makeEager({ pool }: Opened): Promise<void> {
   for (let n = 0; n < 5; n++) await Promise.all(range(200).map((n) => pool.run('echo', [n])));
 }
 
-/** Lets a pool learn that tasks of `hold` are short. */
-async function makeShort({ pool, board }: Opened): Promise<void> {
-  const gate = board.gate();
-  gate.open();
-  for (let n = 0; n < 100; n++) await pool.run('hold', [gate.number]);
-}
-
 /** One task holds its thread, and the next comes to its end nevertheless. */
 async function writeBesideHeld({ pool, board }: Opened): Promise<void> {
   const gate = board.gate();
@@ -43,6 +39,7 @@ describe('tasks behind one that takes long', () => {
   test('go to a thread that has nothing to do', async () => {
     const opened = await openWarm({ threads: 2 });
     const { pool, board } = opened;
+    await makeShort(opened);
     await makeEager(opened);
     const gate = board.gate();
     // Each of them is behind the long one, or could have been.
@@ -66,6 +63,7 @@ describe('tasks behind one that takes long', () => {
   test('go there too if the long one begins when the other thread has been idle already', async () => {
     const opened = await openWarm({ threads: 2 });
     const { pool, board } = opened;
+    await makeShort(opened);
     await makeEager(opened);
     const [first, second, long] = [board.gate(), board.gate(), board.gate()];
     const one = pool.run('hold', [first.number]);
@@ -123,6 +121,7 @@ describe('priorities', () => {
     const opened = await openWarm({ threads: 2 });
     const { pool, board } = opened;
     await makeEager(opened);
+    await pool.run('write', [-1]);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
@@ -138,6 +137,7 @@ describe('priorities', () => {
   test('what a thread has ahead gives way', async () => {
     const opened = await openWarm();
     const { pool, board } = opened;
+    await makeShort(opened);
     await makeEager(opened);
     const gate = board.gate();
     const held = pool.run('hold', [gate.number]);
@@ -197,7 +197,7 @@ test('keys take turns, however many tasks each has', async () => {
 
 describe('maxWaiting', () => {
   /** One thread that is held up, and as many tasks waiting as may. */
-  async function full(whenFull: 'wait' | 'reject' | 'shed', maxWaiting = 2) {
+  async function full(whenFull: 'reject' | 'drop-oldest' | undefined, maxWaiting = 2) {
     const opened = await openWarm({ maxWaiting, whenFull });
     const { pool, board } = opened;
     await makeSlow(opened);
@@ -205,42 +205,58 @@ describe('maxWaiting', () => {
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
     const waiting = range(maxWaiting).map((n) => pool.run('writeSlowly', [n]));
-    expect(pool.size).toBe(maxWaiting);
+    expect(pool.waiting).toBe(maxWaiting);
     return { ...opened, gate, all: [held, ...waiting] };
   }
 
-  test('wait: it waits nevertheless', async () => {
-    const { pool, board, gate, all } = await full('wait');
-    const more = range(3).map((n) => pool.run('write', [n + 2]));
-    gate.open();
-    await Promise.all([...all, ...more]);
-    expect(board.log).toEqual(range(5));
-  });
-
-  test('reject: it is refused at once', async () => {
-    const { pool, board, gate, all } = await full('reject');
-    const refused = await reasonOf(pool.run('write', [3], { priority: -1 }));
-    expect(refused).toBeInstanceOf(QueueFullError);
-    expect((refused as Error).message).toBe('the queue is full: 2 tasks may wait');
-    expect(pool.size).toBe(2);
+  test.each([undefined, 'reject'] as const)('%s: a new task is refused', async (whenFull) => {
+    const { pool, board, gate, all } = await full(whenFull);
+    for (const priority of [-1, 0, 1]) {
+      const refused = await reasonOf(pool.run('write', [3], { priority }));
+      expect(refused).toBeInstanceOf(QueueFullError);
+      expect((refused as Error).message).toBe('the queue is full: 2 tasks may wait');
+    }
+    expect(pool.waiting).toBe(2);
     gate.open();
     await Promise.all(all);
     expect(await pool.run('write', [4])).toBe(4);
     expect(board.log).toEqual([0, 1, 4]);
-    expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0 });
+    expect(pool.metrics).toMatchObject({ cancelled: 3, failed: 0 });
   });
 
-  test('shed: the last of the least urgent is refused', async () => {
-    const { pool, board, gate, all } = await full('shed');
+  test('drop-oldest: of the lowest priority the one that has waited longest is refused', async () => {
+    const { pool, board, gate, all } = await full('drop-oldest');
     const outcomes = all.map((promise) => promise.catch((error: unknown) => error));
-    expect(await reasonOf(pool.run('write', [3]))).toBeInstanceOf(QueueFullError);
-    const urgent = pool.run('write', [4], { priority: 1 });
+    const equal = pool.run('write', [3]);
+    expect(await outcomes[1]).toEqual(new QueueFullError('the queue is full: 2 tasks may wait'));
+    expect(await reasonOf(pool.run('write', [4], { priority: -1 }))).toBeInstanceOf(QueueFullError);
+    const urgent = [pool.run('write', [5], { priority: 1 })];
+    expect(await outcomes[2]).toBeInstanceOf(QueueFullError);
+    urgent.push(pool.run('write', [6], { priority: 2 }));
+    expect(await reasonOf(equal)).toBeInstanceOf(QueueFullError);
+    expect(await reasonOf(pool.run('write', [7]))).toBeInstanceOf(QueueFullError);
     gate.open();
-    await urgent;
-    const errors = (await Promise.all(outcomes)).filter((one) => one instanceof QueueFullError);
-    expect(errors).toHaveLength(1);
-    // The newest of the least urgent had to make room.
-    expect(board.log).toEqual([4, 0]);
+    await Promise.all(urgent);
+    expect(board.log).toEqual([6, 5]);
+    expect(pool.metrics).toMatchObject({ cancelled: 5, failed: 0 });
+  });
+
+  test('drop-oldest: of tasks that a thread has ahead, too', async () => {
+    const opened = await openWarm({ maxWaiting: 3, whenFull: 'drop-oldest' });
+    const { pool, board } = opened;
+    await pool.run('write', [-1]);
+    await makeShort(opened);
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const tasks = range(6).map((n) => pool.run('write', [n]).catch((error: unknown) => error));
+    // What moves cannot come back, but it can be refused.
+    const { buffer } = new Uint8Array(8);
+    const moved = pool.run('size', [buffer], { transfer: [buffer] });
+    gate.open();
+    expect((await Promise.all(tasks)).slice(4)).toEqual([4, 5]);
+    await Promise.all([held, moved]);
+    expect(board.log).toEqual([-1, 4, 5]);
   });
 
   test('0: what no thread can take at once is refused', async () => {
@@ -251,7 +267,7 @@ describe('maxWaiting', () => {
     expect(await pool.run('echo', [1])).toBe(1);
   });
 
-  const refusing = (['reject', 'shed'] as const).flatMap((whenFull) =>
+  const refusing = (['reject', 'drop-oldest'] as const).flatMap((whenFull) =>
     [0, 1, 3].map((maxWaiting) => ({ whenFull, maxWaiting })),
   );
   test.each(refusing)(
@@ -259,111 +275,151 @@ describe('maxWaiting', () => {
     async ({ whenFull, maxWaiting }) => {
       const { pool } = await open({ maxWaiting, whenFull, threads: 2 });
       const tasks = range(8).map((n) => pool.run('echo', [n]).catch((error: unknown) => error));
-      expect(pool.size).toBe(2 + maxWaiting);
+      expect(pool.waiting).toBe(2 + maxWaiting);
       const outcomes = await Promise.all(tasks);
-      const kept = range(2 + maxWaiting);
-      expect(outcomes.slice(0, kept.length)).toEqual(kept);
-      for (const one of outcomes.slice(kept.length)) expect(one).toBeInstanceOf(QueueFullError);
+      const kept = range(2 + maxWaiting).map((n) => (whenFull === 'reject' ? n : 7 - n));
+      for (const [n, outcome] of outcomes.entries()) {
+        if (kept.includes(n)) expect(outcome).toBe(n);
+        else expect(outcome).toBeInstanceOf(QueueFullError);
+      }
     },
   );
 
-  test.each([0, 1, 3])(
-    'wait: %i wait while the threads start until there is no room',
-    async (maxWaiting) => {
+  test('bounds many priorities, too', async () => {
+    const { pool, board } = await openWarm({ maxWaiting: 500, whenFull: 'drop-oldest' });
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const tasks = range(4_000).map((n) =>
+      pool.run('write', [n], { priority: (n * 1_471) % 4_000 }).catch(() => -1),
+    );
+    expect(pool.waiting).toBe(500);
+    gate.open();
+    await Promise.all([held, ...tasks]);
+    const byPriority = range(4_000).sort((a, b) => ((b * 1_471) % 4_000) - ((a * 1_471) % 4_000));
+    expect(board.log).toEqual(byPriority.slice(0, 500));
+  });
+
+  test('map waits for space, beside others that take it', async () => {
+    const { pool, board } = await openWarm({ maxWaiting: 1, threads: 1 });
+    let refused = 0;
+    const others = (async () => {
+      for (const n of range(50)) {
+        await pool.waitForSpace();
+        await pool.run('write', [100 + n]).catch(() => refused++);
+      }
+    })();
+    const mapped = await collect(pool.map('write', range(50), { concurrency: 8 }));
+    await others;
+    expect(mapped).toEqual(range(50));
+    expect(board.log.filter((n) => n < 100)).toEqual(range(50));
+    expect(board.log).toHaveLength(100 - refused);
+  });
+
+  test('map that waits for space ends with the pool, and closes its inputs', async () => {
+    const { pool, gate, all } = await full('reject', 1);
+    let closed = false;
+    function* inputs() {
+      try {
+        for (;;) yield 1;
+      } finally {
+        closed = true;
+      }
+    }
+    const mapped = reasonOf(collect(pool.map('echo', inputs())));
+    const rest = all.map((one) => one.catch((error: unknown) => error));
+    const ended = pool.close('closed');
+    expect(await mapped).toBe('closed');
+    expect(closed).toBe(true);
+    gate.open();
+    await ended;
+    expect(await Promise.all(rest)).toEqual([undefined, 'closed']);
+  });
+
+  describe('waitForSpace', () => {
+    test('at once without a maxWaiting', async () => {
+      const { pool } = await open();
+      await pool.waitForSpace({ timeout: 0 });
+    });
+
+    test('at once if a thread has nothing to do', async () => {
+      const { pool } = await openWarm({ maxWaiting: 0 });
+      await pool.waitForSpace({ timeout: 0 });
+    });
+
+    test.each([0, 1, 3])('while the threads start, for %i that wait', async (maxWaiting) => {
       const { pool } = await open({ maxWaiting, threads: 2 });
       const tasks: Promise<unknown>[] = [];
       for (const n of range(2 + maxWaiting)) {
-        await pool.room({ timeout: 0 });
+        await pool.waitForSpace({ timeout: 0 });
         tasks.push(pool.run('echo', [n]));
       }
-      expect(await reasonOf(pool.room({ timeout: 0 }))).toMatchObject({ name: 'TimeoutError' });
-      await pool.room();
+      const refused = reasonOf(pool.waitForSpace({ timeout: 0 }));
+      expect(await refused).toMatchObject({ name: 'TimeoutError' });
+      await pool.waitForSpace();
       await Promise.all(tasks);
-    },
-  );
-
-  describe('room', () => {
-    test('is there at once without a maxWaiting', async () => {
-      const { pool } = await open();
-      await pool.room();
     });
 
-    test('is there at once if a thread has nothing to do', async () => {
-      const { pool } = await openWarm({ maxWaiting: 0 });
-      await pool.room();
-    });
-
-    test('comes when a task begins, for as many as there is room for', async () => {
-      const { pool, board, gate, all } = await full('wait', 1);
-      const second = board.gate();
-      // Behind the first, which it outlives.
+    test('when a task begins, in order, for as many as there is space for', async () => {
+      const { pool, board } = await openWarm({ maxWaiting: 1 });
+      const gates = range(3).map(() => board.gate()) as [Gate, Gate, Gate];
+      const held = gates.slice(0, 2).map(({ number }) => pool.run('hold', [number]));
+      await until(() => gates[0].begun === 1);
       const told: number[] = [];
-      const waiting = range(2).map((n) => pool.room().then(() => told.push(n)));
-      await pool.room({ timeout: 0 }).catch(() => {});
+      const waiting = range(2).map((n) => pool.waitForSpace().then(() => told.push(n)));
+      await pool.waitForSpace({ timeout: 0 }).catch(() => {});
       expect(told).toEqual([]);
-      const held = pool.run('hold', [second.number]);
-      gate.open();
-      await until(() => second.begun === 1);
-      await Promise.all(waiting);
-      second.open();
-      await Promise.all([...all, held]);
+      gates[0].open();
+      await waiting[0];
+      // The space is taken.
+      held.push(pool.run('hold', [gates[2].number]));
+      await until(() => gates[1].begun === 1);
+      expect(told).toEqual([0]);
+      gates[1].open();
+      await waiting[1];
       expect(told).toEqual([0, 1]);
+      gates[2].open();
+      await Promise.all(held);
     });
 
-    test('comes when the last that waits begins', async () => {
-      const { pool, board, gate, all } = await full('wait', 1);
-      const second = board.gate();
-      // One waits already: this one is above the maxWaiting.
-      const held = pool.run('hold', [second.number]);
-      let told = false;
-      const room = pool.room().then(() => {
-        told = true;
-      });
-      gate.open();
-      await until(() => second.begun === 1 && told);
-      await room;
-      expect(second.ended).toBe(0);
-      second.open();
-      await Promise.all([...all, held]);
-    });
-
-    test('comes when a task that waits is given up', async () => {
-      const { pool, board, gate, all } = await full('wait', 1);
+    test('when a task that waits is given up', async () => {
+      const { pool, board } = await openWarm({ maxWaiting: 1 });
+      const gate = board.gate();
+      const held = pool.run('hold', [gate.number]);
+      await until(() => gate.begun === 1);
       const controller = new AbortController();
-      // Above the maxWaiting, so that one must be given up before there is room, and another.
-      const given = pool.run('echo', [1], { signal: controller.signal });
-      const room = pool.room();
+      const given = reasonOf(pool.run('echo', [1], { signal: controller.signal }));
+      const space = pool.waitForSpace();
       controller.abort('given up');
-      expect(await reasonOf(given)).toBe('given up');
-      await expect(pool.room({ timeout: 1 })).rejects.toMatchObject({ name: 'TimeoutError' });
+      expect(await given).toBe('given up');
+      await space;
       gate.open();
-      await Promise.all([...all, room]);
-      expect(board.log).toEqual([0]);
+      await held;
     });
 
     test('with a signal and a timeout', async () => {
-      const { pool, gate, all } = await full('wait');
-      await expect(pool.room({ timeout: 0 })).rejects.toMatchObject({
+      const { pool, gate, all } = await full('reject');
+      await expect(pool.waitForSpace({ timeout: 0 })).rejects.toMatchObject({
         name: 'TimeoutError',
-        message: 'there was no room within 0 ms',
+        message: 'the queue has had no space within 0 ms',
       });
       const aborted = { signal: AbortSignal.abort('before') };
-      expect(await reasonOf(pool.room(aborted))).toBe('before');
+      expect(await reasonOf(pool.waitForSpace(aborted))).toBe('before');
       const controller = new AbortController();
-      const room = pool.room({ signal: controller.signal, timeout: 60_000 });
+      const space = pool.waitForSpace({ signal: controller.signal, timeout: 60_000 });
       controller.abort('meanwhile');
-      expect(await reasonOf(room)).toBe('meanwhile');
+      expect(await reasonOf(space)).toBe('meanwhile');
       gate.open();
       await Promise.all(all);
-      await pool.room();
+      await pool.waitForSpace();
     });
 
     test('not when the pool is closed', async () => {
-      const { pool, gate, all } = await full('wait');
-      const room = reasonOf(pool.room());
-      const closed = pool.close();
-      expect(await room).toBeInstanceOf(PoolClosedError);
-      expect(await reasonOf(pool.room())).toBeInstanceOf(PoolClosedError);
+      const { pool, gate, all } = await full('reject');
+      const space = reasonOf(pool.waitForSpace());
+      const closed = pool.shutdown();
+      expect(await space).toBeInstanceOf(PoolClosedError);
+      expect(await reasonOf(pool.waitForSpace())).toBeInstanceOf(PoolClosedError);
       gate.open();
       await Promise.all([...all, closed]);
     });

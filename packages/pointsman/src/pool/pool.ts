@@ -10,28 +10,21 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { detached, timedOut } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
+import { detached, TimeoutError } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now, turnTime } from '../transport/clock.js';
-import { SLOTS, type Stop } from './claims.js';
+import type { Stop } from './claims.js';
 import { PoolClosedError, ThreadEndedError } from './errors.js';
 import type { Inline } from './inline-rebuild.js';
 import { WORTH_SPINNING } from './mailbox.js';
 import { type MapOptions, mapOver } from './map.js';
 import { Metrics, type PoolMetrics } from './metrics.js';
-import {
-  type CloseOptions,
-  checkCloseArguments,
-  checkPoolOptions,
-  type PoolOptions,
-  poolDefaults,
-  type RunOptions,
-} from './options.js';
+import { checkPoolOptions, type PoolOptions, poolDefaults, type RunOptions } from './options.js';
 import { proxyOf } from './proxy.js';
-import { Room } from './room.js';
+import { QueueSpace } from './queue-space.js';
 import { Scheduler } from './scheduler.js';
 import { type Task, taskOf } from './task.js';
+import { hasNotBegun, TaskWatch, type TaskWatcher } from './task-watch.js';
 import type {
   AnyApi,
   AnyFunction,
@@ -42,6 +35,7 @@ import type {
   ResultOf,
   RunArguments,
 } from './types.js';
+import { Waiters } from './waiters.js';
 import type { WorkerHandle } from './worker-handle.js';
 import { WorkerSet } from './worker-set.js';
 
@@ -80,13 +74,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #label: string;
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
   readonly #workers: WorkerSet;
-  readonly #room: Room;
+  readonly #space: QueueSpace;
+  /** Callers that wait until no task runs or waits. */
+  readonly #drains = new Waiters();
   readonly #metrics = new Metrics();
   /** Tasks that are not over. */
   #active = 0;
   #closed: { readonly reason: unknown } | undefined;
-  #empty: (() => void) | undefined;
-  #closing: Promise<void> | undefined;
+  #ended: Promise<void> | undefined;
   #terminating: Promise<void> | undefined;
   #proxy: Proxied<Api> | undefined;
 
@@ -97,7 +92,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#label = options.name === undefined ? '' : `${options.name}: `;
     // Threads that are still to come take a task each.
     const waiting = () => this.#scheduler.waiting - this.#scheduler.idle - this.#workers.missing;
-    this.#room = new Room(options.maxWaiting, waiting, this.#label);
+    this.#space = new QueueSpace(options.maxWaiting, waiting, this.#label);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
     this.#workers = new WorkerSet(
       options,
@@ -127,22 +122,22 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     );
   }
 
-  /** Tasks that wait: for a thread, or in one. */
-  get size(): number {
+  /** The number of tasks that wait: for a thread, or in one. */
+  get waiting(): number {
     return this.#active - this.running;
   }
 
-  /** Tasks that run, as far as this thread knows. */
+  /** The number of tasks that run, as far as this thread knows. */
   get running(): number {
     return this.#workers.running;
   }
 
-  /** Threads that live. */
+  /** The number of threads that live. */
   get threads(): number {
     return this.#workers.size;
   }
 
-  /** Whether {@link close} or {@link terminate} has been called. */
+  /** Whether it refuses new tasks: from the first {@link close}, {@link shutdown} or {@link terminate} on. */
   get closed(): boolean {
     return this.#closed !== undefined;
   }
@@ -156,8 +151,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * Runs a function of the module, or one made by `inline`, with these arguments in a thread. Rejects with
    * what it throws; with the signal's reason or a `TimeoutError` as soon as it is given up; with a
    * `DataCloneError` if an argument or the result cannot be copied; with a {@link ThreadEndedError} if its
-   * thread has ended; with a {@link QueueFullError}; with the reason of {@link close}, which is a
-   * {@link PoolClosedError} unless another was given.
+   * thread has ended; with a {@link QueueFullError} if `maxWaiting` tasks wait; with the reason of {@link close} or
+   * {@link terminate}, by default a {@link PoolClosedError}.
    *
    * A function that returns an iterator, as generators do, gives an asynchronous one. It makes a few values
    * ahead of its reader, and has its thread until it has been read to the end or left.
@@ -183,18 +178,15 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /** The functions of the module, to be called as with `run` without options: `pool.proxy.hash(password)`. */
   get proxy(): Proxied<Api> {
-    this.#proxy ??= proxyOf(
-      (name, args) => this.run(name as never, args as never),
-      '',
-    ) as Proxied<Api>;
+    this.#proxy ??= proxyOf((name, args) => this.run(name as never, args as never)) as Proxied<Api>;
     return this.#proxy;
   }
 
   /**
    * Runs a function for each of `inputs`, as its only argument, and gives the results in order. At most
    * `concurrency` tasks are under way or have not been read, by default twice as many as threads; inputs
-   * are taken no faster. What fails ends it, and aborts those that are under way; so do leaving the loop and
-   * the signal. A `timeout` is that of each task.
+   * are taken no faster, and no task is run before the queue has space for it. What fails ends it, and aborts those
+   * that are under way; so do leaving the loop and the signal. `timeout` and `runTimeout` are those of each task.
    *
    * ```js
    * for await (const hash of pool.map('hash', passwords)) console.log(hash);
@@ -219,50 +211,64 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       const { concurrency: _, ...runOptions } = options;
       return this.run(fn as never, [input] as never, { ...runOptions, signal });
     };
-    return mapOver(run, inputs, 2 * this.#workers.most, options) as AsyncIterableIterator<never>;
+    const space = (signal: AbortSignal) =>
+      this.#space.isFull ? this.waitForSpace({ signal }) : undefined;
+    const concurrency = 2 * this.#workers.most;
+    return mapOver(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
 
   /**
-   * Resolves when there is room in the queue; at once unless the pool has `maxWaiting`. Nothing is reserved:
-   * use it right away. Who has waited longest is told first, and no more than there is room for. Rejects with
-   * the signal's reason, with a `TimeoutError` after `timeout` milliseconds, of which 0 means that there has to
-   * be room at once, or with the reason of {@link close}.
+   * Resolves when a task would find space in the queue, first come, first served; at once unless the pool has
+   * `maxWaiting`. Nothing is reserved: run the task right away. Rejects with the signal's reason, with a
+   * `TimeoutError` after `timeout` milliseconds, of which 0 means that there has to be space at once, or with the
+   * reason of {@link close}.
    */
-  async room(options: WaitOptions = {}): Promise<void> {
-    if (!(this instanceof Pool)) throw detached('room');
+  async waitForSpace(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Pool)) throw detached('waitForSpace');
     checkWaitOptions(options);
     if (options.signal?.aborted) throw options.signal.reason;
     if (this.#closed) throw this.#closed.reason;
-    await this.#room.wait(options);
+    await this.#space.wait(options);
   }
 
   /**
-   * Lets all tasks come to their end, ends the threads, and then resolves. Others are refused with `reason`
-   * from now on, any value, by default a {@link PoolClosedError}; so is who waits for room. With `dropQueue` so
-   * are tasks that have not begun; after `timeout` milliseconds what is left is ended as by {@link terminate}.
-   * A second call does nothing and returns the same promise.
+   * Resolves when no task runs and none waits, and changes nothing: new tasks are accepted meanwhile, and waited for.
+   * Rejects with the signal's reason, or with a `TimeoutError` after `timeout` milliseconds.
    */
-  close(
-    reason: unknown = this.#closedError('is closed'),
-    options: CloseOptions = {},
-  ): Promise<void> {
-    try {
-      checkCloseArguments(reason, options);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    if (this.#closing) return this.#closing;
-    const closing = this.#refuseMore(reason);
-    if (options.dropQueue) this.#drop(reason);
-    const { timeout } = options;
-    // Whoever has closed it learns of what goes wrong.
-    const end = () => void this.terminate(reason).catch(() => {});
-    if (timeout === 0) end();
-    else if (timeout !== undefined) {
-      const stopWatching = giveUpOn({ timeout }, end, timedOut);
-      closing.then(stopWatching, stopWatching);
-    }
-    return closing;
+  async drain(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Pool)) throw detached('drain');
+    checkWaitOptions(options);
+    if (options.signal?.aborted) throw options.signal.reason;
+    await this.#untilIdle(options);
+  }
+
+  /**
+   * Ends the pool gracefully: refuses new tasks with a {@link PoolClosedError}, runs all that wait, ends the threads,
+   * and then resolves. Callers that wait for space are rejected.
+   *
+   * `timeout` and `signal` bound only the wait of this call. When they elapse, it rejects with a `TimeoutError` that
+   * says how many tasks run and wait, or with the signal's reason; the pool stays closed to new tasks and goes on with
+   * its queue. {@link close} then rejects the tasks that wait, and {@link terminate} all. A second call waits likewise.
+   */
+  async shutdown(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof Pool)) throw detached('shutdown');
+    checkWaitOptions(options);
+    const ended = this.#refuseMore(this.#closedError('is closed'));
+    if (options.signal?.aborted) throw options.signal.reason;
+    await this.#untilIdle(options);
+    await ended;
+  }
+
+  /**
+   * Refuses new tasks and rejects those that wait, with `reason`, any value, by default a {@link PoolClosedError}; so
+   * are callers that wait for space. Lets running tasks come to their end, ends the threads, and then resolves. A
+   * second call does nothing and returns the same promise. After a {@link shutdown} it rejects the tasks that still
+   * wait; new tasks are refused as before.
+   */
+  close(reason: unknown = this.#closedError('is closed')): Promise<void> {
+    const ended = this.#refuseMore(reason);
+    this.#refuseWaiting(reason);
+    return ended;
   }
 
   /**
@@ -275,9 +281,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return this.#terminating;
   }
 
-  /** As {@link close}. */
+  /** The same as {@link shutdown} without options: what `await using` calls. */
   [asyncDispose](): Promise<void> {
-    return this.close();
+    return this.shutdown();
   }
 
   // --- tasks ---
@@ -287,43 +293,67 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const { signal, timeout } = options ?? {};
     if (signal?.aborted) throw signal.reason;
     if (this.#closed) throw this.#closed.reason;
-    if (timeout === 0) throw task.timedOut(timeout, this.#label);
+    if (timeout === 0) {
+      if (this.#scheduler.idle === 0) throw hasNotBegun(task.name, 0, this.#label);
+      // It has a thread now, and must not come back to wait for one.
+      task.isUnique = true;
+    }
     // Time may have passed in this turn, which counts for a timeout.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
-    const { isFull } = this.#room;
-    const { whenFull } = this.#options;
-    if (isFull && whenFull === 'reject') {
+    const { isFull } = this.#space;
+    const drops = isFull && this.#options.whenFull === 'drop-oldest';
+    if (isFull && !drops) {
       this.#metrics.cancelled++;
-      throw this.#room.refusal();
+      throw this.#space.refusal();
     }
-    if (signal !== undefined || timeout !== undefined) {
-      task.watch({ signal, timeout }, this.#label, this.#giveUp);
+    if (signal !== undefined || timeout !== undefined || task.runTimeout !== undefined) {
+      if (timeout) task.startBy = task.enqueuedAt + timeout;
+      task.watch = new TaskWatch(task, options as RunOptions, this.#label, this.#watcher);
     }
     if (++this.#active === 1) this.#workers.hold(true);
     this.#scheduler.add(task);
-    if (isFull && whenFull === 'shed') {
-      const last = this.#scheduler.removeLast();
-      if (last) this.#refuse(last, this.#room.refusal());
-    }
+    const dropped = drops && this.#scheduler.dropOldest();
+    if (dropped) this.#refuse(dropped, this.#space.refusal());
     this.#grow();
   }
 
-  readonly #giveUp = (task: Task, reason: unknown, stop: Stop): void => {
-    const { worker } = task;
-    if (worker === undefined) {
-      this.#scheduler.remove(task);
-      this.#refuse(task, reason);
-    } else if (worker.withdraw(task)) {
-      this.#refuse(task, reason);
+  readonly #watcher: TaskWatcher = {
+    aborted: (task, reason) => {
+      if (!this.#refuseUnbegun(task, reason)) this.#stop(task, 'aborted', reason);
+    },
+    waitedTooLong: (task, error) => {
+      this.#refuseUnbegun(task, error);
+    },
+    ranTooLong: (task, error) => {
+      if (!task.worker?.withdraw(task)) {
+        this.#stop(task, 'timed out', error);
+        return;
+      }
+      // Its thread was kept busy by something that an earlier task has left: it has not begun.
+      this.#scheduler.putBack([task]);
       this.#goOn();
-    } else {
-      task.isCancelled = true;
-      this.#metrics.cancelled++;
-      task.settle(reason, true);
-      task.stream?.fail(reason);
-      worker.stop(task, stop, reason);
-    }
+    },
   };
+
+  /** Gives up a task that was not begun; returns whether it was not. */
+  #refuseUnbegun(task: Task, reason: unknown): boolean {
+    const { worker } = task;
+    if (worker === undefined) this.#scheduler.remove(task);
+    else if (!worker.withdraw(task)) return false;
+    this.#refuse(task, reason);
+    if (worker !== undefined) this.#goOn();
+    return true;
+  }
+
+  /** Gives up a task that runs. */
+  #stop(task: Task, stop: Stop, reason: unknown): void {
+    task.isCancelled = true;
+    this.#metrics.cancelled++;
+    task.settle(reason, true);
+    task.stopWatching();
+    task.stream?.fail(reason);
+    task.worker?.stop(task, stop, reason);
+  }
 
   /** Gives up a task that no thread has. */
   #refuse(task: Task, error: unknown): void {
@@ -333,18 +363,20 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /** Gives up all tasks that have not begun. */
-  #drop(reason: unknown): void {
-    const dropped = [...this.#scheduler.drain()];
-    for (const worker of this.#workers) dropped.push(...worker.giveBack(SLOTS).reverse());
-    for (const task of dropped) this.#refuse(task, reason);
+  #refuseWaiting(reason: unknown): void {
+    const waiting = [...this.#scheduler.drain()];
+    for (const worker of this.#workers) {
+      waiting.push(...worker.tasks().filter((task) => worker.withdraw(task)));
+    }
+    for (const task of waiting) this.#refuse(task, reason);
   }
 
   /** One task fewer. */
   #over(task: Task): void {
     this.#scheduler.over(task);
     if (--this.#active === 0) this.#workers.hold(false);
-    this.#room.changed();
-    if (this.#active === 0) this.#empty?.();
+    this.#space.changed();
+    if (this.#active === 0) while (this.#drains.tellFirst()) {}
   }
 
   #finished(
@@ -356,7 +388,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   ): void {
     if (begunAt !== undefined && runTime !== undefined) {
       this.#metrics.ran(begunAt - task.enqueuedAt, runTime);
-      this.#scheduler.ran(runTime);
+      this.#scheduler.ran(task.name, runTime);
     }
     if (!task.isCancelled) {
       if (failed) this.#metrics.failed++;
@@ -369,7 +401,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** Something has changed: what waits may go on. */
   #goOn(): void {
     this.#scheduler.dispatch();
-    this.#room.changed();
+    this.#space.changed();
     this.#grow();
   }
 
@@ -393,26 +425,35 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return new PoolClosedError(`${this.#label}the pool ${what}`);
   }
 
-  /** Refuses what comes from now on; the first reason holds. Resolves when all tasks are over and all threads have ended. */
+  async #untilIdle(options: WaitOptions): Promise<void> {
+    if (this.#active === 0) return;
+    await this.#drains.wait(options, (timeout) => {
+      const { running, waiting } = this;
+      const left = `${running} running, ${waiting} waiting`;
+      return new TimeoutError(`${this.#label}timed out after ${timeout} ms: ${left}`);
+    });
+  }
+
+  /**
+   * Refuses what comes from now on; the first reason holds. Resolves when all tasks are over and all threads have
+   * ended.
+   */
   #refuseMore(reason: unknown): Promise<void> {
     this.#closed ??= { reason };
-    this.#closing ??= this.#end();
-    this.#room.close(reason);
-    return this.#closing;
+    this.#ended ??= this.#end();
+    this.#space.close(reason);
+    return this.#ended;
   }
 
   async #end(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      if (this.#active === 0) resolve();
-      else this.#empty = resolve;
-    });
+    await this.#untilIdle({});
     this.#metrics.stop();
     await this.#workers.end();
   }
 
   async #terminate(reason: unknown): Promise<void> {
-    const closing = this.#refuseMore(reason);
-    this.#drop(reason);
+    const ended = this.#refuseMore(reason);
+    this.#refuseWaiting(reason);
     for (const worker of this.#workers) {
       for (const task of worker.tasks()) {
         if (!task.isCancelled) this.#metrics.cancelled++;
@@ -422,6 +463,6 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       }
     }
     await this.#workers.end();
-    await closing;
+    await ended;
   }
 }

@@ -3,13 +3,18 @@
  *
  * A level for each priority, in it a lane for each key, in it the tasks as they came. Which level is
  * next is a matter of its next task: of when it came, less `ageing` milliseconds for each step of its
- * priority. So whoever waits long enough goes before all who come later, whatever their priority, and
- * no task's place has to be computed twice. In a level the lanes take turns.
+ * priority. So a task that waits long enough goes before all that come later, whatever their priority, and
+ * the order of two tasks never changes. In a level the lanes take turns.
+ *
+ * Each operation takes time that is logarithmic in the number of priorities, and does not depend on the
+ * number of tasks.
  *
  * Invariant: a level and a lane are part of the queue for exactly as long as they hold a task. What
  * was used last is used again when it has become empty, so that tasks of one priority and key, which is
  * how most pools are used, make no garbage. The links are in the tasks, so each leaves in one step.
  */
+
+import { LevelHeap, type Placed } from './level-heap.js';
 
 /** A task that can wait. The queue owns all of its links; they are `undefined` outside of it. */
 export interface QueuedTask {
@@ -43,7 +48,8 @@ class Lane {
 }
 
 /** The tasks of a priority. */
-class Level {
+class Level implements Placed {
+  readonly places = { byTurn: 0, byPriority: 0 };
   /** The lane that is next. */
   turn: Lane | undefined = undefined;
   earliest: QueuedTask | undefined = undefined;
@@ -57,10 +63,22 @@ class Level {
 
 export type { Lane };
 
+/** The task that is next in a level that has one. */
+const nextOf = (level: Level): QueuedTask => level.turn?.first as QueuedTask;
+
 export class TaskQueue<Task extends QueuedTask> {
   size = 0;
   readonly #ageing: number;
-  readonly #levels: Level[] = [];
+  readonly #levels = new Map<number, Level>();
+  /** The level whose next task goes first is the first. */
+  readonly #byTurn = new LevelHeap<Level>('byTurn', (level, other) =>
+    this.#isBefore(nextOf(level), nextOf(other)),
+  );
+  /** The level of the lowest priority is the first. */
+  readonly #byPriority = new LevelHeap<Level>(
+    'byPriority',
+    (level, other) => level.priority < other.priority,
+  );
   /** The lane that was used last. It alone may be empty. */
   #lane = new Level(0).common;
 
@@ -76,7 +94,7 @@ export class TaskQueue<Task extends QueuedTask> {
     task.lane = lane;
     task.previous = last;
     if (last === undefined) {
-      this.#open(lane);
+      this.#enterRing(lane);
       lane.first = task;
     } else {
       last.next = task;
@@ -84,9 +102,13 @@ export class TaskQueue<Task extends QueuedTask> {
     lane.last = task;
     const { latest } = level;
     task.earlier = latest;
-    if (latest === undefined) level.earliest = task;
-    else latest.later = task;
     level.latest = task;
+    if (latest === undefined) {
+      level.earliest = task;
+      this.#open(level);
+    } else {
+      latest.later = task;
+    }
     this.size += 1;
   }
 
@@ -101,7 +123,7 @@ export class TaskQueue<Task extends QueuedTask> {
     task.lane = lane;
     task.next = first;
     if (first === undefined) {
-      this.#open(lane);
+      this.#enterRing(lane);
       lane.last = task;
     } else {
       first.previous = task;
@@ -114,23 +136,24 @@ export class TaskQueue<Task extends QueuedTask> {
     level.turn = lane;
     const { earliest } = level;
     task.later = earliest;
-    if (earliest === undefined) level.latest = task;
-    else earliest.earlier = task;
     level.earliest = task;
+    if (earliest === undefined) {
+      level.latest = task;
+      this.#open(level);
+    } else {
+      earliest.earlier = task;
+      this.#byTurn.update(level);
+    }
     this.size += 1;
   }
 
   /** Takes out the task that is next. */
   shift(): Task | undefined {
-    const levels = this.#levels;
-    let next = levels[0]?.turn?.first;
-    for (let index = 1; index < levels.length; index += 1) {
-      const other = levels[index]?.turn?.first as QueuedTask;
-      if (this.#isBefore(other, next as QueuedTask)) next = other;
-    }
-    if (next === undefined) return undefined;
+    const level = this.#byTurn.first;
+    if (level === undefined) return undefined;
+    const next = nextOf(level);
     const lane = next.lane as Lane;
-    lane.level.turn = lane.next;
+    level.turn = lane.next;
     this.#unlink(next, lane);
     return next as Task;
   }
@@ -143,15 +166,9 @@ export class TaskQueue<Task extends QueuedTask> {
     return true;
   }
 
-  /** The task to give up first: of those that came last in their levels, the least urgent. */
-  last(): Task | undefined {
-    const levels = this.#levels;
-    let last = levels[0]?.latest;
-    for (let index = 1; index < levels.length; index += 1) {
-      const other = levels[index]?.latest as QueuedTask;
-      if (this.#isBefore(last as QueuedTask, other)) last = other;
-    }
-    return last as Task | undefined;
+  /** Of the tasks of the lowest priority, the one that has waited longest. */
+  oldestOfLowest(): Task | undefined {
+    return this.#byPriority.first?.earliest as Task | undefined;
   }
 
   /** Of two tasks of different levels. A difference, so that `ageing` may be infinite. */
@@ -165,18 +182,17 @@ export class TaskQueue<Task extends QueuedTask> {
     const recent = this.#lane;
     if (recent.key === key && recent.level.priority === priority) return recent;
     const level =
-      this.#levels.find((each) => each.priority === priority) ??
+      this.#levels.get(priority) ??
       (recent.level.priority === priority ? recent.level : new Level(priority));
     this.#lane = key === undefined ? level.common : (level.lanes.get(key) ?? new Lane(level, key));
     return this.#lane;
   }
 
-  /** Makes a lane part of its level, and its level part of the queue. */
-  #open(lane: Lane): void {
-    const { level, key } = lane;
-    if (level.turn === undefined) this.#levels.push(level);
-    if (key !== undefined) level.lanes.set(key, lane);
-    this.#enterRing(lane);
+  /** Makes a level that has got its first task part of the queue. */
+  #open(level: Level): void {
+    this.#levels.set(level.priority, level);
+    this.#byTurn.insert(level);
+    this.#byPriority.insert(level);
   }
 
   #unlink(task: QueuedTask, lane: Lane): void {
@@ -190,7 +206,9 @@ export class TaskQueue<Task extends QueuedTask> {
     else previous.next = next;
     if (next === undefined) lane.last = previous;
     else next.previous = previous;
-    if (lane.first === undefined) this.#close(lane);
+    if (lane.first === undefined) this.#leaveRing(lane);
+    if (level.turn !== undefined) this.#byTurn.update(level);
+    else this.#close(level);
     task.lane = undefined;
     task.previous = undefined;
     task.next = undefined;
@@ -199,20 +217,17 @@ export class TaskQueue<Task extends QueuedTask> {
     this.size -= 1;
   }
 
-  #close(lane: Lane): void {
-    const { level, key } = lane;
-    this.#leaveRing(lane);
-    if (key !== undefined) level.lanes.delete(key);
-    if (level.turn !== undefined) return;
-    const levels = this.#levels;
-    if (levels.length === 1) levels.pop();
-    else levels.splice(levels.indexOf(level), 1);
+  #close(level: Level): void {
+    this.#levels.delete(level.priority);
+    this.#byTurn.remove(level);
+    this.#byPriority.remove(level);
   }
 
   /** Puts a lane behind all others of its level. */
   #enterRing(lane: Lane): void {
-    const { level } = lane;
+    const { level, key } = lane;
     const { turn } = level;
+    if (key !== undefined) level.lanes.set(key, lane);
     if (turn === undefined) {
       level.turn = lane;
       return;
@@ -224,7 +239,8 @@ export class TaskQueue<Task extends QueuedTask> {
   }
 
   #leaveRing(lane: Lane): void {
-    const { level, previous, next } = lane;
+    const { level, key, previous, next } = lane;
+    if (key !== undefined) level.lanes.delete(key);
     if (level.turn === lane) level.turn = next === lane ? undefined : next;
     previous.next = next;
     next.previous = previous;

@@ -10,12 +10,14 @@ import { PoolClosedError, ThreadEndedError } from './index.js';
 
 const kinds = ['spin', 'spin', 'spin', 'later', 'loop', 'cooperative', 'throw', 'exit'] as const;
 
+const ways = ['abort', 'timeout', 'runTimeout'] as const;
+
 interface Step {
   readonly kind: (typeof kinds)[number];
   /** Milliseconds, of the task. */
   readonly duration: number;
   /** In how many milliseconds it is given up, and how. */
-  readonly giveUp: readonly ['abort' | 'timeout', number] | undefined;
+  readonly giveUp: readonly [(typeof ways)[number], number] | undefined;
   readonly priority: number;
   /** Whether the next is run in a later turn. */
   readonly pause: boolean;
@@ -25,10 +27,10 @@ const step: fc.Arbitrary<Step> = fc.record({
   // In a browser a thread that closes itself goes on until it returns to its event loop.
   kind: fc.constantFrom(...kinds.filter((kind) => inNode || kind !== 'exit')),
   duration: fc.constantFrom(0, 0, 0.05, 0.3, 2),
-  giveUp: fc.option(
-    fc.tuple(fc.constantFrom('abort' as const, 'timeout' as const), fc.constantFrom(0, 0, 1, 4)),
-    { nil: undefined, freq: 2 },
-  ),
+  giveUp: fc.option(fc.tuple(fc.constantFrom(...ways), fc.constantFrom(0, 0, 1, 4)), {
+    nil: undefined,
+    freq: 2,
+  }),
   priority: fc.constantFrom(0, 0, 0, 1, -1),
   pause: fc.boolean(),
 });
@@ -37,7 +39,7 @@ const programs = fc.record({
   threads: fc.integer({ min: 1, max: 3 }),
   recycle: fc.constantFrom(undefined, { tasks: 7 }),
   steps: fc.array(step, { minLength: 1, maxLength: 60 }),
-  end: fc.constantFrom('close', 'terminate', 'nothing'),
+  end: fc.constantFrom('close', 'shutdown', 'terminate', 'nothing'),
 });
 
 const turn = () => new Promise((resolve) => setTimeout(resolve));
@@ -57,8 +59,10 @@ test('random programs', async () => {
         const [how, when] = giveUp ?? [];
         // What never ends has to be given up.
         const isEndless = kind === 'loop' || kind === 'cooperative';
-        const timeout = how === 'timeout' || (isEndless && !giveUp) ? (when ?? 3) : undefined;
-        const options = { signal: controller.signal, timeout, priority };
+        const timeout = how === 'timeout' ? when : undefined;
+        const runs = how === 'runTimeout' || (isEndless && how !== 'abort');
+        const runTimeout = runs ? (how === 'runTimeout' ? when : 3) : undefined;
+        const options = { signal: controller.signal, timeout, runTimeout, priority };
         const run = () => {
           if (kind === 'spin') return pool.run('spin', [duration, words, words + 1], options);
           if (kind === 'later') return pool.run('spinLater', [duration, words, words + 1], options);
@@ -79,9 +83,10 @@ test('random programs', async () => {
         if (pause) await turn();
       }
       if (end === 'close') await pool.close();
+      if (end === 'shutdown') await pool.shutdown();
       if (end === 'terminate') await pool.terminate();
       const results = (await Promise.all(outcomes)) as { value?: unknown; error?: unknown }[];
-      if (end === 'nothing') await until(() => pool.size + pool.running === 0);
+      if (end === 'nothing') await until(() => pool.waiting + pool.running === 0);
       expect(settled).toBe(steps.length);
 
       let [completed, failed, cancelled] = [0, 0, 0];
@@ -98,11 +103,12 @@ test('random programs', async () => {
         }
         const { error } = result;
         if (error instanceof PoolClosedError) {
-          expect(end).toBe('terminate');
+          expect(['close', 'terminate']).toContain(end);
+          if (end === 'close') expect(effects).toBe(0);
           cancelled++;
         } else if (error === 'given up' || error instanceof TimeoutError) {
           // With a timeout of 0 it was not taken at all.
-          if (giveUp?.[0] !== 'timeout' || giveUp[1] > 0) cancelled++;
+          if (!/ not begun within 0 ms$/.test((error as Error).message ?? '')) cancelled++;
           if (error === 'given up') expect(giveUp?.[0]).toBe('abort');
         } else {
           failed++;

@@ -28,6 +28,15 @@ describe('which function', () => {
     expect(await pool.proxy.square.root(16)).toBe(4);
   });
 
+  test('a proxy keeps a bounded number of names', async () => {
+    const { pool } = await open();
+    const proxy = pool.proxy as unknown as Record<string, Record<string, unknown>>;
+    for (let n = 0; n < 1_000; n++) void proxy[`name ${n}`]?.[`inner ${n}`];
+    const isKept = (name: string) => Object.is(proxy[name], proxy[name]);
+    expect([isKept('name 0'), isKept('name 999'), isKept('new')]).toEqual([true, false, false]);
+    expect(await pool.proxy.text.upper('a')).toBe('A');
+  });
+
   test('a proxy is no promise', async () => {
     const { pool } = await open();
     expect(await pool.proxy).toBe(pool.proxy);
@@ -228,10 +237,10 @@ describe('order', () => {
   test('on one thread as they were run, also those that wait before it has begun', async () => {
     const { pool, board } = await open();
     const results = range(500).map((n) => pool.run('write', [n]));
-    expect(pool.size + pool.running).toBe(500);
+    expect(pool.waiting + pool.running).toBe(500);
     expect(await Promise.all(results)).toEqual(range(500));
     expect(board.log).toEqual(range(500));
-    expect([pool.size, pool.running]).toEqual([0, 0]);
+    expect([pool.waiting, pool.running]).toEqual([0, 0]);
   });
 
   test('on one thread, in bursts', async () => {
@@ -368,13 +377,15 @@ describe('what a task says of itself', () => {
     const { pool } = await open();
     expect(await pool.run('about')).toEqual({ name: 'about', aborted: false, left: undefined });
     const { signal } = new AbortController();
-    const timeout = 60_000;
-    const { left, ...rest } = await pool.run('about', [], { signal, timeout });
+    const runTimeout = 60_000;
+    const { left, ...rest } = await pool.run('about', [], { signal, runTimeout });
     expect(rest).toEqual({ name: 'about', aborted: false });
     expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(timeout);
-    // Not the one of the task before.
-    expect(await pool.run('about')).toMatchObject({ left: undefined });
+    expect(left).toBeLessThanOrEqual(runTimeout);
+    // Not the one of the task before. A bound of the wait is none of the run.
+    expect(await pool.run('about', [], { timeout: 60_000 })).toMatchObject({ left: undefined });
+    const endless = { runTimeout: Number.POSITIVE_INFINITY };
+    expect(await pool.run('about', [], endless)).toMatchObject({ left: undefined });
   });
 
   test('outside of a task there is none', async () => {

@@ -13,7 +13,7 @@ import { isThenable } from '../transport/outcome.js';
 import { type AnyIterator, iterationOf } from '../transport/references.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { Claims } from './claims.js';
-import { enter, RunningTask } from './context.js';
+import { enter, RunningTask, type StopSource } from './context.js';
 import { rebuild } from './inline-rebuild.js';
 import {
   type Definition,
@@ -47,6 +47,8 @@ export interface RunnerHost {
   report(error: unknown): void;
   /** Asks to be replaced. */
   retire(): void;
+  /** Receives what was said to task `number`, which runs, if that is possible without a return to the event loop. */
+  receive(number: number): void;
   /** There may be something to do; see {@link Runner.work}. */
   resume(): void;
 }
@@ -70,6 +72,7 @@ export class Runner {
   readonly #functions: readonly KnownFunction[];
   /** Absent where no memory is shared. */
   readonly #claims: Claims | undefined;
+  readonly #stops: StopSource;
   /** Whether the heap has grown so much that this worker should be replaced; asked now and then. */
   readonly #exceedsHeapLimit: () => boolean;
   readonly #inline = new Map<number, KnownFunction>();
@@ -97,6 +100,7 @@ export class Runner {
     this.#host = host;
     this.#functions = functions.map((each) => ({ ...each, longest: Number.POSITIVE_INFINITY }));
     this.#claims = claims;
+    this.#stops = { claims, receive: (number) => host.receive(number) };
     this.#exceedsHeapLimit = exceedsHeapLimit;
   }
 
@@ -166,9 +170,9 @@ export class Runner {
 
   #run({ number, known, args, options }: WaitingTask): void {
     const begunAt = now();
-    const deadline = options?.deadline ?? 0;
+    const { startBy = 0, runTimeout } = options ?? {};
     // It is too late: the host takes it back.
-    if (deadline !== 0 && begunAt > deadline && this.#claims) return;
+    if (startBy !== 0 && begunAt > startBy && this.#claims) return;
     if (known === undefined) {
       this.refuse(number, new TypeError('the function is not defined here'));
       return;
@@ -181,7 +185,8 @@ export class Runner {
     const progress = options?.progress
       ? (value: unknown) => this.#host.progress(number, value)
       : undefined;
-    const running = new RunningTask(number, known.name, begunAt, deadline, progress, this.#claims);
+    const deadline = runTimeout === undefined ? 0 : begunAt + runTimeout;
+    const running = new RunningTask(number, known.name, begunAt, deadline, progress, this.#stops);
     this.#current = running;
     this.#function = known;
     enter(running);

@@ -2,6 +2,7 @@
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { turnTime } from '../transport/clock.js';
 import type { QueuedTask } from './queue.js';
 import { type ScheduledTask, type ScheduledWorker, Scheduler } from './scheduler.js';
 
@@ -12,6 +13,7 @@ class Task implements ScheduledTask {
   earlier: QueuedTask['earlier'] = undefined;
   later: QueuedTask['later'] = undefined;
   sequence = 0;
+  expectedTime = 0;
   readonly enqueuedAt = 0;
   readonly key = undefined;
 
@@ -19,6 +21,7 @@ class Task implements ScheduledTask {
     readonly name: string,
     readonly priority = 0,
     readonly isUnique = false,
+    readonly beginsAtOnce = false,
   ) {}
 }
 
@@ -27,31 +30,48 @@ class Worker implements ScheduledWorker<Task> {
   readonly spins = false;
   accepts = true;
   /** The first of them runs. */
-  readonly tasks: Task[] = [];
+  readonly held: Task[] = [];
 
   get outstanding(): number {
-    return this.tasks.length;
+    return this.held.length;
+  }
+
+  get expectedTime(): number {
+    return this.held.reduce((sum, { expectedTime }) => sum + expectedTime, 0);
+  }
+
+  busySince = turnTime();
+
+  tasks(): Task[] {
+    return [...this.held];
+  }
+
+  withdraw(task: Task): boolean {
+    const at = this.held.indexOf(task);
+    if (at < 1) return false;
+    this.held.splice(at, 1);
+    return true;
   }
 
   get runsOnly(): string | undefined {
-    const [first, ...others] = new Set(this.tasks.map(({ name }) => name));
+    const [first, ...others] = new Set(this.held.map(({ name }) => name));
     return others.length === 0 ? first : undefined;
   }
 
   get names(): string {
-    return this.tasks.map(({ name }) => name).join(' ');
+    return this.held.map(({ name }) => name).join(' ');
   }
 
   submit(task: Task): void {
-    this.tasks.push(task);
+    this.held.push(task);
   }
 
   giveBack(atMost: number, lessUrgentThan = Number.POSITIVE_INFINITY): Task[] {
     const back: Task[] = [];
-    for (let at = this.tasks.length - 1; at > 0 && back.length < atMost; at--) {
-      const task = this.tasks[at] as Task;
+    for (let at = this.held.length - 1; at > 0 && back.length < atMost; at--) {
+      const task = this.held[at] as Task;
       if (task.isUnique || task.priority >= lessUrgentThan) continue;
-      this.tasks.splice(at, 1);
+      this.held.splice(at, 1);
       back.push(task);
     }
     return back;
@@ -62,16 +82,20 @@ function open(count: number, runTime?: number) {
   const scheduler = new Scheduler<Task, Worker>(1_000);
   const workers = Array.from({ length: count }, () => new Worker());
   for (const worker of workers) scheduler.addWorker(worker);
-  if (runTime !== undefined) scheduler.ran(runTime);
+  /** Lets it learn what these functions take; at first of all that the tests use. */
+  const ran = (time: number, names: Iterable<string> = 'abcdefghxy') => {
+    for (const name of [...names, 'new', 'urgent']) scheduler.ran(name, time);
+  };
+  if (runTime !== undefined) ran(runTime);
   const add = (...names: string[]) => {
     for (const name of names) scheduler.add(new Task(name));
   };
   /** The task that runs is over. */
   const finish = (worker: Worker, tasks = 1) => {
-    worker.tasks.splice(0, tasks);
+    worker.held.splice(0, tasks);
     scheduler.dispatch();
   };
-  return { scheduler, workers: workers as [Worker, Worker, Worker], add, finish };
+  return { scheduler, workers: workers as [Worker, Worker, Worker], add, finish, ran };
 }
 
 describe('which worker', () => {
@@ -114,7 +138,7 @@ describe('how much ahead', () => {
     ['that take no time', 0.000_1, 256],
   ])('tasks %s', (_, runTime, most) => {
     const { scheduler, workers, add } = open(1, runTime);
-    add(...Array.from({ length: 300 }, (_, n) => String(n)));
+    add(...Array.from({ length: 300 }, () => 'a'));
     expect([workers[0].outstanding, scheduler.queued]).toEqual([most, 300 - most]);
   });
 
@@ -134,6 +158,111 @@ describe('how much ahead', () => {
     expect(short.workers[0].names).toBe('a a');
     short.scheduler.add(new Task('b', 0, true));
     expect([short.workers[0].names, short.scheduler.queued]).toEqual(['a a', 1]);
+  });
+});
+
+describe('behind a task that takes longer', () => {
+  /** Two workers; `long` takes 20 ms, all others next to nothing. */
+  function mixed() {
+    const opened = open(2, 0.02);
+    opened.scheduler.ran('long', 20);
+    return opened;
+  }
+
+  test('no task waits: it goes behind another short one, or stays in the queue', () => {
+    const { scheduler, workers, add } = mixed();
+    add('long', 'a', 'b', 'c');
+    expect(workers.map(({ names }) => names)).toEqual(['long', 'a b c']);
+    const other = mixed();
+    other.add('long', 'long', 'a', 'b');
+    expect(other.workers.map(({ names }) => names)).toEqual(['long', 'long']);
+    expect([scheduler.queued, other.scheduler.queued]).toEqual([0, 2]);
+    other.finish(other.workers[1]);
+    expect(other.workers.map(({ names }) => names)).toEqual(['long', 'a b']);
+  });
+
+  test('a long one waits in the queue for an idle worker', () => {
+    const { scheduler, workers, add, finish } = mixed();
+    add('a', 'b', 'long');
+    expect(workers.map(({ names }) => names)).toEqual(['a long', 'b']);
+    // Behind one that runs next to nothing it may wait; nothing may wait behind it.
+    add('c', 'd');
+    expect(workers.map(({ names }) => names)).toEqual(['a long', 'b c d']);
+    expect(scheduler.queued).toBe(0);
+    finish(workers[0], 2);
+    expect(workers[0].names).toBe('');
+  });
+
+  test('no task waits whose function has not run yet', () => {
+    const { scheduler, workers, add } = open(1, 0.02);
+    add('a', 'unknown', 'b');
+    expect([workers[0].names, scheduler.queued]).toEqual(['a unknown', 1]);
+  });
+
+  test('a function is as long as its last tasks were', () => {
+    const { scheduler, workers, add, finish } = mixed();
+    for (let n = 0; n < 60; n++) scheduler.ran('long', 0.01);
+    add('long', 'long', 'a');
+    expect(workers.map(({ names }) => names)).toEqual(['long a', 'long']);
+    finish(workers[0], 2);
+    finish(workers[1]);
+    scheduler.ran('a', 20);
+    add('a', 'a', 'b');
+    expect(scheduler.queued).toBe(1);
+  });
+
+  test('no task waits when that turns out to be long', () => {
+    const { scheduler, workers, add } = open(1, 0.02);
+    add('a', 'b');
+    workers[0].busySince -= 6;
+    add('c');
+    expect([workers[0].names, scheduler.queued]).toEqual(['a b', 1]);
+  });
+
+  test('an idle worker takes what waits behind the one with most work', async () => {
+    const { scheduler, workers, add, finish } = open(3, 0.02);
+    add('a', 'b', 'c', 'x', 'd', 'e', 'y', 'f', 'g');
+    expect(workers.map(({ names }) => names)).toEqual(['a x y', 'b d f', 'c e g']);
+    // It turns out to be long.
+    (workers[1].held[0] as Task).expectedTime = 20;
+    finish(workers[2], 3);
+    await nextMacrotask();
+    expect(workers.map(({ names }) => names)).toEqual(['a x y', 'b d', 'f']);
+    expect(scheduler.queued).toBe(0);
+  });
+});
+
+describe('a task that has to begin at once', () => {
+  const timed = (name: string) => new Task(name, 0, false, true);
+
+  test('goes to an idle worker only', () => {
+    const { scheduler, workers, add, finish } = open(1, 0.001);
+    add('a');
+    scheduler.add(timed('b'));
+    add('c');
+    expect([workers[0].names, scheduler.queued]).toEqual(['a', 2]);
+    finish(workers[0]);
+    expect([workers[0].names, scheduler.queued]).toEqual(['b c', 0]);
+  });
+});
+
+describe('dropOldest', () => {
+  test('takes out the oldest of the lowest priority, in the queue or in a worker', () => {
+    const { scheduler, workers } = open(1, 0.001);
+    const tasks = [
+      new Task('a'),
+      new Task('b'),
+      new Task('c', 0, true),
+      new Task('d', 1),
+      new Task('e', -1),
+      new Task('f', 1),
+    ];
+    for (const task of tasks) scheduler.add(task);
+    const dropped: unknown[] = [];
+    for (let each = scheduler.dropOldest(); each; each = scheduler.dropOldest()) dropped.push(each);
+    // The first runs.
+    expect(dropped.map((task) => (task as Task).name)).toEqual(['e', 'b', 'c', 'd', 'f']);
+    expect([workers[0].names, scheduler.queued]).toEqual(['a', 0]);
   });
 });
 
@@ -213,7 +342,11 @@ test('whatever happens, each task is somewhere once, and none waits while a work
       worker: fc.nat(2),
       count: fc.integer({ min: 1, max: 4 }),
     }),
-    fc.record({ do: fc.constant('ran'), time: fc.constantFrom(0.001, 0.1, 20) }),
+    fc.record({
+      do: fc.constant('ran'),
+      names: fc.array(fc.nat(60), { minLength: 1 }),
+      time: fc.constantFrom(0.001, 0.1, 20),
+    }),
     fc.record({ do: fc.constant('turn') }),
   );
   await fc.assert(
@@ -230,9 +363,11 @@ test('whatever happens, each task is somewhere once, and none waits while a work
           const which = workers[worker] as Worker;
           finished += Math.min(count, which.outstanding);
           finish(which, count);
-        } else if (each.do === 'ran') scheduler.ran((each as { time: number }).time);
-        else await nextMacrotask();
-        const held = workers.flatMap(({ tasks }) => tasks);
+        } else if (each.do === 'ran') {
+          const { names, time } = each as { names: number[]; time: number };
+          for (const name of names) scheduler.ran(String(name), time);
+        } else await nextMacrotask();
+        const held = workers.flatMap(({ held }) => held);
         expect(held.length + scheduler.queued).toBe(added - finished);
         expect(new Set(held).size).toBe(held.length);
         // No task is in the queue while a worker is idle.
@@ -240,7 +375,7 @@ test('whatever happens, each task is somewhere once, and none waits while a work
       }
       await nextMacrotask();
       const isIdle = workers.some(({ outstanding }) => outstanding === 0);
-      const waiting = workers.flatMap(({ tasks }) => tasks.slice(1));
+      const waiting = workers.flatMap(({ held }) => held.slice(1));
       if (isIdle) expect(waiting.every(({ isUnique }) => isUnique)).toBe(true);
     }),
     { numRuns: 200 },

@@ -1,6 +1,7 @@
 /** How a worker of a pool begins: it is told what to run and says what it can. */
 
-import { Endpoint } from '../transport/endpoint.js';
+import { STRIDE } from '../transport/batches.js';
+import { Endpoint, kindOf } from '../transport/endpoint.js';
 import { functionsOf, type NamedFunction } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
@@ -123,6 +124,18 @@ async function run(
       },
       report: (error) => endpoint.sendError(protocol.UNCAUGHT, 0, error),
       retire: () => say(protocol.RETIRE),
+      receive: (task) =>
+        inbox.receiveDuringTask((records) => {
+          const isForTask = (at: number) =>
+            kindOf(records[at]) === protocol.STOP && records[at + 1] === task;
+          const others: unknown[] = [];
+          for (let at = 0; at < records.length; at += STRIDE) {
+            const record = records.slice(at, at + STRIDE);
+            if (isForTask(at)) endpoint.receive(record);
+            else others.push(...record);
+          }
+          return others;
+        }),
       resume: () => inbox.turn(),
     },
     served,

@@ -2,8 +2,10 @@
  * What a task has returned to be iterated over, in its worker; tells when that is over, and the reader
  * knows.
  *
- * Invariant: the source is asked for one step at a time. Readers ask ahead; when they leave, what they have
- * asked for and was not begun is not made.
+ * Invariants:
+ * - The source is asked for one step at a time. Readers ask ahead; when they leave, what they have asked for and
+ *   was not begun is not made.
+ * - No value waits for the next one to be made.
  */
 
 import { soon } from '../transport/event-loop.js';
@@ -59,7 +61,8 @@ export class Streaming implements AsyncIterator<unknown> {
       if (done) this.#end();
       return { done: done === true, value: await value };
     });
-    this.#last = result.catch(() => this.#end());
+    // The next step is begun when this one has been sent: it may take long, or never end.
+    this.#last = result.catch(() => this.#end()).then(() => new Promise<void>(soon));
     return result;
   }
 

@@ -4,12 +4,17 @@
  * Invariant: a task is here from when it was handed over until its result is here or it was taken back.
  */
 
+import { turnTime } from '../transport/clock.js';
 import { type Claims, SLOT_MASK, SLOTS } from './claims.js';
 import type { Task, TaskHolder } from './task.js';
 
 export class TaskSlots {
   /** How many there are: one that runs, and those that wait in the worker. */
   size = 0;
+  /** Milliseconds: the sum of their expected times. */
+  expectedTime = 0;
+  /** Since when the oldest of them has been the oldest, as of {@link turnTime}. */
+  busySince = 0;
   readonly #holder: TaskHolder;
   /** Absent where memory cannot be shared: then what was handed over counts as begun. */
   readonly #claims: Claims | undefined;
@@ -37,7 +42,9 @@ export class TaskSlots {
     this.#tasks[number & SLOT_MASK] = task;
     // It has the slot of an older one, which was taken back.
     this.#oldest = Math.max(this.#oldest, this.#next - SLOTS);
+    if (this.size === 0) this.busySince = turnTime();
     this.size++;
+    this.expectedTime += task.expectedTime;
     this.#claims?.offer(number);
     return number;
   }
@@ -50,10 +57,14 @@ export class TaskSlots {
   remove(task: Task): void {
     this.#tasks[task.number & SLOT_MASK] = undefined;
     this.size--;
+    // What rounding leaves must not add up.
+    this.expectedTime = this.size === 0 ? 0 : this.expectedTime - task.expectedTime;
     task.worker = undefined;
     clearTimeout(task.killTimer);
+    task.watch?.stopRun();
     // Results need not come in order: one that cannot be cloned comes later.
     const tasks = this.#tasks;
+    if (task.number === this.#oldest) this.busySince = turnTime();
     while (this.#oldest < this.#next && tasks[this.#oldest & SLOT_MASK] === undefined) {
       this.#oldest++;
     }

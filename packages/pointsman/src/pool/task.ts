@@ -5,9 +5,7 @@
  * rejects at once, and keeps its worker busy until it stops or the worker is ended.
  */
 
-import { invalid, TimeoutError } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
-import type { WaitOptions } from '../sync/options.js';
+import { invalid } from '../sync/errors.js';
 import { captureContext, type RunInContext, runHere } from '../transport/async-context.js';
 import { rejectWithCaller } from '../transport/outcome.js';
 import { iterationOf } from '../transport/references.js';
@@ -18,6 +16,7 @@ import { Inline } from './inline-rebuild.js';
 import { checkRunOptions, type RunOptions } from './options.js';
 import type { Lane, QueuedTask } from './queue.js';
 import type { Stream } from './stream.js';
+import type { TaskWatch } from './task-watch.js';
 import type { AnyFunction } from './types.js';
 
 /** What a task asks for beyond its arguments. */
@@ -45,8 +44,10 @@ export class Task implements QueuedTask {
   /** Runs what is passed on in the context of the call of `run`. */
   readonly inContext: RunInContext;
   enqueuedAt = 0;
-  /** When it must have ended; 0 if it need not. */
-  deadline = 0;
+  /** When it must have begun, by the clock that all threads share; 0 if it may begin at any time. */
+  startBy = 0;
+  /** Milliseconds that it may run; undefined if it may run for any time. */
+  readonly runTimeout: number | undefined;
   isSettled = false;
   /** It can be handed over only once: something in its arguments moves, or is iterated over. */
   isUnique: boolean;
@@ -58,11 +59,12 @@ export class Task implements QueuedTask {
   worker: TaskHolder | undefined = undefined;
   number = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Stops watching its signal and its time. */
-  stopWatching: () => void = nothing;
+  /** Gives it up when its signal aborts or a time is over; absent if it has neither. */
+  watch: TaskWatch | undefined = undefined;
 
   // The scheduler's, and the queue's.
   sequence = 0;
+  expectedTime = 0;
   lane: Lane | undefined = undefined;
   previous: QueuedTask | undefined = undefined;
   next: QueuedTask | undefined = undefined;
@@ -78,12 +80,15 @@ export class Task implements QueuedTask {
     options: TaskOptions | undefined,
     priority: number,
     key: unknown,
+    runTimeout: number | undefined,
   ) {
     this.name = name;
-    this.args = args;
+    // The task may wait, be taken back and be handed over again. Meanwhile the caller may fill its list anew.
+    this.args = args.slice();
     this.options = options;
     this.priority = priority;
     this.key = key;
+    this.runTimeout = runTimeout;
     // What is hidden deeper in an argument shows when it is packed.
     this.isUnique = (options !== undefined && options.transfer.length > 0) || args.some(goesOnce);
     this.inContext = options !== undefined || args.some(isComposite) ? captureContext() : runHere;
@@ -93,33 +98,22 @@ export class Task implements QueuedTask {
     });
   }
 
-  /**
-   * Sees that it is given up when the signal aborts or the time is over. `label`: what errors begin with.
-   * Throws if nobody can listen to the signal.
-   */
-  watch(
-    options: WaitOptions,
-    label: string,
-    giveUp: (task: Task, reason: unknown, stop: Stop) => void,
-  ): void {
-    const { timeout = Number.POSITIVE_INFINITY } = options;
-    if (timeout < Number.POSITIVE_INFINITY) this.deadline = this.enqueuedAt + timeout;
-    let stop: Stop = 'aborted';
-    this.stopWatching = giveUpOn(
-      options,
-      (reason) => giveUp(this, reason, stop),
-      (timeout) => {
-        stop = 'timed out';
-        return this.timedOut(timeout, label);
-      },
-    );
+  /** Whether it asks for nothing beyond its arguments. */
+  get isPlain(): boolean {
+    return this.options === undefined && this.startBy === 0 && this.runTimeout === undefined;
   }
 
-  timedOut(timeout: number, label: string): TimeoutError {
-    return new TimeoutError(`${label}${this.name}() has not ended within ${timeout} ms`);
+  /** Whether a worker has to begin it when it gets it, so that the time that it runs is known here. */
+  get beginsAtOnce(): boolean {
+    return this.runTimeout !== undefined;
   }
 
-  /** Tells whoever has run it. */
+  /** Nothing gives it up any more. */
+  stopWatching(): void {
+    this.watch?.stop();
+  }
+
+  /** Settles the promise that `run` has returned. */
   settle(value: unknown, failed: boolean): void {
     if (this.isSettled) return;
     this.isSettled = true;
@@ -156,18 +150,17 @@ export function taskOf(
   }
   const name = inline === undefined ? (fn as string) : 'inline';
   if (options !== undefined) checkRunOptions(options);
-  else if (inline === undefined) return new Task(name, args, undefined, 0, undefined);
-  const { onProgress, transfer = [], priority = 0, key } = options ?? {};
+  else if (inline === undefined) return new Task(name, args, undefined, 0, undefined, undefined);
+  const { onProgress, transfer = [], priority = 0, key, runTimeout } = options ?? {};
   const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
   // What a listener throws is nobody else's.
   const progress = onProgress && ((value: unknown) => void (async () => onProgress(value))());
   const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
-  return new Task(name, args, own, priority, key);
+  const bound = runTimeout === Number.POSITIVE_INFINITY ? undefined : runTimeout;
+  return new Task(name, args, own, priority, key, bound);
 }
 
 function goesOnce(arg: unknown): boolean {
   if (typeof arg !== 'object' || arg === null) return false;
   return isTransferred(arg) || iterationOf(arg) !== undefined;
 }
-
-function nothing(): void {}

@@ -13,7 +13,7 @@ describe('threads start', () => {
     expect(pool.threads).toBe(1);
     const others = range(5).map(() => pool.run('hold', [gate.number]));
     await until(() => gate.begun === 3);
-    expect([pool.threads, pool.running, pool.size]).toEqual([3, 3, 3]);
+    expect([pool.threads, pool.running, pool.waiting]).toEqual([3, 3, 3]);
     gate.open();
     await Promise.all([first, ...others]);
     expect(pool.metrics.threadsStarted).toBe(3);
@@ -153,7 +153,7 @@ describe('threads are replaced', () => {
     first.open();
     await until(() => second.begun === 1);
     await tasks[0];
-    expect([pool.running, pool.size]).toEqual([1, 0]);
+    expect([pool.running, pool.waiting]).toEqual([1, 0]);
     second.open();
     await Promise.all(tasks);
     expect(pool.metrics).toMatchObject({ completed: 3, threadsLost: 0 });

@@ -9,7 +9,7 @@ import type { PoolWorker } from './platform.js';
 import * as protocol from './protocol.js';
 
 export interface WorkerListener {
-  received(records: unknown[]): void;
+  received(message: unknown): void;
   /** Something that it has said cannot be read. */
   unreadable(cause: unknown): void;
   /** It has failed, which may be all that is ever heard of it. */
@@ -26,7 +26,7 @@ export function hear(
   listener: WorkerListener,
 ): () => void {
   const { received, unreadable, failed, ended } = listener;
-  const stop = listen(port, (records) => received(records as unknown[]), undefined, unreadable);
+  const stop = listen(port, received, undefined, unreadable);
   port.unref?.();
   if (worker.on) {
     let cause: unknown;

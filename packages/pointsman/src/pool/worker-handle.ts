@@ -18,6 +18,7 @@ import { randomId } from '../transport/random-id.js';
 import { Claims, SLOTS, type Stop } from './claims.js';
 import { Definitions } from './definitions.js';
 import { messageOf, PoolClosedError, ThreadEndedError } from './errors.js';
+import { isBatch, namesOf, timeOf } from './incoming.js';
 import { Mailbox } from './mailbox.js';
 import type { PoolWorker } from './platform.js';
 import type { Poller } from './poller.js';
@@ -31,6 +32,9 @@ import type { WorkerOwner } from './worker-owner.js';
 
 /** Messages that are dealt with together, so that this thread's event loop has its turn. Row: 256 empty tasks. */
 const MOST_TOGETHER = 16;
+
+/** Messages of a thread that are read before it is ended: its result may be among them. */
+const MOST_BEFORE_END = 1_000;
 
 export interface WorkerHandleOptions extends Setup {
   /** Milliseconds that a task has to stop, once it was asked to. */
@@ -103,11 +107,19 @@ export class WorkerHandle implements TaskHolder {
         port1.postMessage(records, transfer);
         this.#mailbox?.posted();
       },
-      handle: (kind, id, a, b, c) => this.#handle(kind, id, a, b, c),
+      handle: (kind, id, a, b, c) => {
+        try {
+          this.#handle(kind, id, a, b, c);
+        } catch (error) {
+          this.#malformed(error);
+        }
+      },
       unreadable: (kind, number, error) => {
         if (kind === protocol.UNCAUGHT) owner.failedOutsideTask(error);
         const task = this.#slots.get(number);
-        if (task && kind !== protocol.PROGRESS) this.#finish(task, error, true);
+        if (task && protocol.isOfResult(kind)) this.#finish(task, error, true);
+        // Without the names of its functions it would never be given a task.
+        else if (kind === protocol.READY) this.#malformed(error);
       },
       // A task that is handed over for one caller must not call back in the context of another.
       separatesFunctions: true,
@@ -149,6 +161,14 @@ export class WorkerHandle implements TaskHolder {
     return this.#slots.size;
   }
 
+  get expectedTime(): number {
+    return this.#slots.expectedTime;
+  }
+
+  get busySince(): number {
+    return this.#slots.busySince;
+  }
+
   /** Whether it may be given another task. */
   get accepts(): boolean {
     const { outstanding } = this;
@@ -164,8 +184,8 @@ export class WorkerHandle implements TaskHolder {
   // --- the beginning and the end ---
 
   /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
-  #receive(records: readonly unknown[]): void {
-    this.#endpoint.receive(records);
+  #receive(records: unknown): void {
+    this.#take(records);
     if (this.#options.poller) {
       for (let left = MOST_TOGETHER; left > 0 && this.#mailbox?.ready; left--) {
         if (!this.#receiveNext()) break;
@@ -181,11 +201,21 @@ export class WorkerHandle implements TaskHolder {
     return true;
   }
 
-  /** Hears all that it has said before it ended. */
-  #drain(): void {
+  /** Takes what it has said so far, `most` messages of it. */
+  #drain(most: number): void {
     this.#isDraining = true;
-    while (!this.#isOver && this.#receiveNext()) {}
+    for (let left = most; left > 0 && !this.#isOver && this.#receiveNext(); left--) {}
     this.#isDraining = false;
+  }
+
+  #take(message: unknown): void {
+    if (isBatch(message)) this.#endpoint.receive(message);
+    else this.#malformed(new TypeError('a batch of records was expected'));
+  }
+
+  /** It has sent what no thread of this package sends, so its state is not known. */
+  #malformed(cause: unknown): void {
+    if (!this.#isDraining) this.#over('has sent a message that makes no sense', cause);
   }
 
   #receiveNext(): boolean {
@@ -199,7 +229,7 @@ export class WorkerHandle implements TaskHolder {
     }
     if (received === undefined) return false;
     this.#mailbox?.received();
-    this.#endpoint.receive(received.message as unknown[]);
+    this.#take(received.message);
     return true;
   }
 
@@ -214,7 +244,7 @@ export class WorkerHandle implements TaskHolder {
       case protocol.RETURNED:
       case protocol.THREW: {
         const task = this.#slots.get(id);
-        if (task) this.#finish(task, b, kind === protocol.THREW, a as number, c as number);
+        if (task) this.#finish(task, b, kind === protocol.THREW, timeOf(a), timeOf(c));
         break;
       }
       case protocol.PROGRESS:
@@ -226,11 +256,11 @@ export class WorkerHandle implements TaskHolder {
       case protocol.ITERATED: {
         const task = this.#slots.get(id);
         task?.stream?.ended();
-        if (task) this.#finish(task, undefined, false, a as number, c as number);
+        if (task) this.#finish(task, undefined, false, timeOf(a), timeOf(c));
         break;
       }
       case protocol.READY:
-        this.#ready(b as readonly string[]);
+        this.#ready(namesOf(b));
         break;
       case protocol.REFUSED:
         this.#lose(`could not load ${this.#options.module}`, b);
@@ -250,6 +280,7 @@ export class WorkerHandle implements TaskHolder {
   }
 
   #ready(names: readonly string[]): void {
+    if (this.wasReady) throw new Error('it was ready before');
     for (const [target, name] of names.entries()) this.#targets.set(name, target);
     this.wasReady = true;
     this.#owner.ready(this);
@@ -273,7 +304,12 @@ export class WorkerHandle implements TaskHolder {
 
   #lose(why: string, cause?: unknown, exitCode?: number): void {
     if (this.#isOver) return;
-    this.#drain();
+    // One that has not exited may say more than can be read.
+    this.#drain(exitCode === undefined ? MOST_BEFORE_END : Number.POSITIVE_INFINITY);
+    this.#over(why, cause, exitCode);
+  }
+
+  #over(why: string, cause?: unknown, exitCode?: number): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const unbegun = this.giveBack(SLOTS);
@@ -312,7 +348,7 @@ export class WorkerHandle implements TaskHolder {
 
   /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
   submit(task: Task): void {
-    const { name, args, deadline, options: own } = task;
+    const { name, args, options: own } = task;
     if (this.outstanding === 0) this.runsOnly = name;
     else if (this.runsOnly !== name) this.runsOnly = undefined;
     const number = this.#slots.add(task);
@@ -320,7 +356,7 @@ export class WorkerHandle implements TaskHolder {
     try {
       const target = own?.inline ? -1 : this.#targets.get(name);
       if (target === undefined) throw this.#unknown(name);
-      const options = own === undefined && deadline === 0 ? undefined : this.#wireOptionsOf(task);
+      const options = task.isPlain ? undefined : this.#wireOptionsOf(task);
       const { TASK } = protocol;
       const transfer = own?.transfer;
       // It may have waited, and is handed over in the turn of another.
@@ -328,6 +364,7 @@ export class WorkerHandle implements TaskHolder {
         this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
       );
       if (sent.isUnique) task.isUnique = true;
+      task.watch?.handedOver();
       this.#options.poller?.expect();
     } catch (error) {
       this.#refused(number, error);
@@ -362,17 +399,18 @@ export class WorkerHandle implements TaskHolder {
     return invalid('name', name, expected);
   }
 
-  #wireOptionsOf({ options, deadline }: Task): WireOptions {
+  #wireOptionsOf({ options, startBy, runTimeout }: Task): WireOptions {
     const inline = options?.inline;
     // What the function takes from its surroundings may not be cloneable: then its tasks cannot run.
     if (inline !== undefined) this.#definitions.add(inline);
-    return { deadline, progress: options?.progress !== undefined, inline: inline?.id };
+    return { startBy, runTimeout, progress: options?.progress !== undefined, inline: inline?.id };
   }
 
   /** What the task gives one after the other is read by whoever has run it. */
   #iterates(number: number, value: unknown): void {
     const task = this.#slots.get(number);
-    if (task === undefined || !isStream(value)) return;
+    if (task === undefined) return;
+    if (!isStream(value) || task.stream) throw new TypeError('one iterator was expected');
     const stream = new Stream(value);
     task.stream = stream;
     // Nobody will read it.
@@ -401,8 +439,10 @@ export class WorkerHandle implements TaskHolder {
 
   stop(task: Task, stop: Stop, reason: unknown): void {
     task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
-    this.#claims?.stop(task.number, stop);
     this.#endpoint.sendError(protocol.STOP, task.number, reason);
+    // A thread that sees the word finds the reason among its messages.
+    this.#endpoint.flush();
+    this.#claims?.stop(task.number, stop);
   }
 
   /** The task has not stopped. Nothing else may be lost with it. */
@@ -410,7 +450,7 @@ export class WorkerHandle implements TaskHolder {
     const back = this.giveBack(SLOTS);
     // Its answer may be there, and not be read yet. Nothing new may come meanwhile.
     this.#isBeingKilled = true;
-    this.#drain();
+    this.#drain(MOST_BEFORE_END);
     this.#isBeingKilled = task.worker === this;
     if (this.#isBeingKilled) {
       void this.end('was ended, as the task did not stop when it was aborted');

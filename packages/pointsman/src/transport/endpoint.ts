@@ -29,7 +29,7 @@ import type { Transferable } from './transfer.js';
 /** Call `id` of function `a` with the arguments `b`. */
 const CALL = 1;
 /** The same without an answer. */
-const SEND = 2;
+export const SEND = 2;
 /** Answers call `id` with `b`. */
 const RESULT = 3;
 /** Call `id` has thrown `b`. */
@@ -47,6 +47,8 @@ export const OWN_KINDS = 16;
 /** Added to the kind of a record whose value `b` is {@link Packed}. */
 const PACKED = 1 << 8;
 const KIND = 0xff;
+/** The kind of a record, by its first entry. */
+export const kindOf = (flags: unknown): number => (flags as number) & KIND;
 /** Added to the number of a reference where a function is named by number. */
 const REFERENCE = 0x40000000;
 

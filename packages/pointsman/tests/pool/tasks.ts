@@ -277,6 +277,49 @@ export function waitForAbort(gate: number): Promise<string> {
   });
 }
 
+/** A loop that looks at the reason, and never returns to the event loop. */
+export function loopUntilReason(gate: number): void {
+  const { signal } = task;
+  gateOf(gate).enter();
+  while (signal.reason === undefined);
+  reason = signal.reason;
+  gateOf(gate).leave();
+}
+
+let seen: boolean[] = [];
+
+function listen(gate: number): AbortSignal {
+  const { signal } = task;
+  seen = [];
+  signal.addEventListener('abort', () => {
+    seen.push(signal.aborted);
+    gateOf(gate).leave();
+  });
+  gateOf(gate).enter();
+  return signal;
+}
+
+/** Listens, and looks in each turn of the event loop. */
+export async function listenAndAwait(gate: number): Promise<void> {
+  const signal = listen(gate);
+  while (!signal.aborted) await turn();
+  signal.throwIfAborted();
+}
+
+/** Listens, and looks without a return to the event loop. */
+export function listenAndLoop(gate: number): void {
+  const signal = listen(gate);
+  for (;;) signal.throwIfAborted();
+}
+
+/** For each time that a listener was called, whether the signal said that it was aborted. */
+export const heard = (): boolean[] => seen;
+
+/** Gives its result, and then keeps its thread from its event loop until the gate is open. */
+export function returnAndHold(gate: number): void {
+  setTimeout(() => hold(gate));
+}
+
 export const reasonHeard = (): unknown => reason;
 
 // --- iterators ---

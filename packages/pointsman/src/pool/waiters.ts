@@ -1,0 +1,66 @@
+/**
+ * Callers that wait for something to come true, in the order in which they came.
+ *
+ * Invariant: a caller leaves when it is told, rejected or gives up, and only once.
+ */
+
+import { giveUpOn, isOver } from '../sync/give-up.js';
+import type { WaitOptions } from '../sync/options.js';
+
+interface Waiter {
+  readonly signal: AbortSignal | undefined;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class Waiters {
+  readonly #waiters = new Set<Waiter>();
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** Waits until it is told. A `timeout` of 0 is over at once. */
+  async wait(options: WaitOptions, timedOut: (timeout: number) => unknown): Promise<void> {
+    if (options.timeout === 0) throw timedOut(0);
+    await new Promise<void>((resolve, reject) => {
+      const waiter: Waiter = {
+        signal: options.signal,
+        resolve() {
+          stop();
+          resolve();
+        },
+        reject(error) {
+          stop();
+          reject(error);
+        },
+      };
+      const stop = giveUpOn(
+        options,
+        (reason) => {
+          this.#waiters.delete(waiter);
+          reject(reason);
+        },
+        timedOut,
+      );
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Tells the caller that has waited longest; returns whether there was one. */
+  tellFirst(): boolean {
+    for (const waiter of this.#waiters) {
+      // Its signal has aborted, and is about to say so.
+      if (isOver(waiter.signal)) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+      return true;
+    }
+    return false;
+  }
+
+  reject(error: unknown): void {
+    for (const waiter of this.#waiters) waiter.reject(error);
+    this.#waiters.clear();
+  }
+}
