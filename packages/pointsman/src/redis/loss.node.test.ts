@@ -94,6 +94,17 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(a);
   });
 
+  test('a key is deleted while a request waits for it: the request is served', async () => {
+    const [a, b] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await a.lock('k');
+    const waiter = b.lock('k');
+    await untilWaiting(b, 1);
+    await scene.server.command('HDEL', `{${scene.namespace}}:locks`, 'k');
+    await untilLost(guard);
+    await (await waiter).release();
+    await untilHeld(b);
+  });
+
   test('a try finds what the dead hold or wait for', async () => {
     const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
     const other = await scene.process(brief);

@@ -68,13 +68,13 @@ function operations.lock(words)
       request.optional = optional
     end
     space.enqueue(id, request)
-    for i, key in ipairs(keys) do
-      if not held[i] then
-        -- Those in front may be gone.
-        space.free({ key })
-      end
-    end
     space.revoke(held)
+  end
+  -- Requests in front may be gone, and a holder may have vanished without a release.
+  for i, key in ipairs(keys) do
+    if not held[i] then
+      space.free({ key })
+    end
   end
   if space.is_guarded() then
     ends = math.min(ends or space.guard, space.guard)

@@ -409,10 +409,10 @@ class Application {
       if (!wait) return { name: 'busy' };
       const request = { order: `${this.#tokens(1)}`, tokens, keys };
       requests.set(id, optional.length === 0 ? request : { ...request, optional });
-      // Those in front may be gone.
-      this.#freed.push(...keys.filter((key) => !locks.has(key)));
       this.#revoke(keys);
     }
+    // Requests in front may be gone, and a holder may have vanished without a release.
+    this.#freed.push(...keys.filter((key) => !locks.has(key)));
     const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
     if (guard !== undefined && this.#guarded()) ends.push(guard);
     return { name: 'queued', left: Math.min(...ends) - this.#clock.time };

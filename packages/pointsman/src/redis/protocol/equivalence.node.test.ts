@@ -69,6 +69,8 @@ type Step =
   | { readonly do: 'pass'; readonly time: number }
   | { readonly do: 'listen'; readonly process: number }
   | { readonly do: 'flush' }
+  /** An operator deletes one lock's field. */
+  | { readonly do: 'delete'; readonly key: string }
   /** The state is that of another run from now on. */
   | { readonly do: 'restart' };
 
@@ -194,6 +196,10 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
   },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('delete' as const), key: fc.constantFrom(...keys) }),
+  },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
 );
 
@@ -387,6 +393,10 @@ async function play({ listening, steps }: Case): Promise<void> {
       }
       if (step.do === 'flush') {
         await client.del(...namespace.keys);
+        continue;
+      }
+      if (step.do === 'delete') {
+        await client.hdel(namespace.keys[0] as string, step.key);
         continue;
       }
       if (step.do === 'pass' || step.do === 'restart') {
