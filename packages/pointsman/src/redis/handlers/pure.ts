@@ -10,80 +10,34 @@
 
 import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import { apply, emptyState, type State, type World } from '../protocol/apply.js';
-import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
-import { encodeMessage, mapOf, requestsOf } from '../protocol/wire.js';
+import { apply, type World } from '../protocol/apply.js';
+import type { Batch, Message, Reply } from '../protocol/protocol.js';
+import { encodeMessage, mapOf } from '../protocol/wire.js';
 import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
+import { load, type Stored, store } from './stored.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
 
-type Fields = Map<string, string>;
-type Five = [number, number, number, number, number];
-
-/** The namespace as it lies in Redis. */
-interface Stored {
-  readonly locks: Fields;
-  readonly sessions: Fields;
-  readonly requests: Fields;
-  /** Members of the sorted set. */
-  readonly queue: Set<string>;
-}
-
-function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Request>): State {
-  const state = emptyState();
-  for (const [key, value] of locks) {
-    const words = value.split(' ');
-    if (key === '') {
-      const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
-      const run = words[5] === '-' ? undefined : words[5];
-      state.clock = { token, time, seen, doubted: doubted === 1, run };
-      state.guard = guard > 0 ? guard : undefined;
-    } else {
-      state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
-    }
-  }
-  for (const [session, value] of sessions) {
-    const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
-    state.sessions.set(session, { expires, incarnation, ttl });
-  }
-  for (const [id, request] of requests) state.requests.set(id, request);
-  return state;
-}
-
-function store({ clock, locks, sessions, requests, guard }: State): Stored {
-  const stored: Stored = {
-    locks: new Map(),
-    sessions: new Map(),
-    requests: new Map(),
-    queue: new Set(),
-  };
-  if (clock === undefined) return stored;
-  const { token, time, seen, doubted, run = '-' } = clock;
-  stored.locks.set('', `${token} ${time} ${seen} ${guard ?? 0} ${doubted ? 1 : 0} ${run}`);
-  for (const [key, { id, token }] of locks) stored.locks.set(key, `${id} ${token}`);
-  for (const [session, { expires, incarnation, ttl }] of sessions) {
-    stored.sessions.set(session, `${expires} ${incarnation} ${ttl}`);
-  }
-  for (const [id, request] of requests) {
-    stored.requests.set(id, JSON.stringify(request));
-    for (const member of membersOf(id, request)) stored.queue.add(member);
-  }
-  return stored;
-}
-
-function membersOf(id: string, { order, keys, condition }: Request): string[] {
-  const place = (kind: string, name: string) =>
-    `${kind}${Buffer.byteLength(name)}:${name}:${order.padStart(16, '0')}${id}`;
-  return condition === undefined ? keys.map((key) => place('k', key)) : [place('c', condition)];
-}
-
-function changesOf(key: string, before: Fields, after: Fields): string[][] {
-  const set = [...after].filter(([field, value]) => before.get(field) !== value).flat();
-  const gone = [...before.keys()].filter((field) => !after.has(field));
+/** The commands that turn one stored state into another; `before` has no index if that is not whole. */
+function changesOf(
+  [stateKey, indexKey]: ReturnType<typeof keysOf>,
+  before: Stored,
+  after: Stored,
+): string[][] {
+  if (after.fields.size === 0) return [['DEL', stateKey, indexKey]];
+  const set = [...after.fields].filter(([field, value]) => before.fields.get(field) !== value);
+  const gone = [...before.fields.keys()].filter((field) => !after.fields.has(field));
+  const joined = [...after.index].filter((member) => !before.index.has(member));
+  const left = [...before.index].filter((member) => !after.index.has(member));
   return [
-    ...(set.length > 0 ? [['HSET', key, ...set]] : []),
-    ...(gone.length > 0 ? [['HDEL', key, ...gone]] : []),
+    ...(before.index.size === 0 ? [['DEL', indexKey]] : []),
+    ...(set.length > 0 ? [['HSET', stateKey, ...set.flat()]] : []),
+    ...(gone.length > 0 ? [['HDEL', stateKey, ...gone]] : []),
+    ...(joined.length > 0
+      ? [['ZADD', indexKey, ...joined.flatMap((member) => ['0', member])]]
+      : []),
+    ...(left.length > 0 ? [['ZREM', indexKey, ...left]] : []),
   ];
 }
 
@@ -125,25 +79,21 @@ export class PureHandler implements Handler {
 
   /** Undefined if somebody else was faster. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
-    const [locksKey, sessionsKey, queueKey, requestsKey] = this.#keys;
-    const [, time, life, ...hashes] = await Promise.all([
+    const [stateKey, indexKey] = this.#keys;
+    const [, time, life, flat, whole] = await Promise.all([
       this.#call('WATCH', ...this.#keys),
       this.#call('TIME'),
-      this.#call('PTTL', locksKey),
-      this.#call('HGETALL', locksKey),
-      this.#call('HGETALL', sessionsKey),
-      this.#call('HGETALL', requestsKey),
+      this.#call('PTTL', stateKey),
+      this.#call('HGETALL', stateKey),
+      this.#call('ZSCORE', indexKey, ''),
     ]);
-    const [locks, sessions, records] = hashes.map((flat) => mapOf(flat as string[])) as [
-      Fields,
-      Fields,
-      Fields,
-    ];
-    const requests = requestsOf(hashes[2] as string[]);
+    const fields = mapOf(flat as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
-    const fresh = !locks.has('');
+    const clock = fields.get('')?.split(' ');
+    const fresh = clock === undefined;
+    const index = whole === null ? new Set<string>() : store(load(fields)).index;
     const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
-    const differs = batch.run !== undefined && !locks.get('')?.endsWith(` ${batch.run}`);
+    const differs = batch.run !== undefined && clock?.[5] !== batch.run;
     const info = fresh || differs ? String(await this.#call('INFO', 'server')) : '';
     const world = {
       now: seconds * 1e6 + micros,
@@ -154,7 +104,7 @@ export class PureHandler implements Handler {
     // Who listens is asked for when it turns out to matter, and then everything is done again.
     const listeners = new Map<string, number>();
     for (;;) {
-      const state = load(locks, sessions, requests);
+      const state = load(fields);
       const messages: [channel: string, message: Message][] = [];
       const unknown: string[] = [];
       const view: World = {
@@ -179,21 +129,11 @@ export class PureHandler implements Handler {
           listeners.set(process, count);
         continue;
       }
-      const after = store(state);
-      const before = new Set([...requests].flatMap(([id, request]) => membersOf(id, request)));
-      const joined = [...after.queue].filter((member) => !before.has(member));
-      const left = [...before].filter((member) => !after.queue.has(member));
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
       return this.#commit(
         [
-          ...changesOf(locksKey, locks, after.locks),
-          ...changesOf(sessionsKey, sessions, after.sessions),
-          ...changesOf(requestsKey, records, after.requests),
-          ...(joined.length > 0
-            ? [['ZADD', queueKey, ...joined.flatMap((member) => ['0', member])]]
-            : []),
-          ...(left.length > 0 ? [['ZREM', queueKey, ...left]] : []),
+          ...changesOf(this.#keys, { fields, index }, store(state)),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, message]) => [
             this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',

@@ -205,10 +205,7 @@ class Application {
     const clock = this.#clock;
     const { run = clock.run } = this.#batch;
     if (run === clock.run) return;
-    if (clock.run !== undefined && clock.run !== this.#world.run) {
-      const until = this.#latest + this.#longest();
-      this.#state.guard = Math.max(this.#state.guard ?? 0, until);
-    }
+    if (clock.run !== undefined && clock.run !== this.#world.run) this.#keepGuard();
     clock.run = this.#world.run;
   }
 
@@ -256,17 +253,20 @@ class Application {
         if (condition === undefined) this.#freed.push(...keys);
       }
     }
-    for (const session of sorted(sessions)) if (!this.#isLive(session)) this.#end(session);
+    const ended = [...sessions].filter(([session]) => !this.#isLive(session));
+    ended.sort(([a, { expires: x }], [b, { expires: y }]) => x - y || (a < b ? -1 : 1));
+    for (const [session] of ended) this.#end(session);
   }
 
   #end(session: string): void {
     const { sessions, locks, requests } = this.#state;
     sessions.delete(session);
-    for (const key of sorted(locks)) {
-      if (sessionOf(locks.get(key)?.id as string) === session) {
-        locks.delete(key);
-        this.#freed.push(key);
-      }
+    const held = [...locks].filter(([, { id }]) => sessionOf(id) === session);
+    const byRequest = new Map(held.map(([key, { id }]) => [`${id} ${key}`, key]));
+    for (const name of sorted(byRequest)) {
+      const key = byRequest.get(name) as string;
+      locks.delete(key);
+      this.#freed.push(key);
     }
     for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);
   }
@@ -341,6 +341,7 @@ class Application {
         }
         if (
           this.#holdersOf(request.keys).length > 0 ||
+          this.#guarded() ||
           request.keys.some((wanted) => this.#first(wanted) !== id)
         )
           break;
@@ -361,11 +362,25 @@ class Application {
     }
   }
 
-  /** The sessions that hold one of the keys; ends those whose lease has run out. */
+  /**
+   * The sessions that hold one of the keys; ends those whose lease has run out. One without a record is
+   * no session that has expired: the record is lost, and its process may believe in a lease that is not
+   * over.
+   */
   #holdersOf(keys: readonly string[]): string[] {
     const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
-    for (const session of held) if (!this.#isLive(session)) this.#end(session);
+    for (const session of new Set(held)) {
+      if (this.#isLive(session)) continue;
+      if (!this.#state.sessions.has(session)) this.#keepGuard();
+      this.#end(session);
+    }
     return held.filter((session) => this.#isLive(session));
+  }
+
+  /** Nothing is granted until the longest lease has run out that may exist. */
+  #keepGuard(): void {
+    const until = this.#latest + this.#longest();
+    this.#state.guard = Math.max(this.#state.guard ?? 0, until);
   }
 
   /**
@@ -391,12 +406,17 @@ class Application {
   }
 
   #lock({ id, tokens, wait, keys, optional }: Operation & { name: 'lock' }): Result {
-    const { locks, requests, guard } = this.#state;
-    const held = locks.get(keys[0] as string);
-    if (held?.id === id) {
-      const extra = optional.filter((key) => locks.get(key)?.id === id);
-      const grant = { id, token: held.token, contended: this.#contended(keys), extra };
-      return { name: 'held', grant };
+    const { locks, requests } = this.#state;
+    const isMine = (key: string): boolean => locks.get(key)?.id === id;
+    const extra = optional.filter(isMine);
+    if (keys.every(isMine)) {
+      const { token } = locks.get(keys[0] as string) as { token: number };
+      return { name: 'held', grant: { id, token, contended: this.#contended(keys), extra } };
+    }
+    // What is left of a lock of which a key was deleted by hand is of no use.
+    for (const key of [...keys.filter(isMine), ...extra]) {
+      locks.delete(key);
+      this.#freed.push(key);
     }
     const holders = this.#holdersOf(keys);
     if (!requests.has(id)) {
@@ -414,7 +434,7 @@ class Application {
     // Requests in front may be gone, and a holder may have vanished without a release.
     this.#freed.push(...keys.filter((key) => !locks.has(key)));
     const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
-    if (guard !== undefined && this.#guarded()) ends.push(guard);
+    if (this.#guarded()) ends.push(this.#state.guard as number);
     return { name: 'queued', left: Math.min(...ends) - this.#clock.time };
   }
 

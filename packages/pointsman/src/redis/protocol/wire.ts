@@ -84,7 +84,7 @@ export function mapOf(flat: readonly string[]): Map<string, string> {
   return map;
 }
 
-export function requestsOf(flat: readonly string[]): Map<string, Request> {
+function requestsOf(flat: readonly string[]): Map<string, Request> {
   const requests = new Map<string, Request>();
   for (const [id, record] of mapOf(flat)) requests.set(id, JSON.parse(record) as Request);
   return requests;
@@ -110,7 +110,6 @@ function resultOf(line: string): Result {
     case 'query': {
       const [flatLocks, flatRequests] = JSON.parse(line.slice(name.length + 1)) as unknown[];
       const locks = mapOf(listIn(flatLocks));
-      locks.delete('');
       return { name, state: { locks, requests: requestsOf(listIn(flatRequests)) } satisfies Query };
     }
     case 'busy':
