@@ -46,6 +46,7 @@ const send = (process: string, ttl: number, ...operations: Operation[]) =>
     incarnation: 1,
     join: 'new',
     run,
+    secret: 'secret',
     operations,
   });
 

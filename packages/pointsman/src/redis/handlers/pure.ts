@@ -11,8 +11,8 @@
 import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
 import { apply, type World } from '../protocol/apply.js';
-import type { Batch, Message, Reply } from '../protocol/protocol.js';
-import { encodeMessage, mapOf } from '../protocol/wire.js';
+import type { Batch, Reply } from '../protocol/protocol.js';
+import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
 import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
 import { load, type Stored, store } from './stored.js';
 
@@ -105,17 +105,17 @@ export class PureHandler implements Handler {
     const listeners = new Map<string, number>();
     for (;;) {
       const state = load(fields);
-      const messages: [channel: string, message: Message][] = [];
+      const messages: [process: string, text: string][] = [];
       const unknown: string[] = [];
       const view: World = {
         ...world,
         announce: (message) => {
-          messages.push(['', message]);
+          messages.push(['', encodeMessage(message)]);
           return others.get('') ?? 0;
         },
-        tell: (process, message) => {
+        tell: (process, message, secret) => {
           if (message.name === 'held' && !listeners.has(process)) unknown.push(process);
-          if (listeners.get(process) !== 0) messages.push([process, message]);
+          if (listeners.get(process) !== 0) messages.push([process, signMessage(message, secret)]);
           return listeners.get(process) ?? 0;
         },
       };
@@ -135,10 +135,10 @@ export class PureHandler implements Handler {
         [
           ...changesOf(this.#keys, { fields, index }, store(state)),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
-          ...messages.map(([process, message]) => [
+          ...messages.map(([process, text]) => [
             this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
             channelOf(this.#channelBase, process),
-            encodeMessage(message),
+            text,
           ]),
         ],
         reply,

@@ -32,7 +32,7 @@ export function load(fields: ReadonlyMap<string, string>): State {
       state.locks.set(name, { id: words[0] as string, token: Number(words[1]) });
     } else if (field.startsWith('session:')) {
       const [expires, incarnation, ttl] = words.map(Number) as [number, number, number];
-      state.sessions.set(name, { expires, incarnation, ttl });
+      state.sessions.set(name, { expires, incarnation, ttl, secret: words[3] as string });
     } else {
       state.requests.set(name, JSON.parse(value) as Request);
     }
@@ -49,8 +49,8 @@ export function store({ clock, locks, sessions, requests, guard }: State): Store
     fields.set(`lock:${key}`, `${id} ${token}`);
     index.add(`h${id} ${key}`);
   }
-  for (const [session, { expires, incarnation, ttl }] of sessions) {
-    fields.set(`session:${session}`, `${expires} ${incarnation} ${ttl}`);
+  for (const [session, { expires, incarnation, ttl, secret }] of sessions) {
+    fields.set(`session:${session}`, `${expires} ${incarnation} ${ttl} ${secret}`);
     index.add(`e${`${expires}`.padStart(16, '0')} ${session}`);
   }
   let places = 0;

@@ -8,7 +8,7 @@ local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?
 local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
 
 if alone then
-  local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+)$'
+  local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+) %S+$'
   local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
   local fields = { '', 'session:' .. me }
   for i = 5, #ARGV do

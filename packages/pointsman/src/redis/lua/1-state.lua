@@ -3,7 +3,7 @@
 --
 --   state  hash  '' -> "<last token> <time> <server's clock> <guard> <doubted> <run> <places>",
 --                "lock:<key>" -> "<request> <token>"
---                "session:<session>" -> "<expires> <incarnation> <ttl>"
+--                "session:<session>" -> "<expires> <incarnation> <ttl> <secret>"
 --                "request:<request>" -> what it waits for, in JSON
 --   index  zset  what the state says, in lexical order, so that a batch finds its part without the rest:
 --                ''                                        the index is whole
@@ -30,9 +30,10 @@ local space = {
   state = KEYS[1],
   index = KEYS[2],
   -- Sessions that this batch has looked at: when their lease ends, or false for one that does not
-  -- exist; and the highest incarnation that has spoken.
+  -- exist; the highest incarnation that has spoken; and the secret that its messages are signed with.
   leases = {},
   incarnations = {},
+  secrets = {},
   -- What this batch knows of the queue: who is first in a part of it, and the requests.
   firsts = {},
   known = {},
@@ -48,8 +49,8 @@ local space = {
 }
 
 space.publish = ARGV[2]
-local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+)$'
-space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run =
+local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+) (%S+)$'
+space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run, space.secret =
   string.match(ARGV[3], header)
 space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
 
@@ -70,7 +71,7 @@ function space.members(prefix)
 end
 
 function space.lease_member(session, ends)
-  return string.format('e%016.0f %s', ends, session)
+  return string.format('e%016.0f ', ends) .. session
 end
 
 -- The longest lease that there is.
@@ -179,9 +180,10 @@ function space.lease_of(session)
   local expires = space.leases[session]
   if expires == nil then
     local record = redis.call('HGET', space.state, 'session:' .. session)
-    local ends, incarnation = string.match(record or '', '^(%d+) (%d+) ')
+    local ends, incarnation, secret = string.match(record or '', '^(%d+) (%d+) %d+ (%S+)$')
     expires = record and tonumber(ends)
     space.leases[session], space.incarnations[session] = expires, tonumber(incarnation)
+    space.secrets[session] = secret
   end
   return expires
 end
@@ -207,10 +209,10 @@ function space.renew_lease(lease)
     redis.call('ZREM', space.index, space.lease_member(space.me, lease))
   end
   local ends = space.latest + space.ttl
-  local record = ends .. ' ' .. space.incarnation .. ' ' .. space.ttl
+  local record = ends .. ' ' .. space.incarnation .. ' ' .. space.ttl .. ' ' .. space.secret
   redis.call('HSET', space.state, 'session:' .. space.me, record)
   redis.call('ZADD', space.index, 0, space.lease_member(space.me, ends))
-  space.leases[space.me] = ends
+  space.leases[space.me], space.secrets[space.me] = ends, space.secret
 end
 
 function space.is_live(session)
@@ -231,7 +233,13 @@ function space.next_token(count)
   return token
 end
 
--- Tells one process, or all; how many were listening.
-function space.tell(process, message)
-  return redis.call(space.publish, ARGV[1] .. process, cjson.encode(message))
+-- Tells the process of a session; how many were listening. Others may publish in its channel, and may
+-- listen there: the message is signed with the session's secret, which does not travel with it.
+function space.tell(session, message)
+  if not space.lease_of(session) then
+    return 0
+  end
+  local text, secret = cjson.encode(message), space.secrets[session]
+  local channel = ARGV[1] .. string.match(session, '^(.*)%.')
+  return redis.call(space.publish, channel, redis.sha1hex(secret .. text .. secret) .. text)
 end

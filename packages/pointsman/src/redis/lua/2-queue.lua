@@ -133,7 +133,7 @@ function space.revoke(holders)
     local id = held and string.match(held, '^(.*~) ')
     if id and not space.revoked[id] then
       space.revoked[id] = true
-      space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'revoke', id })
+      space.tell(space.session_of(id), { 'revoke', id })
     end
   end
 end
@@ -341,7 +341,7 @@ function space.serve(key)
     space.grants[#space.grants + 1] = space.grant_text(id, space.token_text(token), contended, extra)
   else
     local message = { 'held', id, space.token_text(token), contended, unpack(extra) }
-    if space.tell(string.match(session, '^(.*)%.'), message) == 0 then
+    if space.tell(session, message) == 0 then
       -- Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
       space.gone[session] = true
       space.free(request.keys)

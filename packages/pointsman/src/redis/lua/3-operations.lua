@@ -112,7 +112,7 @@ function operations.take(words)
   end
   if #taken > 0 then
     space.vacate(id, taken)
-    space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'taken', id, token })
+    space.tell(space.session_of(id), { 'taken', id, token })
   end
   return 'number ' .. #taken
 end

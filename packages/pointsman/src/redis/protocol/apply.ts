@@ -46,6 +46,8 @@ export interface Session {
   incarnation: number;
   /** How long its lease is, in milliseconds. */
   ttl: number;
+  /** What messages to it are signed with. */
+  secret: string;
 }
 
 /** All that the server keeps of a namespace. */
@@ -69,8 +71,8 @@ export interface World {
   readonly run: string | undefined;
   /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
-  /** Tells one process; how many were listening. */
-  tell(process: string, message: Message): number;
+  /** Tells one process, signed with the secret of its session; how many were listening. */
+  tell(process: string, message: Message, secret: string): number;
 }
 
 export const emptyState = (): State => ({
@@ -152,7 +154,7 @@ class Application {
   }
 
   reply(): Reply {
-    const { session, incarnation, join, ttl, operations } = this.#batch;
+    const { session, incarnation, join, ttl, secret, operations } = this.#batch;
     const known = this.#state.sessions.get(session);
     if (known !== undefined && incarnation < known.incarnation) return { name: 'stale' };
     if (join === 'must' && !this.#isLive(session)) return { name: 'lost' };
@@ -170,7 +172,8 @@ class Application {
       current.expires - this.#latest < (ttl * 2) / 3 ||
       operations.some(({ name }) => name === 'renew')
     ) {
-      this.#state.sessions.set(session, { expires: this.#latest + ttl, incarnation, ttl });
+      const expires = this.#latest + ttl;
+      this.#state.sessions.set(session, { expires, incarnation, ttl, secret });
     }
     const results = operations.map((operation) => this.#perform(operation));
     this.#settle();
@@ -316,13 +319,19 @@ class Application {
     this.#revoke(keys);
   }
 
+  /** Tells the process of a session; how many were listening. */
+  #tell(session: string, message: Message): number {
+    const known = this.#state.sessions.get(session);
+    return known === undefined ? 0 : this.#world.tell(processOf(session), message, known.secret);
+  }
+
   /** Asks those for the keys back who hand them over among their own tasks. */
   #revoke(keys: readonly string[]): void {
     for (const key of keys) {
       const id = this.#state.locks.get(key)?.id;
       if (id?.endsWith(REVOCABLE) && !this.#revoked.has(id)) {
         this.#revoked.add(id);
-        this.#world.tell(processOf(sessionOf(id)), { name: 'revoke', id });
+        this.#tell(sessionOf(id), { name: 'revoke', id });
       }
     }
   }
@@ -349,7 +358,7 @@ class Application {
         const grant = this.#plan(id, request);
         if (sessionOf(id) === this.#batch.session) {
           this.#grants.push(grant);
-        } else if (this.#world.tell(processOf(sessionOf(id)), { name: 'held', grant }) === 0) {
+        } else if (this.#tell(sessionOf(id), { name: 'held', grant }) === 0) {
           // Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
           this.#gone.add(sessionOf(id));
           this.#state.requests.set(id, request);
@@ -464,9 +473,7 @@ class Application {
         });
         for (const key of taken) locks.delete(key);
         this.#freed.push(...taken);
-        if (taken.length > 0) {
-          this.#world.tell(processOf(sessionOf(id)), { name: 'taken', id, token });
-        }
+        if (taken.length > 0) this.#tell(sessionOf(id), { name: 'taken', id, token });
         return { name: 'number', value: taken.length };
       }
       case 'check': {

@@ -16,11 +16,19 @@ import { PureHandler } from '../handlers/pure.js';
 import { ScriptHandler } from '../handlers/script.js';
 import { load, store } from '../handlers/stored.js';
 import { apply, type State } from './apply.js';
-import type { Batch, Join, Message, Operation, Reply } from './protocol.js';
-import { decodeMessage } from './wire.js';
+import {
+  type Batch,
+  type Join,
+  type Message,
+  type Operation,
+  type Reply,
+  sessionOf,
+} from './protocol.js';
+import { openMessage } from './wire.js';
 
 const processes = ['p-1', 'q-2', 'r-3'] as const;
 const sessions = ['p-1.0', 'p-1.1', 'q-2.0', 'r-3.0'] as const;
+const secretOf = (session: string): string => `secret-of-${session}`;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
 /** Longer and shorter than the server has been running when the tests begin. */
@@ -161,6 +169,7 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
 const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((session) =>
   fc.record({
     session: fc.constant(session),
+    secret: fc.constant(secretOf(session)),
     ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
     incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
     join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
@@ -236,6 +245,18 @@ interface Outcome {
   readonly state: State;
 }
 
+/** A message, which has to be signed for the session that it is for. */
+function heard(text: string): Message {
+  for (const session of sessions) {
+    const message = openMessage(text, secretOf(session));
+    if (message === undefined) continue;
+    if (message.name === 'lost') return message;
+    const { id } = message.name === 'held' ? message.grant : message;
+    if (sessionOf(id) === session) return message;
+  }
+  throw new Error(`not signed: ${text}`);
+}
+
 /** One namespace, and who listens there. */
 class Namespace {
   readonly base: string;
@@ -255,7 +276,7 @@ class Namespace {
     this.script = new ScriptHandler(commands, this.base, where);
     this.pure = new PureHandler(commands, this.base, where);
     this.#hear = listeners.map((listener, i) => {
-      const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text));
+      const hear = (_: string, text: string) => this.#told[i]?.push(heard(text));
       listener.on('message', hear);
       return hear;
     });

@@ -8,6 +8,7 @@
  * an operation is one argument, and a reply is one text.
  */
 
+import { createHash } from 'node:crypto';
 import type {
   Batch,
   Grant,
@@ -55,10 +56,12 @@ function wordsOf(operation: Operation): readonly string[] {
 }
 
 export function encodeBatch(batch: Batch): string[] {
-  const { session, ttl, incarnation, join, time = 0, run = '-' } = batch;
+  const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const words = [`${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run}`];
+  const words = [
+    `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
+  ];
   for (const operation of operations) words.push(...wordsOf(operation));
   return words;
 }
@@ -157,4 +160,31 @@ export function decodeMessage(text: string): Message {
     return { name, grant: { ...grant, extra: extra as string[] } };
   }
   return { name: 'lost' };
+}
+
+/** The length of a signature, in characters. */
+const SIGNED = 40;
+
+const signatureOf = (text: string, secret: string): string =>
+  createHash('sha1').update(`${secret}${text}${secret}`).digest('hex');
+
+/** A message as it stands in the channel of a process: its signature, and then itself. */
+export function signMessage(message: Message, secret: string): string {
+  const text = encodeMessage(message);
+  return signatureOf(text, secret) + text;
+}
+
+const lost = encodeMessage({ name: 'lost' });
+
+/**
+ * The message in a text from a channel, or undefined for one that the script has not signed for this session. Who may
+ * publish can put anything into a channel, and who may subscribe can read what is there. That the state is lost is told
+ * to all, and not signed: a session only asks the server when it hears it.
+ */
+export function openMessage(text: string, secret: string): Message | undefined {
+  if (text === lost) return { name: 'lost' };
+  const message = text.slice(SIGNED);
+  return text.slice(0, SIGNED) === signatureOf(message, secret)
+    ? decodeMessage(message)
+    : undefined;
 }
