@@ -1,4 +1,4 @@
-/** Who may publish and subscribe on the server, and no more, can neither grant a lock nor take one. */
+/** A client that may only publish and subscribe on the server can neither grant a lock nor take one. */
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
@@ -6,7 +6,7 @@ import { signMessage } from './protocol/wire.js';
 
 const scene = useServer();
 
-/** A stranger: what it hears, and how it speaks. */
+/** A client that is no process of the namespace. */
 async function stranger() {
   const [ear, mouth] = [new Redis(scene.server.port), new Redis(scene.server.port)];
   onTestFinished(() => {
@@ -18,7 +18,7 @@ async function stranger() {
     if (channel !== `{${scene.namespace}}:`) heard.push(text);
   });
   await ear.psubscribe(`{${scene.namespace}}:*`);
-  /** Says it in the channels of all processes. */
+  /** Publishes a text in the channels of all processes. */
   const say = async (text: string): Promise<void> => {
     const channels = (await mouth.pubsub('CHANNELS', `{${scene.namespace}}:*`)) as string[];
     for (const channel of channels) await mouth.publish(channel, text);
@@ -29,7 +29,7 @@ async function stranger() {
 const highest = `${Number.MAX_SAFE_INTEGER}`;
 
 describe.each(ways)('$handler, $mode', (way) => {
-  /** One holds `k`, the other waits for it. Each waits for another key of the other. */
+  /** One process holds `k`, the other waits for it. Each waits for a further key of the other. */
   async function scenario() {
     const evil = await stranger();
     const [a, b] = [await scene.process(way), await scene.process(way)];
@@ -42,7 +42,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const { held, waiting } = await a.query();
     const heldId = held.find(({ keys }) => keys.includes('k'))?.id as string;
     const waitingId = waiting.find(({ keys }) => keys.includes('k'))?.id as string;
-    /** Resolves when both have heard what was said before. */
+    /** Resolves when both have received all that was published before. */
     const both = async (): Promise<void> => {
       await Promise.all([first.release(), second.release()]);
       for (const other of [await waitFirst, await waitSecond]) await other.release();

@@ -16,8 +16,8 @@
 -- Invariants:
 -- - The state alone decides. It is one key, so no part of it is lost without the rest: if it is gone,
 --   so is its clock, and the namespace begins anew. The index is built from it whenever it is missing.
--- - Each lock, session and request has its members in the index. A member whose field somebody has
---   deleted by hand is dropped when it is found.
+-- - Each lock, session and request has its members in the index. A member whose field was deleted by
+--   hand is dropped when it is found.
 -- - Time here is the namespace's own. It never runs backwards, and goes on only as far as the server's
 --   clock has moved and the sender of a batch vouches for: so much time has passed, by a monotonic
 --   clock, since it was last told the time. So a jump of the server's clock cannot end the leases of
@@ -49,10 +49,9 @@ local space = {
 }
 
 space.publish = ARGV[2]
-local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+) (%S+)$'
-space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run, space.secret =
-  string.match(ARGV[3], header)
-space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
+space.me, space.ttl, space.incarnation, space.join = me, ttl, incarnation + 0, join
+space.renew, space.vouched, space.sender_run = renew, vouched, sender_run
+space.micros, space.now = micros, now
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.
 function space.token_text(token)
@@ -130,16 +129,13 @@ function space.check_run()
 end
 
 function space.load()
-  local server = redis.call('TIME')
-  space.micros = server[1] * 1000000 + server[2]
-  space.now = math.floor(space.micros / 1000)
-  local clock = redis.call('HGET', space.state, '')
-  if clock then
+  if found[1] then
+    space.read_session(me, found[2])
     local pattern = '^(%d+) (%d+) (%d+) (%d+) (%d) (%S+) (%d+)$'
-    local token, time, seen, guard, doubted, run, waiting = string.match(clock, pattern)
+    local token, time, seen, guard, doubted, run, waiting = string.match(found[1], pattern)
     space.token, space.time, space.guard = tonumber(token), tonumber(time), tonumber(guard)
     space.doubted, space.run, space.waiting = doubted, run, tonumber(waiting)
-    if not redis.call('ZSCORE', space.index, '') then
+    if not whole and not redis.call('ZSCORE', space.index, '') then
       space.build_index()
     end
     space.advance(tonumber(seen))
@@ -176,19 +172,20 @@ function space.build_index()
   redis.call('PEXPIRE', space.index, redis.call('PTTL', space.state))
 end
 
-function space.lease_of(session)
-  local expires = space.leases[session]
-  if expires == nil then
-    local record = redis.call('HGET', space.state, 'session:' .. session)
-    local ends, incarnation, secret = string.match(record or '', '^(%d+) (%d+) %d+ (%S+)$')
-    expires = record and tonumber(ends)
-    space.leases[session], space.incarnations[session] = expires, tonumber(incarnation)
-    space.secrets[session] = secret
-  end
-  return expires
+function space.read_session(session, record)
+  local ends, highest, signs = string.match(record or '', '^(%d+) (%d+) %d+ (%S+)$')
+  space.leases[session] = record and tonumber(ends)
+  space.incarnations[session], space.secrets[session] = tonumber(highest), signs
 end
 
--- The session whose lease ends first, and when; `skipped` leaves out so many before it.
+function space.lease_of(session)
+  if space.leases[session] == nil then
+    space.read_session(session, redis.call('HGET', space.state, 'session:' .. session))
+  end
+  return space.leases[session]
+end
+
+-- The session whose lease ends first after `skipped` others, and when it ends.
 function space.next_lease(skipped)
   while true do
     local range = redis.call('ZRANGEBYLEX', space.index, '[e', '(f', 'LIMIT', skipped, 1)
@@ -201,18 +198,6 @@ function space.next_lease(skipped)
     end
     redis.call('ZREM', space.index, range[1])
   end
-end
-
--- Writes the lease of the sender's session.
-function space.renew_lease(lease)
-  if lease then
-    redis.call('ZREM', space.index, space.lease_member(space.me, lease))
-  end
-  local ends = space.latest + space.ttl
-  local record = ends .. ' ' .. space.incarnation .. ' ' .. space.ttl .. ' ' .. space.secret
-  redis.call('HSET', space.state, 'session:' .. space.me, record)
-  redis.call('ZADD', space.index, 0, space.lease_member(space.me, ends))
-  space.leases[space.me], space.secrets[space.me] = ends, space.secret
 end
 
 function space.is_live(session)
@@ -233,8 +218,8 @@ function space.next_token(count)
   return token
 end
 
--- Tells the process of a session; how many were listening. Others may publish in its channel, and may
--- listen there: the message is signed with the session's secret, which does not travel with it.
+-- Tells the process of a session; returns how many connections listened. Other clients may publish in
+-- its channel and listen there: the message is signed with the session's secret, which does not travel.
 function space.tell(session, message)
   if not space.lease_of(session) then
     return 0

@@ -184,11 +184,9 @@ function operations.query()
   return 'query ' .. cjson.encode({ found.lock, found.request })
 end
 
-local me, ttl, incarnation, join = space.me, space.ttl, space.incarnation, space.join
-
 space.load()
 local lease = space.lease_of(me)
-if lease and incarnation < space.incarnations[me] then
+if lease and space.incarnation < space.incarnations[me] then
   return 'stale'
 end
 if join == 'must' and not space.is_live(me) then
@@ -211,10 +209,17 @@ else
 end
 local renewing = space.renew == '1'
   or not lease
-  or incarnation > space.incarnations[me]
+  or space.incarnation > space.incarnations[me]
   or lease - space.latest < ttl * 2 / 3
 if renewing then
-  space.renew_lease(lease)
+  if lease then
+    redis.call('ZREM', space.index, space.lease_member(me, lease))
+  end
+  local ends = space.latest + ttl
+  local record = ends .. ' ' .. incarnation .. ' ' .. ttl .. ' ' .. secret
+  redis.call('HSET', space.state, 'session:' .. me, record)
+  redis.call('ZADD', space.index, 0, space.lease_member(me, ends))
+  space.leases[me], space.secrets[me] = ends, secret
 end
 
 local results = {}

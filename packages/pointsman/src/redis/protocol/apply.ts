@@ -46,7 +46,7 @@ export interface Session {
   incarnation: number;
   /** How long its lease is, in milliseconds. */
   ttl: number;
-  /** What messages to it are signed with. */
+  /** Messages to it are signed with it. */
   secret: string;
 }
 
@@ -319,7 +319,7 @@ class Application {
     this.#revoke(keys);
   }
 
-  /** Tells the process of a session; how many were listening. */
+  /** Tells the process of a session; returns how many connections listened. */
   #tell(session: string, message: Message): number {
     const known = this.#state.sessions.get(session);
     return known === undefined ? 0 : this.#world.tell(processOf(session), message, known.secret);

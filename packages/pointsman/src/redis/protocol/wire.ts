@@ -168,7 +168,7 @@ const SIGNED = 40;
 const signatureOf = (text: string, secret: string): string =>
   createHash('sha1').update(`${secret}${text}${secret}`).digest('hex');
 
-/** A message as it stands in the channel of a process: its signature, and then itself. */
+/** A message as it is published in the channel of a process: its signature, then its JSON. */
 export function signMessage(message: Message, secret: string): string {
   const text = encodeMessage(message);
   return signatureOf(text, secret) + text;
@@ -177,9 +177,9 @@ export function signMessage(message: Message, secret: string): string {
 const lost = encodeMessage({ name: 'lost' });
 
 /**
- * The message in a text from a channel, or undefined for one that the script has not signed for this session. Who may
- * publish can put anything into a channel, and who may subscribe can read what is there. That the state is lost is told
- * to all, and not signed: a session only asks the server when it hears it.
+ * The message in a text from a channel, or undefined if the server has not signed it for this session. Any client that
+ * may publish can put a text into a channel, and any that may subscribe can read what is there. The loss of the state is
+ * announced to all sessions, unsigned: a session that hears of it only asks the server.
  */
 export function openMessage(text: string, secret: string): Message | undefined {
   if (text === lost) return { name: 'lost' };

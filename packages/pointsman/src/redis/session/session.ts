@@ -48,7 +48,7 @@ export class Session implements ConnectionObserver {
   readonly #claims = new Claims();
   readonly #stream: BatchStream;
   #epoch = 0;
-  /** What the server signs messages to it with: others may publish in its channel. */
+  /** The server signs messages to this session with it: other clients may publish in its channel. */
   readonly #secret = randomBytes(12).toString('base64url');
   /** The highest token of a grant. */
   #token = 0;
@@ -239,7 +239,7 @@ export class Session implements ConnectionObserver {
       const { alarmed } = this;
       const active = this.#claims.get(message.grant.id);
       if (active?.state !== 'asked') return;
-      // An answer has overtaken it, or it is no message of now: the server knows.
+      // A reply has overtaken it, or it is a forgery: the server is asked.
       if (message.grant.token <= this.#token) {
         this.#lock(active);
         return;
