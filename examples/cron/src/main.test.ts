@@ -82,7 +82,7 @@ test('each tick is worked for once, by one process', { timeout }, async () => {
     ticks.push(at);
     response.end(`rates of ${at}`);
     await lineOf(jobs.get(pid)?.output ?? assert.fail('an unknown process'), /stored/);
-    assert.equal(JSON.parse((await client.get('rates')) ?? '').rates, `rates of ${at}`);
+    assert.equal(JSON.parse((await client.hget('rates', 'value')) ?? '').rates, `rates of ${at}`);
   }
   assert.deepEqual(ticks, [...new Set(ticks)].sort());
 });
@@ -110,7 +110,7 @@ test('a process that stood still does not overwrite what its successor wrote', {
   process.kill(stale.pid, 'SIGCONT');
   const line = await lineOf(jobs.get(stale.pid)?.output ?? assert.fail(), /stored|refused|Lost/);
   assert.doesNotMatch(line, /stored/);
-  assert.equal(JSON.parse((await client.get('rates')) ?? '').rates, 'new');
+  assert.equal(JSON.parse((await client.hget('rates', 'value')) ?? '').rates, 'new');
 });
 
 test('SIGTERM lets the work come to its end, and the process too', { timeout }, async () => {
@@ -122,6 +122,6 @@ test('SIGTERM lets the work come to its end, and the process too', { timeout }, 
     [0, null],
     [0, null],
   ]);
-  assert.equal(JSON.parse((await client.get('rates')) ?? '').rates, 'the last');
+  assert.equal(JSON.parse((await client.hget('rates', 'value')) ?? '').rates, 'the last');
   assert.equal(asked.length, 0);
 });

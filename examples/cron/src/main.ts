@@ -24,7 +24,7 @@ async function refresh(due: string): Promise<void> {
   const options = { signal: stopping.signal, maxHold: 60_000 };
   await using guard = await mutex.lock('rates', options);
 
-  const last = await client.get('rates');
+  const last = await client.hget('rates', 'value');
   if (last !== null && JSON.parse(last).due >= due) return; // somebody has done it already
 
   const response = await fetch(`${RATES_URL}?at=${due}`, {
@@ -56,6 +56,6 @@ process.once('SIGTERM', async () => {
   job.stop();
   stopping.abort();
   await running;
-  await mutex.close();
+  await mutex.shutdown();
   client.disconnect();
 });

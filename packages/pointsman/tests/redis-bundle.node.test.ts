@@ -16,8 +16,8 @@ import { fencedSet, RedisMutex } from 'pointsman/redis';
 async function main() {
   const client = await createClient({ url: process.env.REDIS_URL }).connect();
   const mutex = new RedisMutex(client, { ttl: 300 });
-  await mutex.run('key', async (guard) => {
-    console.log(await fencedSet(client, 'value', 'new', guard), await client.get('value'));
+  await mutex.run('value', async (guard) => {
+    console.log(await fencedSet(client, 'value', 'new', guard), await client.hGet('value', 'value'));
   });
   await mutex.close();
   client.destroy();

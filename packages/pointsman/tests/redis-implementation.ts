@@ -16,6 +16,7 @@ const capabilities: readonly Capability[] = [
   'reason',
   'owner',
   'release-again',
+  'drain',
 ];
 
 /** Why it has not the others, by their names. */
@@ -23,7 +24,6 @@ export const lacks: Partial<Record<Capability, string>> = {
   priority: 'the order is that of arrival among all processes',
   close: 'its close gives back what is held, so that nothing outlives the connections',
   drop: 'an abort after the grant comes too late',
-  drain: 'nobody sees all holders of all processes come to an end',
 };
 
 /** The times of scenarios are real here, and shorter. */
@@ -70,6 +70,8 @@ function subject(mutex: RedisMutex): Subject {
   return {
     acquire: ({ key = 'the only one', timeout, ...request }) =>
       mutex.lock(key, timeout === undefined ? request : { ...request, timeout: timeout * pace }),
+    drain: ({ timeout, ...request }) =>
+      mutex.drain(timeout === undefined ? request : { ...request, timeout: timeout * pace }),
     tryAcquire: ({ key = 'the only one', ...request }) => mutex.tryLock(key, request),
     async observe(key) {
       const { held, waiting } = await mutex.query();

@@ -65,15 +65,21 @@ export class Acquisition implements Hold {
     this.maxHold = maxHold;
     this.guard = guard;
     this.#resolve = resolve;
+    metrics.activity.count(1, 0);
   }
 
   /** Ends the wait early when the signal aborts or the time is over. */
   limit(options: WaitOptions): void {
-    this.#stopWatching = giveUpOn(
-      options,
-      (reason) => this.giveUp(reason),
-      (timeout) => this.timedOut(timeout),
-    );
+    try {
+      this.#stopWatching = giveUpOn(
+        options,
+        (reason) => this.giveUp(reason),
+        (timeout) => this.timedOut(timeout),
+      );
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
   }
 
   timedOut(timeout: number): TimeoutError {
@@ -91,6 +97,7 @@ export class Acquisition implements Hold {
 
   start(token: number): void {
     this.state = 'held';
+    this.#metrics.activity.count(-1, 1);
     this.#heldSince = performance.now();
     this.#metrics.waited(this.#heldSince - this.#askedAt);
     this.#stopWatching?.();
@@ -184,10 +191,12 @@ export class Acquisition implements Hold {
     this.state = 'over';
     if (this.maxHold !== undefined) this.#stopWatching?.();
     this.#metrics.held(this.age);
+    this.#metrics.activity.count(0, -1);
   }
 
   #end(): void {
     this.state = 'over';
     this.#stopWatching?.();
+    this.#metrics.activity.count(-1, 0);
   }
 }

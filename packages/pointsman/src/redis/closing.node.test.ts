@@ -1,9 +1,23 @@
-/** Closing, and what errors are called. */
+/** Draining, shutting down, closing, and what errors are called. */
 
 import { describe, expect, test } from 'vitest';
-import { soon, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
+import {
+  type Outcome,
+  soon,
+  untilHeld,
+  untilWaiting,
+  useServer,
+  watch,
+  ways,
+} from '../../tests/redis/scene.js';
 import { asyncDispose } from '../sync/dispose.js';
-import { ClosedError, LockLostError, TimeoutError } from './index.js';
+import {
+  ClosedError,
+  LockLostError,
+  type RedisGuard,
+  type RedisMutex,
+  TimeoutError,
+} from './index.js';
 
 const scene = useServer();
 
@@ -110,4 +124,194 @@ describe.each(ways)('$handler, $mode', (way) => {
     await mutex[asyncDispose]();
     expect(mutex.closed).toBe(true);
   });
+
+  test('counts its requests that wait, with those of the mutexes within it', async () => {
+    const mutex = await scene.process(way);
+    const child = mutex.within(`${scene.namespace}-child`);
+    expect([mutex.waiting, child.waiting]).toEqual([0, 0]);
+    const guards = [await mutex.lock('a'), await child.lock('a'), await mutex.lock('c')] as const;
+    const controller = new AbortController();
+    const waiters = [
+      watch(mutex.lock('a')),
+      watch(mutex.lock('a', { signal: controller.signal })),
+      watch(child.lock('a')),
+      watch(mutex.condition('c').wait(guards[2])),
+    ];
+    expect([mutex.waiting, child.waiting]).toEqual([4, 1]);
+    await untilParked(mutex);
+    expect(await mutex.tryLock('a')).toBeUndefined();
+    await expect(mutex.lock('a', { timeout: 0 })).rejects.toThrow(TimeoutError);
+    await expect(mutex.lock('a', { signal: unusable() })).rejects.toThrow('no listener');
+    expect(mutex.waiting).toBe(4);
+    controller.abort();
+    expect(mutex.waiting).toBe(3);
+    await guards[0].release();
+    await guards[1].release();
+    for (const waiter of [waiters[0], waiters[2]])
+      await (await (waiter as Outcome<RedisGuard>).promise).release();
+    expect([mutex.waiting, child.waiting]).toEqual([1, 0]);
+    await mutex.close();
+    expect(mutex.waiting).toBe(0);
+  });
+
+  test('drain resolves when nothing is held and nothing waits, and changes nothing', async () => {
+    const mutex = await scene.process(way);
+    await mutex.drain({ timeout: 0 });
+    const child = mutex.within(`${scene.namespace}-child`);
+    const [guard, other] = [await mutex.lock('a'), await child.lock('a')];
+    const waiter = mutex.run('a', () => 'served');
+    const drained = watch(mutex.drain());
+    await expect(mutex.drain({ timeout: 0 })).rejects.toEqual(
+      new TimeoutError('timed out after 0 ms: 2 held, 1 waiting'),
+    );
+    await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
+      new TimeoutError('timed out after 1 ms: 2 held, 1 waiting'),
+    );
+    await expect(mutex.drain({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
+    await expect(mutex.drain({ timeout: -1 })).rejects.toThrow(RangeError);
+    await guard.release();
+    expect(await waiter).toBe('served');
+    expect(drained.state).toBe('pending');
+    await other.release();
+    await drained.promise;
+    expect(mutex.closed).toBe(false);
+    expect(await mutex.run('a', () => 'again')).toBe('again');
+  });
+
+  test('shutdown refuses newcomers, serves the queue and closes', async () => {
+    const [mutex, other] = [await scene.process(way), await scene.process(way)];
+    const child = mutex.within(`${scene.namespace}-child`);
+    const [guard, inner, foreign] = [
+      await mutex.lock('a'),
+      await child.lock('a'),
+      await other.lock('b'),
+    ];
+    const served: string[] = [];
+    const waiters = [
+      mutex.run('a', () => served.push('a')),
+      mutex.run('b', () => served.push('b')),
+      child.run('a', () => served.push('child')),
+    ];
+    await untilWaiting(other, way.mode === 'local' ? 1 : 2);
+    const down = watch(mutex.shutdown());
+    expect([mutex.closed, child.closed]).toEqual([true, true]);
+    for (const each of [mutex, child]) {
+      await expect(each.lock('z')).rejects.toEqual(new ClosedError('the mutex is closed'));
+      await expect(each.tryLock('z')).rejects.toThrow(ClosedError);
+      expect(() => each.within('z')).toThrow(ClosedError);
+    }
+    await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
+      new TimeoutError('timed out after 1 ms: 2 held, 3 waiting'),
+    );
+    await expect(mutex.shutdown({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
+    expect(guard.valid).toBe(true);
+    expect((await mutex.query()).held.length).toBeGreaterThan(0);
+    await guard.release();
+    await foreign.release();
+    await inner.release();
+    await Promise.all(waiters);
+    expect(served.sort()).toEqual(['a', 'b', 'child']);
+    await down.promise;
+    await expect(mutex.query()).rejects.toThrow(ClosedError);
+    await mutex.shutdown();
+    await mutex[asyncDispose]();
+    await untilHeld(other);
+  });
+
+  test('a shutdown that is given up goes on, and closes in the end', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock('a');
+    const waiter = mutex.run('a', () => 'served');
+    await expect(mutex.shutdown({ timeout: 0 })).rejects.toThrow(TimeoutError);
+    await guard.release();
+    expect(await waiter).toBe('served');
+    await expect.poll(() => isOver(mutex), soon).toBe(true);
+  });
+
+  test('close after a shutdown rejects what still waits with its own reason', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock('a');
+    const { signal } = guard;
+    const waiter = watch(mutex.lock('a'));
+    const down = watch(mutex.shutdown());
+    const reason = { why: 'enough' };
+    await mutex.close(reason);
+    expect(waiter.reason).toBe(reason);
+    expect(signal.reason).toMatchObject({ name: 'LockLostError', cause: reason });
+    await down.promise;
+    await expect(mutex.lock('a')).rejects.toEqual(new ClosedError('the mutex is closed'));
+  });
+
+  test('a shutdown lets holders wait at conditions and notify', async () => {
+    const mutex = await scene.process(way);
+    let ready = false;
+    const consumer = mutex.run('a', async (guard) => {
+      while (!ready) await mutex.condition('c').wait(guard);
+      return 'consumed';
+    });
+    const producing = await mutex.lock('p');
+    await untilParked(mutex);
+    const down = watch(mutex.shutdown());
+    expect(await mutex.condition('c').notify()).toBe(1);
+    await untilParked(mutex);
+    ready = true;
+    expect(await mutex.condition('c').notifyAll()).toBe(1);
+    expect(await consumer).toBe('consumed');
+    expect(down.state).toBe('pending');
+    await producing.release();
+    await down.promise;
+  });
+
+  test('a wait at a condition that is refused leaves nothing that counts', async () => {
+    const mutex = await scene.process(way);
+    const guard = await mutex.lock('a');
+    await scene.server.command('CONFIG', 'SET', 'maxmemory', '1');
+    try {
+      await expect(mutex.condition('c').wait(guard)).rejects.toThrow(/OOM/);
+    } finally {
+      await scene.server.command('CONFIG', 'SET', 'maxmemory', '0');
+    }
+    expect(mutex.waiting).toBe(0);
+    await guard.release();
+    await mutex.drain({ timeout: 1_000 });
+  });
+});
+
+/** A signal on which nothing can listen. */
+function unusable(): AbortSignal {
+  const { signal } = new AbortController();
+  signal.addEventListener = () => {
+    throw new Error('no listener');
+  };
+  return signal;
+}
+
+const isOver = (mutex: RedisMutex): Promise<boolean> =>
+  mutex.query().then(
+    () => false,
+    (error) => error instanceof ClosedError,
+  );
+
+/** Waits until a request is parked at a condition. */
+async function untilParked(mutex: RedisMutex): Promise<void> {
+  await expect
+    .poll(async () => (await mutex.query()).waiting.filter((each) => each.condition).length, soon)
+    .toBe(1);
+}
+
+test('a method that has lost its object rejects, or throws, and says so', async () => {
+  const mutex = await scene.process();
+  const guard = await mutex.lock('a');
+  const { drain, shutdown, close, query, forceUnlock, within, wrap, condition } = mutex;
+  const { wait, notify, notifyAll } = mutex.condition('c');
+  const { extend, assertValid } = guard;
+  const error = (method: string) => new TypeError(`${method} must be called on its object`);
+  const calls = { drain, shutdown, close, query, forceUnlock, wait, notify, notifyAll, extend };
+  for (const [method, call] of Object.entries(calls)) {
+    await expect((call as () => Promise<unknown>)()).rejects.toEqual(error(method));
+  }
+  for (const [method, call] of Object.entries({ within, wrap, condition, assertValid })) {
+    expect(() => (call as () => unknown)(), method).toThrow(error(method));
+  }
+  await guard.release();
 });

@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkInteger, invalid, ReentrancyError } from '../sync/errors.js';
+import { checkInteger, detached, invalid, ReentrancyError } from '../sync/errors.js';
 import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { Acquisition } from './acquisition.js';
@@ -71,6 +71,7 @@ export class RedisCondition {
    * ```
    */
   async wait(guard: RedisGuard, options: WaitOptions = {}): Promise<boolean> {
+    if (!(this instanceof RedisCondition)) throw detached('wait');
     const before = guard instanceof RedisGuard ? guard._hold : undefined;
     const strict = before && this.#strictOf(before.session);
     if (before === undefined || strict === undefined) {
@@ -140,12 +141,14 @@ export class RedisCondition {
    * before what you changed can be seen.
    */
   async notify(count = 1): Promise<number> {
+    if (!(this instanceof RedisCondition)) throw detached('notify');
     checkInteger('count', count, 1, 2 ** 31 - 1);
     return this.#session().number({ name: 'notify', condition: this.name, count });
   }
 
   /** Wakes all who wait. Resolves to how many there were. */
-  notifyAll(): Promise<number> {
+  async notifyAll(): Promise<number> {
+    if (!(this instanceof RedisCondition)) throw detached('notifyAll');
     return this.notify(2 ** 31 - 1);
   }
 }

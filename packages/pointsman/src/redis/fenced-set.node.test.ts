@@ -17,11 +17,11 @@ test.each(libraries)(
     expect(await fencedSet(client, key, 'one', 5)).toBe(true);
     expect(await fencedSet(client, key, 'two', 5)).toBe(true);
     expect(await fencedSet(client, key, 'late', 4)).toBe(false);
-    expect(await scene.server.command('GET', key)).toBe('two');
+    expect(await scene.server.command('HGET', key, 'value')).toBe('two');
     expect(await fencedSet(client, key, 3.5, 6)).toBe(true);
-    expect(await scene.server.command('GET', key)).toBe('3.5');
+    expect(await scene.server.command('HGET', key, 'value')).toBe('3.5');
     expect(await fencedSet(client, key, '', 7)).toBe(true);
-    expect(await scene.server.command('GET', key)).toBe('');
+    expect(await scene.server.command('HGET', key, 'value')).toBe('');
   },
 );
 
@@ -31,7 +31,7 @@ test.each(libraries)('tokens are compared to the last digit, with %s', async (li
   const highest = Number.MAX_SAFE_INTEGER;
   expect(await fencedSet(client, key, 'new', highest)).toBe(true);
   expect(await fencedSet(client, key, 'late', highest - 1)).toBe(false);
-  expect(await scene.server.command('GET', key)).toBe('new');
+  expect(await scene.server.command('HGET', key, 'value')).toBe('new');
 });
 
 test.each(libraries)(
@@ -41,24 +41,79 @@ test.each(libraries)(
     const { proxy, mutex } = await scene.disturbed({ ttl: short });
     const other = await scene.process({ ttl: short });
     const key = `${scene.namespace}:value`;
-    const stale = await mutex.lock('k');
+    const stale = await mutex.lock(key);
     expect(await fencedSet(client, key, 'first', stale)).toBe(true);
     proxy.blackhole(true);
-    await other.run('k', async (guard) => {
+    await other.run(key, async (guard) => {
       expect(await fencedSet(client, key, 'second', guard)).toBe(true);
     });
     expect(await fencedSet(client, key, 'late', stale)).toBe(false);
     expect(await fencedSet(client, key, 'late', stale.token)).toBe(false);
-    expect(await scene.server.command('GET', key)).toBe('second');
+    expect(await scene.server.command('HGET', key, 'value')).toBe('second');
   },
 );
 
-test('the token lies beside the value, in the same slot of a cluster', async () => {
-  const client = await connect('ioredis', scene.server.port);
-  await fencedSet(client, 'plain', 'v', 7);
-  await fencedSet(client, 'with:{tag}', 'v', 8);
-  expect(await scene.server.command('GET', '{plain}:fence')).toBe('7');
-  expect(await scene.server.command('GET', 'with:{tag}:fence')).toBe('8');
+const ioredis = async () => (await connect('ioredis', scene.server.port)) as Redis;
+
+test('the value and its token are in one hash, which no other key is', async () => {
+  const client = await ioredis();
+  expect(await fencedSet(client, 'x', 'new', 200)).toBe(true);
+  for (const other of ['{x}', '{x}:fence', 'x:fence', '{x}fence', 'x:', '{{x}}']) {
+    expect(await fencedSet(client, other, 'v', 1)).toBe(true);
+  }
+  expect(await fencedSet(client, 'x', 'stale', 100)).toBe(false);
+  expect(await client.hgetall('x')).toEqual({ value: 'new', fence: '200' });
+});
+
+test.each(['nan', '0x10', '-1', '1e9', 'inf', '', ' 7', '7 ', '7.5', 'abc'])(
+  'a fence of %j is refused, and nothing is written',
+  async (fence) => {
+    const client = await ioredis();
+    const key = `${scene.namespace}:value`;
+    await client.hset(key, { value: 'before', fence });
+    await expect(fencedSet(client, key, 'v', 5)).rejects.toThrow(/no fencing token/);
+    expect(await client.hgetall(key)).toEqual({ value: 'before', fence });
+  },
+);
+
+test('a key that holds anything else is refused, and stays as it is', async () => {
+  const client = await ioredis();
+  const key = `${scene.namespace}:value`;
+  await client.set(key, 'text');
+  await expect(fencedSet(client, key, 'v', 5)).rejects.toThrow(/WRONGTYPE/);
+  expect(await client.get(key)).toBe('text');
+  await client.del(key);
+  await client.hset(key, { name: 'ann' });
+  await expect(fencedSet(client, key, 'v', 5)).rejects.toThrow(/WRONGTYPE/);
+  expect(await client.hgetall(key)).toEqual({ name: 'ann' });
+});
+
+test('a time to live is kept, and the fence goes with the value', async () => {
+  const client = await ioredis();
+  const key = `${scene.namespace}:value`;
+  await fencedSet(client, key, 'one', 5);
+  await client.pexpire(key, 50_000);
+  await fencedSet(client, key, 'two', 6);
+  expect(await client.pttl(key)).toBeGreaterThan(0);
+  await client.del(key);
+  expect(await fencedSet(client, key, 'three', 1)).toBe(true);
+});
+
+test('a guard that is released, or is not of this key, is refused', async () => {
+  const client = await ioredis();
+  const mutex = await scene.process();
+  const key = `${scene.namespace}:value`;
+  const guard = await mutex.lock([key, 'second']);
+  expect(await fencedSet(client, key, 'v', guard)).toBe(true);
+  await expect(fencedSet(client, 'other', 'v', guard)).rejects.toThrow(
+    `fence must be a guard of "other" or a token, got a guard of ["second","${key}"]`,
+  );
+  expect(await fencedSet(client, 'other', 'v', guard.token)).toBe(true);
+  await guard.release();
+  await expect(fencedSet(client, key, 'late', guard)).rejects.toThrow(
+    'fence must be a guard that has not been released',
+  );
+  expect(await client.hget(key, 'value')).toBe('v');
 });
 
 /** Keys as the hash tags of a cluster make them hard. */
@@ -79,9 +134,10 @@ const tricky = [
   ],
 ];
 
-describe('in a cluster the token lies in the slot of the value', () => {
+describe('in a cluster any key can be fenced', () => {
   const scene = useServer({ cluster: true });
   const node = () => ({ host: '127.0.0.1', port: scene.server.port });
+  const value = (key: string) => scene.server.command('HGET', key, 'value');
   const clusters = {
     ioredis: async (keyPrefix: string) => {
       const client = new Cluster([node()], { keyPrefix });
@@ -103,7 +159,7 @@ describe('in a cluster the token lies in the slot of the value', () => {
       for (const key of tricky) {
         expect([prefix, key, await fencedSet(client, key, 'new', 2)]).toEqual([prefix, key, true]);
         expect([prefix, key, await fencedSet(client, key, 'old', 1)]).toEqual([prefix, key, false]);
-        expect([prefix, key, await client.get(key)]).toEqual([prefix, key, 'new']);
+        expect([prefix, key, await value(prefix + key)]).toEqual([prefix, key, 'new']);
       }
     }
   });
@@ -119,13 +175,13 @@ test("the client's prefix is before the key, with both libraries", async () => {
   onTestFinished(() => clients[1].destroy());
   for (const [n, client] of clients.entries()) {
     expect(await fencedSet(client, `prefixed ${n}`, 'v', 1)).toBe(true);
-    expect(await client.get(`prefixed ${n}`)).toBe('v');
-    expect(await scene.server.command('GET', `app:{prefixed ${n}}:fence`)).toBe('1');
+    expect(await scene.server.command('HGET', `app:prefixed ${n}`, 'value')).toBe('v');
+    expect(await scene.server.command('HGET', `app:prefixed ${n}`, 'fence')).toBe('1');
   }
 });
 
 test('an error of the server is that of the client', async () => {
   const client = await connect('ioredis', scene.server.port);
-  await scene.server.command('LPUSH', '{list}:fence', 'x');
+  await scene.server.command('LPUSH', 'list', 'x');
   await expect(fencedSet(client, 'list', 'v', 1)).rejects.toThrow(/WRONGTYPE/);
 });

@@ -1,31 +1,33 @@
 /**
- * A store that refuses what a lost lock still wants to write: the other half of a fencing token.
+ * A store that refuses the writes of a lost lock: the other half of a fencing token.
  *
- * Invariant: the value at a key was written with the highest token that was ever accepted for it.
+ * Invariant: the value at a key was written with the highest token that was ever accepted for it. Both are in one
+ * hash, so one cannot expire, be evicted or be overwritten without the other.
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
 import type { RedisClient } from './connection/client.js';
 import { adapterOf } from './connection/clients.js';
-import { slotOf, tagFor, tagOf } from './connection/slot.js';
 import { RedisGuard } from './guard.js';
 import { fencedSet as script } from './lua/scripts.js';
-
-/** Where the token lies: beside the value, also in a cluster, whatever braces the key has. */
-function fenceOf(key: string, prefix: string): string {
-  const slot = slotOf(prefix + key);
-  const fence = tagOf(key) === key ? `{${key}}:fence` : `${key}:fence`;
-  return slotOf(prefix + fence) === slot ? fence : `{${tagFor(slot)}}${key}:fence`;
-}
+import { isTorn } from './options.js';
 
 /**
- * Sets `key` to `value` in Redis, unless a higher token has written it before. Resolves to whether it
- * has. The token is kept beside the value, in `{key}:fence`; both stay until you delete them. For a
- * key with a hash tag it is `key:fence`, and for one with other braces, which in a cluster would lie
- * elsewhere, `{number}key:fence`.
+ * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to whether it was set.
+ *
+ * The key is a hash: `value` is the value, as text, and `fence` is the token. Read it with `HGET key value`. Both stay
+ * until the key is deleted or expires; a time to live that the key has is kept. When the key is gone, its fence is
+ * gone too, and any token can set it again.
+ *
+ * Runs a Lua script on the client itself.
  *
  * @param client The client to write with, of the same kinds as for {@link RedisMutex}.
- * @param fence The guard under which you write, or its token.
+ * @param key A non-empty, well-formed string.
+ * @param value A well-formed string, or a number.
+ * @param fence The guard under which you write, of a lock on `key`. For a lock on other keys, pass its token.
+ * @throws {TypeError | RangeError} for bad input, such as a guard that has been released or does not lock `key`.
+ * An error of the server rejects with the error of the client: a key that holds anything else than such a hash is
+ * refused with `WRONGTYPE`, and nothing is written.
  *
  * @example
  * ```ts
@@ -39,7 +41,7 @@ function fenceOf(key: string, prefix: string): string {
  *   return guard.token;
  * });
  * console.log(await fencedSet(client, 'report', 'late', token - 1)); // false
- * console.log(await client.get('report')); // new
+ * console.log(await client.hget('report', 'value')); // new
  * await mutex.close();
  * client.disconnect();
  * ```
@@ -50,13 +52,23 @@ export async function fencedSet(
   value: string | number,
   fence: RedisGuard | number,
 ): Promise<boolean> {
-  if (typeof key !== 'string' || key === '') throw invalid('key', key, 'a non-empty string');
-  if (typeof value !== 'string' && typeof value !== 'number') {
-    throw invalid('value', value, 'a string or a number');
+  if (typeof key !== 'string' || key === '' || isTorn(key)) {
+    throw invalid('key', key, 'a non-empty, well-formed string');
   }
-  const token = fence instanceof RedisGuard ? fence.token : fence;
+  if (typeof value === 'string' ? isTorn(value) : typeof value !== 'number') {
+    throw invalid('value', value, 'a well-formed string or a number');
+  }
+  const token = fence instanceof RedisGuard ? tokenOf(fence, key) : fence;
   checkInteger('fence', token, 1, Number.MAX_SAFE_INTEGER);
-  const { keyPrefix, slotOf: ofCluster, eval: run } = adapterOf(client);
-  const keys = [key, fenceOf(key, ofCluster ? keyPrefix : '')];
-  return Number(await run(script, keys, `${value}`, `${token}`)) === 1;
+  return Number(await adapterOf(client).eval(script, [key], `${value}`, `${token}`)) === 1;
+}
+
+function tokenOf(guard: RedisGuard, key: string): number {
+  if (guard.released) throw invalid('fence', guard, 'a guard that has not been released');
+  if (!guard.keys.includes(key)) {
+    throw new TypeError(
+      `fence must be a guard of ${JSON.stringify(key)} or a token, got a guard of ${JSON.stringify(guard.keys)}`,
+    );
+  }
+  return guard.token;
 }

@@ -6,6 +6,7 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
+import { detached } from '../sync/errors.js';
 import { LockLostError } from './errors.js';
 
 /** What a guard stands for. */
@@ -92,6 +93,7 @@ export class RedisGuard {
    * apart, as they do when a machine sleeps.
    */
   assertValid(): void {
+    if (!(this instanceof RedisGuard)) throw detached('assertValid');
     if (this.valid) return;
     if (this.#lost !== undefined) throw this.#lost;
     const why = this.released
@@ -107,6 +109,7 @@ export class RedisGuard {
    * @throws {LockLostError} if the lock is lost or released by then.
    */
   async extend(): Promise<void> {
+    if (!(this instanceof RedisGuard)) throw detached('extend');
     if (this.#hold.state === 'held') await this.#hold.session.renew().catch(() => {});
     this.assertValid();
   }

@@ -61,6 +61,10 @@ describe('clients', () => {
       createClient({ RESP: 2, modules: {}, scripts: {}, functions: {} }),
       createClient().withTypeMapping({ 36: Buffer }),
       createCluster({ rootNodes: [] }),
+      createClientPool(),
+      createSentinel({ name: 'x', sentinelRootNodes: [] }),
+      redis5.createClientPool(),
+      redis5.createSentinel({ name: 'x', sentinelRootNodes: [] }),
       redis5.createClient(),
       redis5.createClient({ RESP: 3 }),
       redis5.createCluster({ rootNodes: [] }),
@@ -84,10 +88,6 @@ describe('clients', () => {
     new RedisMutex(Redis);
     // @ts-expect-error
     new RedisMutex(new Redis().pipeline());
-    // @ts-expect-error
-    new RedisMutex(createClientPool());
-    // @ts-expect-error
-    new RedisMutex(createSentinel({ name: 'x', sentinelRootNodes: [] }));
     // @ts-expect-error
     new RedisMutex(new Map());
     // @ts-expect-error

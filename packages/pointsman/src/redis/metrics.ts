@@ -4,6 +4,7 @@
  */
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { Activity } from './activity.js';
 
 /** How long something took, in milliseconds. */
 export interface Durations {
@@ -30,6 +31,8 @@ export interface RedisMutexMetrics {
   readonly losses: number;
   /** Batches sent to the server, heartbeats included. */
   readonly batches: number;
+  /** Messages in the channels of this mutex that were dropped because they could not be understood. */
+  readonly malformedMessages: number;
 }
 
 const durationsOf = (histogram: RecordableHistogram): Durations =>
@@ -44,6 +47,7 @@ const durationsOf = (histogram: RecordableHistogram): Durations =>
       };
 
 export class Metrics {
+  readonly activity = new Activity();
   readonly #wait = createHistogram();
   readonly #hold = createHistogram();
   handOffs = 0;
@@ -51,6 +55,7 @@ export class Metrics {
   revocations = 0;
   losses = 0;
   batches = 0;
+  malformedMessages = 0;
 
   waited(milliseconds: number): void {
     this.#wait.record(Math.max(1, Math.round(milliseconds * 1e6)));
@@ -61,7 +66,7 @@ export class Metrics {
   }
 
   snapshot(): RedisMutexMetrics {
-    const { handOffs, grants, revocations, losses, batches } = this;
+    const { handOffs, grants, revocations, losses, batches, malformedMessages } = this;
     return {
       wait: durationsOf(this.#wait),
       hold: durationsOf(this.#hold),
@@ -70,6 +75,7 @@ export class Metrics {
       revocations,
       losses,
       batches,
+      malformedMessages,
     };
   }
 }

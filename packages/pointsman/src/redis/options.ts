@@ -16,7 +16,7 @@ export interface RedisMutexOptions {
   readonly namespace?: string | undefined;
   /**
    * How long, in milliseconds, a lock outlives a process that has died or stands still: an integer
-   * from 50 to 2147483647. Every third of it a heartbeat renews all locks of the process. Default 5000.
+   * from 50 to 86400000, a day. Every third of it a heartbeat renews all locks of the process. Default 5000.
    * All processes of a namespace should use the same.
    */
   readonly ttl?: number | undefined;
@@ -95,10 +95,11 @@ export function checkLockOptions(options: LockKeysOptions, wait = true): void {
 const MOST_KEYS = 1_000;
 
 /**
- * Half a surrogate pair would become another character on its way to the server. Not by a pattern with the flag `u`,
+ * Whether a text has half a surrogate pair, which would become another character on its way to the server. Not by a pattern with the flag `u`,
  * by which the engine of Bun overlooks some.
  */
-const isTorn = (text: string & { isWellFormed?(): boolean }): boolean => !text.isWellFormed?.();
+export const isTorn = (text: string & { isWellFormed?(): boolean }): boolean =>
+  !text.isWellFormed?.();
 
 export function readKeys(keys: unknown): readonly string[] {
   const list = typeof keys === 'string' ? [keys] : keys;
@@ -120,8 +121,11 @@ function readChoice<T extends string>(name: string, value: unknown, choices: rea
   return value as T;
 }
 
+/** A day. What is left of a lease, with all that time may lag behind, then fits into a timer. */
+const LONGEST_TTL = 86_400_000;
+
 export const readTtl = (ttl: unknown): number => {
-  checkInteger('ttl', ttl, 50, 2 ** 31 - 1);
+  checkInteger('ttl', ttl, 50, LONGEST_TTL);
   return ttl as number;
 };
 

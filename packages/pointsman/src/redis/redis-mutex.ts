@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { asyncDispose } from '../sync/dispose.js';
 import { ClosedError, describe, detached, invalid, ReentrancyError } from '../sync/errors.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { Acquisition, type Queue } from './acquisition.js';
 import { RedisCondition } from './condition.js';
 import type { RedisClient } from './connection/client.js';
@@ -63,7 +64,7 @@ interface Queues {
  * where it is checked by whatever the lock protects.
  *
  * It opens two connections of its own, with the settings of the client that it was given, on first use.
- * {@link close} closes them; until then they keep the process alive.
+ * {@link shutdown} and {@link close} close them; until then they keep the process alive.
  *
  * @example
  * ```ts
@@ -98,12 +99,14 @@ export class RedisMutex {
   #parent: RedisMutex | undefined;
   /** Counts sessions, whose names must all be different. */
   #sessions = 0;
-  #closed: { readonly reason: unknown } | undefined;
-  #closing = Promise.resolve();
+  /** What new requests are refused with: the reason of the first call that ended it. */
+  #refusal: { readonly reason: unknown } | undefined;
+  /** When all is given back and the connections are closed. */
+  #closing: Promise<void> | undefined;
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client or cluster, of version 5 or
-   * later. It is not used itself and never closed.
+   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, of version 5 or
+   * later. It is never closed. A pool or a sentinel has to be connected.
    * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
    */
   constructor(client: RedisClient, options: RedisMutexOptions = {}) {
@@ -193,6 +196,7 @@ export class RedisMutex {
     fn: (...args: Arguments) => T | PromiseLike<T>,
     options?: LockKeysOptions,
   ): (...args: Arguments) => Promise<T> {
+    if (!(this instanceof RedisMutex)) throw detached('wrap');
     if (typeof fn !== 'function') throw invalid('fn', fn, 'a function');
     if (typeof keys !== 'function') readKeys(keys);
     if (options !== undefined) checkLockOptions(options);
@@ -202,6 +206,7 @@ export class RedisMutex {
 
   /** The condition variable of this name in this namespace. */
   condition(name: string): RedisCondition {
+    if (!(this instanceof RedisMutex)) throw detached('condition');
     return new RedisCondition(
       readConditionName(name),
       () => this.#queuesFor(this.ttl).session,
@@ -220,12 +225,14 @@ export class RedisMutex {
    * @throws {TypeError} for a bad namespace, and the reason of {@link close} after that.
    */
   within(namespace: string): RedisMutex {
+    if (!(this instanceof RedisMutex)) throw detached('within');
     this.#refuseIfClosed();
     const mutex = new RedisMutex(this.#connections as never, {
       ...this.#options,
       namespace: readNamespace(namespace),
     });
     mutex.#parent = this;
+    mutex.#metrics.activity.parent = this.#metrics.activity;
     this.#children.add(mutex);
     return mutex;
   }
@@ -235,6 +242,7 @@ export class RedisMutex {
    * for a lock of this process behind others of it.
    */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
+    if (!(this instanceof RedisMutex)) throw detached('query');
     const state = await this.#queuesFor(this.ttl).session.query();
     return describeQuery(
       state,
@@ -253,6 +261,7 @@ export class RedisMutex {
    * has to check the {@link RedisGuard.token | token}.
    */
   async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
+    if (!(this instanceof RedisMutex)) throw detached('forceUnlock');
     const wanted = new Set(readKeys(keys));
     const { session } = this.#queuesFor(this.ttl);
     const { held } = describeQuery(await session.query(), []);
@@ -268,28 +277,99 @@ export class RedisMutex {
     return this.#metrics.snapshot();
   }
 
-  /** Whether {@link close} has been called. */
+  /** The number of requests of this object, and of the mutexes {@link within} it, that wait: for a lock or at a condition. */
+  get waiting(): number {
+    return this.#metrics.activity.waiting;
+  }
+
+  /** Whether it refuses new requests: from the first call of {@link close} or {@link shutdown} on. */
   get closed(): boolean {
-    return this.#closed !== undefined;
+    return this.#refusal !== undefined;
   }
 
   /**
-   * Sends all waiters away, gives all locks back, and closes the connections of its own and the mutexes
-   * {@link within} it. Whoever holds a lock loses it: the guard's signal aborts with a {@link LockLostError}
-   * whose `cause` is the reason. Whoever waits, and whoever comes later, is refused with `reason`, any value; by default a `ClosedError`. A second
-   * call does nothing, and returns the promise of the first.
+   * Resolves when this object, with the mutexes {@link within} it, holds no lock and no request of it waits. Changes
+   * nothing: new requests are accepted meanwhile and afterwards.
+   *
+   * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
+   * the signal.
    */
-  close(reason: unknown = new ClosedError(`${this.#label}the mutex is closed`)): Promise<void> {
-    if (this.#closed === undefined) {
-      this.#closed = { reason };
-      this.#closing = this.#close(reason);
-    }
+  async drain(options?: WaitOptions): Promise<void> {
+    if (!(this instanceof RedisMutex)) throw detached('drain');
+    await this.#metrics.activity.drain(options, this.#label);
+  }
+
+  /**
+   * Ends it gracefully, with the mutexes {@link within} it: refuses new requests with a `ClosedError`, serves those that
+   * wait, awaits the release of every lock, and then closes the connections. Locks stay valid until they are released,
+   * and conditions can be notified and waited at until then. A request that waits at a condition is served by a
+   * notification, from any process.
+   *
+   * `timeout` and `signal` bound the wait for the queue. When they elapse, the promise rejects with a `TimeoutError`
+   * that says how many locks are held and how many requests wait, or with the reason of the signal; the mutex stays
+   * closed to new requests and goes on finishing its queue. {@link close} then rejects what still waits. Closing the
+   * connections takes as long as the server needs to answer, at most `ttl`. A second call waits likewise.
+   *
+   * @example
+   * ```ts
+   * import { Redis } from 'ioredis';
+   * import { RedisMutex } from 'pointsman/redis';
+   *
+   * const client = new Redis(process.env.REDIS_URL ?? 'redis://localhost');
+   * const mutex = new RedisMutex(client);
+   * const runs = ['a', 'b'].map((name) => mutex.run('job', async () => name));
+   * await mutex.shutdown({ timeout: 10_000 });
+   * console.log(await Promise.all(runs)); // [ 'a', 'b' ]
+   * await mutex.lock('job').catch((error) => console.log(error.name)); // ClosedError
+   * client.disconnect();
+   * ```
+   */
+  async shutdown(options: WaitOptions = {}): Promise<void> {
+    if (!(this instanceof RedisMutex)) throw detached('shutdown');
+    checkWaitOptions(options);
+    this.#refuse(this.#closedError());
+    const { activity } = this.#metrics;
+    const end = (): Promise<void> => {
+      this.#closing ??= this.#close(this.#refusal?.reason);
+      return this.#closing;
+    };
+    // Also if this call is given up.
+    const idle = activity.drain();
+    void idle.then(end);
+    await activity.drain(options, this.#label);
+    await end();
+  }
+
+  /**
+   * Ends it at once, with the mutexes {@link within} it: refuses new requests and rejects those that wait, with
+   * `reason`, any value; by default a `ClosedError`. All locks are given back, and the signals of their guards abort with
+   * a {@link LockLostError} whose `cause` is the reason, as the connections that renew them are closed. Resolves when all
+   * that is done. A second call does nothing, and returns the promise of the first.
+   *
+   * After a {@link shutdown} it rejects the requests that still wait, with its own reason. New requests are refused with
+   * the `ClosedError` of the shutdown as before.
+   */
+  close(reason?: unknown): Promise<void> {
+    if (!(this instanceof RedisMutex)) return Promise.reject(detached('close'));
+    const given = reason === undefined ? this.#closedError() : reason;
+    this.#refuse(given);
+    this.#closing ??= this.#close(given);
     return this.#closing;
   }
 
-  /** The same as {@link close}; what `await using` calls. */
+  /** The same as {@link shutdown} without options; what `await using` calls. */
   [asyncDispose](): Promise<void> {
-    return this.close();
+    return this.shutdown();
+  }
+
+  #closedError(): ClosedError {
+    return new ClosedError(`${this.#label}the mutex is closed`);
+  }
+
+  /** The first reason stays. */
+  #refuse(reason: unknown): void {
+    this.#refusal ??= { reason };
+    for (const child of this.#children) child.#refuse(reason);
   }
 
   async #close(reason: unknown): Promise<void> {
@@ -315,6 +395,7 @@ export class RedisMutex {
     return new Promise((resolve) => {
       const wanted = readKeys(keys);
       if (options === undefined) {
+        this.#refuseIfClosed();
         const queue = this.#queuesFor(this.ttl)[this.#mode];
         queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
@@ -322,6 +403,7 @@ export class RedisMutex {
       checkLockOptions(options, wait);
       const { signal, timeout, owner, ttl = this.ttl, mode = this.#mode } = options;
       if (signal?.aborted) throw signal.reason;
+      this.#refuseIfClosed();
       const held = owner === undefined ? undefined : this.#heldBy(owner, wanted, options);
       if (held !== undefined) {
         resolve(held.share(wanted));
@@ -366,12 +448,12 @@ export class RedisMutex {
   }
 
   #refuseIfClosed(): void {
-    if (this.#closed !== undefined) throw this.#closed.reason;
+    if (this.#refusal !== undefined) throw this.#refusal.reason;
   }
 
   /** Where requests with leases of this length wait. */
   #queuesFor(ttl: number): Queues {
-    this.#refuseIfClosed();
+    if (this.#closing !== undefined) this.#refuseIfClosed();
     let queues = this.#queues.get(ttl);
     if (queues === undefined) {
       for (const [other, { session }] of this.#queues) {

@@ -40,7 +40,7 @@ export class StrictQueue implements Queue {
     const claim = this.#claimOf(acquisition);
     this.#claims.set(acquisition, claim);
     return this.session.park(claim, condition).catch((error) => {
-      void this.leave(acquisition);
+      acquisition.giveUp(error);
       throw error;
     });
   }

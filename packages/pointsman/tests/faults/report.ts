@@ -39,6 +39,8 @@ Client processes lock on a real server and are judged by a process that does not
 - after the last \`close()\` the server is as empty as before, within 3 ttl where processes were killed;
 - no error comes up that the fault does not explain.
 
+The figures are those of a machine that does nothing else. Beside other work locks take longer. If a process gets no processor for as long as a lease, or no connection is made within a second, requests are refused with a \`RedisLockError\`, and the row of crowds reports them as not served.
+
 The processes take turns in client library (ioredis, node-redis) and mode (local, strict), the trials in handler (script, pure). Times are milliseconds.
 
 ${table([heads, ...lines])}

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly kind?: Kind;
   /** Makes a cluster of this one node, which has all slots. */
   readonly cluster?: boolean;
+  /** Makes a sentinel that watches the primary `primary` at this port. */
+  readonly sentinelOf?: number;
 }
 
 /**
@@ -88,16 +90,22 @@ export class Server {
   readonly folder = mkdtempSync(join(tmpdir(), 'pointsman-server-'));
   readonly args: readonly string[];
   readonly #cluster: boolean;
+  readonly #config: string | undefined;
   #process: ChildProcess | undefined;
   #guard: ChildProcess | undefined;
   #client: Redis | undefined;
 
-  constructor(kind: Kind, port: number, { args = [], cluster = false }: ServerOptions) {
+  constructor(kind: Kind, port: number, { args = [], cluster = false, sentinelOf }: ServerOptions) {
     this.kind = kind;
     this.port = port;
     this.url = `redis://127.0.0.1:${port}`;
     this.#cluster = cluster;
+    this.#config =
+      sentinelOf === undefined
+        ? undefined
+        : `sentinel monitor primary 127.0.0.1 ${sentinelOf} 1\nsentinel down-after-milliseconds primary 500\n`;
     this.args = [
+      ...(sentinelOf === undefined ? [] : [join(this.folder, 'sentinel.conf'), '--sentinel']),
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', this.folder],
       ...['--save', '', '--appendonly', 'no'],
       // A node alone does not know its address, and clients pass over one without.
@@ -143,6 +151,7 @@ export class Server {
     await this.kill();
     if (!keepData) rmSync(this.folder, { recursive: true, force: true });
     mkdirSync(this.folder, { recursive: true });
+    if (this.#config !== undefined) writeFileSync(join(this.folder, 'sentinel.conf'), this.#config);
     const server = spawn(this.kind.path, this.args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = server;
     if (server.pid === undefined) throw (await once(server, 'error'))[0];
@@ -185,7 +194,7 @@ async function started(server: ChildProcess): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const read = (text: Buffer): void => {
       output += text;
-      if (output.includes('Ready to accept connections')) resolve();
+      if (/Ready to accept connections|Sentinel ID is/.test(output)) resolve();
     };
     server.stdout?.on('data', read);
     server.stderr?.on('data', read);

@@ -32,5 +32,27 @@ interface NodeRedisCluster {
   nodeClient: Method;
 }
 
-/** A client of ioredis 5 or later, or of node-redis 5 or later; a single server's or a cluster's. */
-export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisCluster;
+/** What `createClientPool` of node-redis returns. */
+interface NodeRedisPool {
+  readonly totalClients: number;
+  execute: Method;
+  sendCommand: Method;
+}
+
+/** What `createSentinel` of node-redis returns. */
+interface NodeRedisSentinel {
+  acquire: Method;
+  use: Method;
+  sendCommand: Method;
+}
+
+/**
+ * A client of ioredis 5 or later, or of node-redis 5 or later: of a single server, a cluster or a sentinel, or a pool. A
+ * pool or a sentinel of node-redis has to be connected, as the connections are made like those that it has.
+ */
+export type RedisClient =
+  | IoredisClient
+  | NodeRedisClient
+  | NodeRedisCluster
+  | NodeRedisPool
+  | NodeRedisSentinel;

@@ -16,7 +16,7 @@ export function adapterOf(client: unknown): Adapter {
   throw invalid(
     'client',
     client,
-    'a Redis or Cluster of ioredis 5 or later, or what createClient or createCluster of node-redis 5 or later returns',
+    'a Redis or Cluster of ioredis 5 or later, or what createClient, createClientPool, createSentinel or createCluster of node-redis 5 or later returns',
   );
 }
 
@@ -27,7 +27,9 @@ export function connectionsOf(client: unknown): ConnectionFactory {
   return {
     channels: adapter.slotOf ? 'sharded' : 'plain',
     keyPrefix: adapter.keyPrefix,
-    database: adapter.database,
+    get database() {
+      return adapter.database;
+    },
     commands: (events) => new Commands(adapter, events, all),
     subscriptions: (events) => new Subscriptions(adapter, events, all),
   };

@@ -13,7 +13,7 @@ export interface ConnectionFactory {
   readonly channels: 'plain' | 'sharded';
   /** What the client puts before every key. Connections put nothing before anything. */
   readonly keyPrefix: string;
-  /** The number of the database that the keys are in; channels are the same in all. */
+  /** The number of the database that the keys are in; channels are the same in all. Known once a connection is up. */
   readonly database: number;
   /** Opens a connection of its own for commands, with the client's settings. */
   commands(events: ConnectionEvents): CommandConnection;

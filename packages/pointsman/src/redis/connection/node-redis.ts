@@ -26,6 +26,20 @@ interface Client {
   sUnsubscribe(channel: string): Promise<unknown>;
 }
 
+/** What `createClientPool` returns. */
+interface Pool {
+  readonly _keyPrefix?: unknown;
+  execute<T>(use: (client: Client) => T): Promise<T>;
+  sendCommand(command: string[], options: object): Promise<unknown>;
+}
+
+/** What `createSentinel` returns. */
+interface Sentinel {
+  readonly _keyPrefix?: unknown;
+  _execute<T>(readonly: boolean, use: (client: Client) => Promise<T>): Promise<T>;
+  sendCommand(readonly: boolean, command: string[], options: object): Promise<unknown>;
+}
+
 interface Cluster {
   readonly slots: readonly ({ readonly master: object } | undefined)[];
   readonly _options?: { readonly keyPrefix?: unknown };
@@ -41,20 +55,45 @@ const has = (client: unknown, ...methods: string[]): boolean =>
 const isCluster = (client: unknown): client is Cluster =>
   has(client, 'sendCommand', 'sSubscribe', 'nodeClient');
 
-export const isNodeRedis = (client: unknown): client is Client | Cluster =>
+const isSentinel = (client: unknown): client is Sentinel =>
+  has(client, 'sendCommand', 'acquire', 'use', '_execute');
+
+const isPool = (client: unknown): client is Pool =>
+  has(client, 'sendCommand', 'execute') && 'totalClients' in (client as object);
+
+type NodeRedis = Client | Cluster | Pool | Sentinel;
+
+export const isNodeRedis = (client: unknown): client is NodeRedis =>
   isCluster(client) ||
-  // The clients for sentinels and for pools have no such property.
+  isSentinel(client) ||
+  isPool(client) ||
   (has(client, 'sendCommand', 'sSubscribe', 'duplicate', 'destroy') &&
     'isPubSubActive' in (client as object));
 
-export function fromNodeRedis(client: Client | Cluster): Adapter {
+function keyPrefixOf(client: NodeRedis): string {
+  if (isSentinel(client) || isPool(client)) return String(client._keyPrefix ?? '');
   const options = isCluster(client) ? client._options : client.options;
-  const keyPrefix = String(options?.keyPrefix ?? '');
+  return String(options?.keyPrefix ?? '');
+}
+
+export function fromNodeRedis(client: NodeRedis): Adapter {
+  const keyPrefix = keyPrefixOf(client);
   /** The library puts no prefix into a command that it is given whole. */
   const evaluation = (script: string, keys: readonly string[], parameters: string[]): string[] => {
     const names = keys.map((key) => keyPrefix + key);
     return ['EVAL', script, `${names.length}`, ...names, ...parameters];
   };
+  if (isSentinel(client) || isPool(client)) {
+    return Object.assign(lenderOf(client), {
+      keyPrefix,
+      eval: (script: string, keys: readonly string[], ...parameters: string[]) => {
+        const command = evaluation(script, keys, parameters);
+        return isSentinel(client)
+          ? client.sendCommand(false, command, {})
+          : client.sendCommand(command, {});
+      },
+    });
+  }
   if (!isCluster(client)) {
     return {
       keyPrefix,
@@ -71,6 +110,26 @@ export function fromNodeRedis(client: Client | Cluster): Adapter {
     open: async (purpose, events, key) => open(await masterOf(client, key), purpose, events, true),
     eval: (script, keys, ...parameters) =>
       client.sendCommand(keyPrefix + keys[0], false, evaluation(script, keys, parameters)),
+  };
+}
+
+/**
+ * Sockets like the clients that a pool or a sentinel lends. A sentinel lends one of the primary as it is now, so it is
+ * asked each time. Which database they use shows with the first.
+ */
+function lenderOf(lender: Pool | Sentinel): Pick<Adapter, 'open' | 'database'> {
+  let database = 0;
+  return {
+    get database() {
+      return database;
+    },
+    open: async (purpose, events) => {
+      const client = isSentinel(lender)
+        ? await lender._execute(false, async (client) => client)
+        : await lender.execute((client) => client);
+      database = Number(client.options?.database ?? 0);
+      return open(client, purpose, events, false);
+    },
   };
 }
 

@@ -3,7 +3,7 @@
 const encoder = new TextEncoder();
 
 /** What is hashed of a key: what stands between its first `{` and the next `}`, or all of it where that is nothing. */
-export function tagOf(key: string): string {
+function tagOf(key: string): string {
   const start = key.indexOf('{') + 1;
   const end = key.indexOf('}', start);
   return start > 0 && end > start ? key.slice(start, end) : key;
@@ -17,16 +17,6 @@ export function slotOf(key: string): number {
     for (let bit = 0; bit < 8; bit++) sum = (sum << 1) ^ (sum & 0x8000 ? 0x11021 : 0);
   }
   return sum & 0x3fff;
-}
-
-const tags = new Map<number, string>();
-
-/** A hash tag whose slot this is. It is looked for once, in some ten milliseconds. */
-export function tagFor(slot: number): string {
-  let tag = tags.get(slot);
-  for (let n = 0; tag === undefined; n++) if (slotOf(`${n}`) === slot) tag = `${n}`;
-  tags.set(slot, tag);
-  return tag;
 }
 
 /** Settles with the promise, however that does, or after a second without it. */

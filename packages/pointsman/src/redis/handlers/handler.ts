@@ -25,6 +25,9 @@ export const keysOf = (base: string): readonly [state: string, index: string] =>
   `${base}index`,
 ];
 
+/** Where processes without the script wait for their turn to write. */
+export const turnsOf = (base: string): string => `${base}turns`;
+
 /**
  * What the names of a namespace's channels begin with: channels are the same in all databases, and
  * those of different databases have nothing to do with each other. No process has a slash in its name.

@@ -1,7 +1,7 @@
 /**
  * The handler `pure`: for servers that do not allow Lua. It reads the whole namespace under WATCH, does in
- * here what the script does there, and writes the difference in a transaction: two round trips, and
- * again if anybody else has changed the namespace meanwhile.
+ * here what the script does there, and writes the difference in a transaction: two round trips. If another
+ * process has changed the namespace meanwhile, it does so again when it is its turn.
  *
  * Invariant: what it writes was computed from what the server still has when it is written. The time is
  * that of the reading; a transaction that comes late only takes leases for longer than they are and
@@ -13,8 +13,9 @@ import type { CommandConnection, ConnectionFactory } from '../connection/connect
 import { apply, type World } from '../protocol/apply.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
 import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
-import { channelBaseOf, channelOf, type Handler, keysOf } from './handler.js';
+import { channelBaseOf, channelOf, type Handler, keysOf, turnsOf } from './handler.js';
 import { load, type Stored, store } from './stored.js';
+import { Turns } from './turns.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
@@ -44,49 +45,69 @@ function changesOf(
 export class PureHandler implements Handler {
   readonly #connection: CommandConnection;
   readonly #keys: ReturnType<typeof keysOf>;
-  readonly #channelBase: string;
-  readonly #channels: ConnectionFactory['channels'];
+  readonly #base: string;
+  readonly #factory: Pick<ConnectionFactory, 'channels' | 'database'>;
   readonly #transactions: Mutex;
+  /** The batches of this handler, in the order of the calls. */
+  readonly #batches = new Mutex();
+  readonly #turns: Turns;
 
   constructor(
     connection: CommandConnection,
     base: string,
-    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
+    factory: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
     this.#connection = connection;
     this.#keys = keysOf(base);
-    this.#channelBase = channelBaseOf(base, database);
-    this.#channels = channels;
+    this.#base = base;
+    this.#factory = factory;
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
     this.#transactions = shared;
+    this.#turns = new Turns((...command) => this.#call(...command), turnsOf(base));
   }
 
   async prepare(): Promise<void> {}
 
   exchange(batch: Batch): Promise<Reply> {
-    return this.#transactions.run(async () => {
-      for (;;) {
-        const reply = await this.#attempt(batch);
-        if (reply !== undefined) return reply;
+    return this.#batches.run(async () => {
+      try {
+        for (;;) {
+          const reply = await this.#transactions.run(() => this.#attempt(batch));
+          if (reply !== undefined) return reply;
+          // Others may use the connection meanwhile.
+          await this.#turns.wait(batch.ttl);
+        }
+      } finally {
+        await this.#turns.quit();
       }
     });
+  }
+
+  get #channelBase(): string {
+    return channelBaseOf(this.#base, this.#factory.database);
   }
 
   #call(...command: string[]): Promise<unknown> {
     return this.#connection.call(this.#keys[0], ...command);
   }
 
-  /** Undefined if somebody else was faster. */
+  /** Undefined if another process was faster, or has its turn. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [stateKey, indexKey] = this.#keys;
-    const [, time, life, flat, whole] = await Promise.all([
+    const begun = performance.now();
+    const [, first, time, life, flat, whole] = await Promise.all([
       this.#call('WATCH', ...this.#keys),
+      this.#turns.first(),
       this.#call('TIME'),
       this.#call('PTTL', stateKey),
       this.#call('HGETALL', stateKey),
       this.#call('ZSCORE', indexKey, ''),
     ]);
+    if (!this.#turns.mayWrite(first)) {
+      await this.#call('UNWATCH');
+      return undefined;
+    }
     const fields = mapOf(flat as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
     const clock = fields.get('')?.split(' ');
@@ -131,18 +152,22 @@ export class PureHandler implements Handler {
       }
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
-      return this.#commit(
+      const committed = await this.#commit(
         [
           ...changesOf(this.#keys, { fields, index }, store(state)),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, text]) => [
-            this.#channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+            this.#factory.channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
             channelOf(this.#channelBase, process),
             text,
           ]),
+          ...this.#turns.end,
         ],
         reply,
       );
+      if (committed === undefined) this.#turns.failed(performance.now() - begun);
+      else this.#turns.ended();
+      return committed;
     }
   }
 
@@ -165,7 +190,7 @@ export class PureHandler implements Handler {
   /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.#channelBase, name));
-    const count = this.#channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
+    const count = this.#factory.channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
     const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
     return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
   }

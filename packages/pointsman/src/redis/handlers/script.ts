@@ -18,35 +18,40 @@ import { channelBaseOf, type Handler, keysOf } from './handler.js';
 
 export class ScriptHandler implements Handler {
   readonly #connection: CommandConnection;
-  readonly #head: readonly string[];
+  readonly #base: string;
+  readonly #factory: Pick<ConnectionFactory, 'channels' | 'database'>;
   readonly #key: string;
   #digest = '';
+  #head: readonly string[] = [];
 
   constructor(
     connection: CommandConnection,
     base: string,
-    { channels, database }: Pick<ConnectionFactory, 'channels' | 'database'>,
+    factory: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
-    const keys = keysOf(base);
     this.#connection = connection;
-    this.#key = keys[0];
-    this.#head = [
-      `${keys.length}`,
-      ...keys,
-      channelBaseOf(base, database),
-      channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
-    ];
+    this.#base = base;
+    this.#factory = factory;
+    this.#key = keysOf(base)[0];
   }
 
   async prepare(): Promise<void> {
     this.#digest = String(await this.#connection.call(this.#key, 'SCRIPT', 'LOAD', script));
+    const keys = keysOf(this.#base);
+    const { channels, database } = this.#factory;
+    this.#head = [
+      `${keys.length}`,
+      ...keys,
+      channelBaseOf(this.#base, database),
+      channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
+    ];
   }
 
   exchange(batch: Batch): Promise<Reply> {
     return this.#connection
       .call(this.#key, 'EVALSHA', this.#digest, ...this.#head, ...encodeBatch(batch))
       .then(
-        (reply) => decodeReply(reply as string),
+        (reply) => decodeReply(reply, batch.operations),
         (error) => {
           if (!(error as Error).message?.startsWith('NOSCRIPT')) throw error;
           throw new ConnectionLostError('the server has forgotten the script', { cause: error });

@@ -6,6 +6,7 @@
 
 import { emptyState, type State } from '../protocol/apply.js';
 import type { Request } from '../protocol/protocol.js';
+import { lockPattern, parse, requestOf } from '../protocol/wire.js';
 
 export interface Stored {
   /** The fields of the hash. */
@@ -16,25 +17,30 @@ export interface Stored {
 
 type Five = [number, number, number, number, number];
 
+const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+) (\d+)$/;
+const sessionPattern = /^(\d+) (\d+) (\d+) (\S+)$/;
+
 /** A hash without a clock is no state: what else it may hold is void. */
 export function load(fields: ReadonlyMap<string, string>): State {
   const state = emptyState();
   if (!fields.has('')) return state;
   for (const [field, value] of fields) {
-    const words = value.split(' ');
     const name = field.slice(field.indexOf(':') + 1);
     if (field === '') {
-      const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
-      const run = words[5] === '-' ? undefined : words[5];
+      const words = parse('the record of the clock', value, clockPattern);
+      const [token, time, seen, guard, doubted] = words.slice(1, 6).map(Number) as Five;
+      const run = words[6] === '-' ? undefined : words[6];
       state.clock = { token, time, seen, doubted: doubted === 1, run };
       state.guard = guard > 0 ? guard : undefined;
     } else if (field.startsWith('lock:')) {
-      state.locks.set(name, { id: words[0] as string, token: Number(words[1]) });
+      const [, id = '', token] = parse(`the record of the lock ${name}`, value, lockPattern);
+      state.locks.set(name, { id, token: Number(token) });
     } else if (field.startsWith('session:')) {
-      const [expires, incarnation, ttl] = words.map(Number) as [number, number, number];
-      state.sessions.set(name, { expires, incarnation, ttl, secret: words[3] as string });
-    } else {
-      state.requests.set(name, JSON.parse(value) as Request);
+      const words = parse(`the record of the session ${name}`, value, sessionPattern);
+      const [expires, incarnation, ttl] = words.slice(1, 4).map(Number) as [number, number, number];
+      state.sessions.set(name, { expires, incarnation, ttl, secret: words[4] as string });
+    } else if (field.startsWith('request:')) {
+      state.requests.set(name, requestOf(name, value));
     }
   }
   return state;

@@ -1,10 +1,15 @@
--- Sets a value unless somebody with a higher fencing token has been there before.
+-- Sets a value, unless a higher fencing token has written it before.
 --
--- KEYS: the value, and the highest token that has written it. ARGV: the value, the token.
-local highest = redis.call('GET', KEYS[2])
-if highest and tonumber(highest) > tonumber(ARGV[2]) then
+-- KEYS: a hash with the value and the highest token that has written it. ARGV: the value, the token.
+local fence = redis.call('HGET', KEYS[1], 'fence')
+if fence and not string.find(fence, '^%d+$') then
+  return redis.error_reply('ERR the fence of the key is no fencing token')
+end
+if not fence and redis.call('EXISTS', KEYS[1]) == 1 then
+  return redis.error_reply('WRONGTYPE the key holds a value without a fence')
+end
+if fence and tonumber(fence) > tonumber(ARGV[2]) then
   return 0
 end
-redis.call('SET', KEYS[1], ARGV[1])
-redis.call('SET', KEYS[2], ARGV[2])
+redis.call('HSET', KEYS[1], 'value', ARGV[1], 'fence', ARGV[2])
 return 1

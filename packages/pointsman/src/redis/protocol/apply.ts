@@ -91,6 +91,9 @@ export function apply(state: State, batch: Batch, world: World): Reply {
   return new Application(state, batch, world).reply();
 }
 
+/** The queue of each key and of each condition, in order, with requests that may have left meanwhile. */
+type Queues = Record<'key' | 'condition', Map<string, { id: string; request: Request }[]>>;
+
 class Application {
   readonly #state: State;
   readonly #batch: Batch;
@@ -100,6 +103,10 @@ class Application {
   #latest: number;
   /** Keys whose queue may have somebody to serve. */
   readonly #freed: string[] = [];
+  /** Made when it is first asked who is first: to search all requests each time takes too long for a crowd. */
+  #queues: Queues | undefined;
+  /** Requests that could not be served, and how many keys had been freed by then: no other answer before the next. */
+  readonly #tried = new Map<string, number>();
   readonly #grants: Grant[] = [];
   readonly #revoked = new Set<string>();
   readonly #gone = new Set<string>();
@@ -229,17 +236,31 @@ class Application {
 
   /** The first in the queue of a key or of a condition. */
   #first(name: string, kind: 'key' | 'condition' = 'key'): string | undefined {
-    let first: string | undefined;
-    let lowest = Number.POSITIVE_INFINITY;
-    for (const [id, { order, keys, condition }] of this.#state.requests) {
-      const there =
-        kind === 'condition' ? condition === name : condition === undefined && keys.includes(name);
-      if (there && Number(order) < lowest) {
-        lowest = Number(order);
-        first = id;
-      }
+    if (this.#queues === undefined) {
+      this.#queues = { key: new Map(), condition: new Map() };
+      const inOrder = [...this.#state.requests].sort((a, b) => +a[1].order - +b[1].order);
+      for (const [id, request] of inOrder) this.#queue(id, request, this.#queues);
     }
-    return first;
+    const queue = this.#queues[kind].get(name);
+    // Those that have left are dropped when they come to the front.
+    while (queue?.[0] && this.#state.requests.get(queue[0].id) !== queue[0].request) queue.shift();
+    return queue?.[0]?.id;
+  }
+
+  /** Puts a request into the queue; its order is higher than that of all before it. */
+  #enqueue(id: string, request: Request): void {
+    this.#state.requests.set(id, request);
+    if (this.#queues !== undefined) this.#queue(id, request, this.#queues);
+  }
+
+  #queue(id: string, request: Request, queues: Queues): void {
+    const { keys, condition } = request;
+    const kind = condition === undefined ? 'key' : 'condition';
+    for (const name of condition === undefined ? keys : [condition]) {
+      const queue = queues[kind].get(name);
+      if (queue === undefined) queues[kind].set(name, [{ id, request }]);
+      else queue.push({ id, request });
+    }
   }
 
   #contended(keys: readonly string[]): boolean {
@@ -309,7 +330,7 @@ class Application {
     const { tokens, keys } = this.#state.requests.get(id) as Request;
     this.#state.requests.delete(id);
     const order = `${this.#tokens(1)}`;
-    this.#state.requests.set(id, {
+    this.#enqueue(id, {
       order,
       tokens,
       keys,
@@ -348,6 +369,8 @@ class Application {
           this.#remove(id);
           continue;
         }
+        if (this.#tried.get(id) === this.#freed.length) break;
+        this.#tried.set(id, this.#freed.length);
         if (
           this.#holdersOf(request.keys).length > 0 ||
           this.#guarded() ||
@@ -437,7 +460,7 @@ class Application {
       }
       if (!wait) return { name: 'busy' };
       const request = { order: `${this.#tokens(1)}`, tokens, keys };
-      requests.set(id, optional.length === 0 ? request : { ...request, optional });
+      this.#enqueue(id, optional.length === 0 ? request : { ...request, optional });
       this.#revoke(keys);
     }
     // Requests in front may be gone, and a holder may have vanished without a release.
@@ -487,7 +510,7 @@ class Application {
           return { name: 'number', value: 0 };
         }
         const order = `${this.#tokens(1)}`;
-        this.#state.requests.set(id, { order, tokens: 1, keys, condition });
+        this.#enqueue(id, { order, tokens: 1, keys, condition });
         return { name: 'number', value: 1 };
       }
       case 'wake': {

@@ -26,9 +26,15 @@ import {
 } from './protocol.js';
 import { openMessage } from './wire.js';
 
-const processes = ['p-1', 'q-2', 'r-3'] as const;
-const sessions = ['p-1.0', 'p-1.1', 'q-2.0', 'r-3.0'] as const;
-const secretOf = (session: string): string => `secret-of-${session}`;
+/** With all that a name may contain and that means something to a decoder. */
+const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
+const sessions = [
+  `${processes[0]}.0`,
+  `${processes[0]}.1`,
+  `${processes[1]}.0`,
+  `${processes[2]}.0`,
+] as const;
+const secretOf = (session: string): string => `secret-${sessions.indexOf(session as never)}`;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
 /** Longer and shorter than the server has been running when the tests begin. */

@@ -185,8 +185,8 @@ const mistakes: Mistake[] = [
   {
     name: 'serves the last first',
     file: 'apply',
-    from: 'Number(order) < lowest',
-    to: '(first === undefined || Number(order) > lowest)',
+    from: '+a[1].order - +b[1].order',
+    to: '+b[1].order - +a[1].order',
     setup: 'overlapping sets',
     finds: /has passed|keys that are free/,
   },

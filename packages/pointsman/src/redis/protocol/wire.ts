@@ -6,9 +6,14 @@
  *
  * Each argument and each item of a reply costs time on the way. So what stands together in a batch or in
  * an operation is one argument, and a reply is one text.
+ *
+ * Anyone who may write to the server can put anything into a message or a record. What does not have the
+ * expected shape is never guessed at: a message is dropped, and a reply or a record throws a
+ * {@link MalformedError}, which rejects the operations of that batch and no others.
  */
 
 import { createHash } from 'node:crypto';
+import { describe } from '../../sync/errors.js';
 import type {
   Batch,
   Grant,
@@ -66,19 +71,50 @@ export function encodeBatch(batch: Batch): string[] {
   return words;
 }
 
-const number = (text: string | undefined): number | undefined =>
-  text === undefined ? undefined : Number(text);
+/** A reply or a record that does not have the expected shape. */
+export class MalformedError extends Error {
+  override readonly name = 'MalformedError';
+
+  constructor(what: string, text: unknown) {
+    super(`${what} cannot be read: ${describe(text).slice(0, 100)}`);
+  }
+}
+
+/** The groups of a pattern that the text has to match. */
+export function parse(what: string, text: unknown, pattern: RegExp): RegExpExecArray {
+  const found = typeof text === 'string' ? pattern.exec(text) : null;
+  if (found === null) throw new MalformedError(what, text);
+  return found;
+}
+
+function parseJson(what: string, text: unknown): unknown {
+  try {
+    return JSON.parse(text as string);
+  } catch {
+    throw new MalformedError(what, text);
+  }
+}
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+/** Tokens fit into a number; `undefined` for anything else. */
+function tokenOf(text: unknown): number | undefined {
+  const token = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : 0;
+  return token > 0 && Number.isSafeInteger(token) ? token : undefined;
+}
+
+const reply = 'the reply of the server';
+/** A process name may contain any character but spaces and slashes, so the words are counted. */
+const grantPattern = /^(\S+) (\d+) ([01])(\[.*\])?$/;
 
 /** `<request> <token> <contended>`, and the optional keys in JSON if there are any. */
 function grantOf(line: string): Grant {
-  const json = line.indexOf('[');
-  const words = (json < 0 ? line : line.slice(0, json)).split(' ');
-  return {
-    id: words[0] as string,
-    token: Number(words[1]),
-    contended: words[2] === '1',
-    extra: json < 0 ? [] : (JSON.parse(line.slice(json)) as string[]),
-  };
+  const [, id = '', digits, contended, json] = parse(reply, line, grantPattern);
+  const token = tokenOf(digits);
+  const extra = json === undefined ? [] : parseJson(reply, json);
+  if (token === undefined || !isStrings(extra)) throw new MalformedError(reply, line);
+  return { id, token, contended: contended === '1', extra };
 }
 
 export function mapOf(flat: readonly string[]): Map<string, string> {
@@ -87,51 +123,117 @@ export function mapOf(flat: readonly string[]): Map<string, string> {
   return map;
 }
 
-function requestsOf(flat: readonly string[]): Map<string, Request> {
+function isRequest(value: unknown): value is Request {
+  const { order, tokens, keys, optional, condition, notified } = Object(value) as Partial<Request>;
+  return (
+    typeof order === 'string' &&
+    /^\d{1,16}$/.test(order) &&
+    Number.isSafeInteger(tokens) &&
+    isStrings(keys) &&
+    keys.length > 0 &&
+    (optional === undefined || isStrings(optional)) &&
+    (condition === undefined || typeof condition === 'string') &&
+    (notified === undefined || typeof notified === 'string')
+  );
+}
+
+export function requestOf(id: string, record: string): Request {
+  const request = parseJson(`the record of ${id}`, record);
+  if (!isRequest(request)) throw new MalformedError(`the record of ${id}`, record);
+  return request;
+}
+
+export function requestsOf(flat: readonly string[]): Map<string, Request> {
   const requests = new Map<string, Request>();
-  for (const [id, record] of mapOf(flat)) requests.set(id, JSON.parse(record) as Request);
+  for (const [id, record] of mapOf(flat)) requests.set(id, requestOf(id, record));
   return requests;
 }
 
 /** The maps as JSON: an empty one is an object to Lua. */
-const listIn = (json: unknown): readonly string[] => (Array.isArray(json) ? json : []);
+function listIn(json: unknown): readonly string[] {
+  if (isStrings(json)) return json;
+  if (Object(json) === json && Object.keys(json as object).length === 0) return [];
+  throw new MalformedError(reply, json);
+}
 
-function resultOf(line: string): Result {
-  const words = line.split(' ');
-  const name = words[0] as Result['name'];
+function queryOf(json: string): Query {
+  const maps = parseJson(reply, json);
+  if (!Array.isArray(maps) || maps.length !== 2) throw new MalformedError(reply, json);
+  const locks = mapOf(listIn(maps[0]));
+  for (const [key, lock] of locks) parse(`the record of the lock ${key}`, lock, lockPattern);
+  return { locks, requests: requestsOf(listIn(maps[1])) };
+}
+
+/** A lock: the request that holds it, and its token. */
+export const lockPattern = /^(\S+\/\d+~?) (\d+)$/;
+
+/** Which results an operation may have, by the first word of their lines. */
+const resultNames: Record<Operation['name'], readonly string[]> = {
+  lock: ['held', 'queued', 'busy'],
+  unlock: ['number'],
+  take: ['number'],
+  check: ['check'],
+  wait: ['number'],
+  wake: ['number'],
+  notify: ['number'],
+  reserve: ['number'],
+  leave: ['number'],
+  renew: ['renewed'],
+  query: ['query'],
+};
+
+const numberPattern = /^\w+(?: (-?\d+(?:\.\d+)?))?$/;
+
+function resultOf(line: string, operation: Operation | undefined): Result {
+  const space = line.indexOf(' ');
+  const name = (space < 0 ? line : line.slice(0, space)) as Result['name'];
+  if (operation === undefined || !resultNames[operation.name].includes(name)) {
+    throw new MalformedError(reply, line);
+  }
+  const rest = line.slice(name.length + 1);
   switch (name) {
-    case 'held':
-      return { name, grant: grantOf(line.slice(name.length + 1)) };
-    case 'queued':
-      return { name, left: number(words[1]) ?? Number.POSITIVE_INFINITY };
-    case 'number':
-      return { name, value: Number(words[1]) };
-    case 'check':
-      return { name, held: words[1] === '1', contended: words[2] === '1' };
-    case 'renewed':
-      return { name, next: number(words[1]) };
-    case 'query': {
-      const [flatLocks, flatRequests] = JSON.parse(line.slice(name.length + 1)) as unknown[];
-      const locks = mapOf(listIn(flatLocks));
-      return { name, state: { locks, requests: requestsOf(listIn(flatRequests)) } satisfies Query };
+    case 'held': {
+      const grant = grantOf(rest);
+      if (grant.id !== (operation as { id: string }).id) throw new MalformedError(reply, line);
+      return { name, grant };
+    }
+    case 'query':
+      return { name, state: queryOf(rest) };
+    case 'check': {
+      const [, held, contended] = parse(reply, rest, /^([01]) ([01])$/);
+      return { name, held: held === '1', contended: contended === '1' };
     }
     case 'busy':
       return { name };
+    default: {
+      const [, digits] = parse(reply, line, numberPattern);
+      const value = digits === undefined ? undefined : Number(digits);
+      if (name === 'queued') return { name, left: value ?? Number.POSITIVE_INFINITY };
+      if (name === 'renewed') return { name, next: value };
+      if (value === undefined) throw new MalformedError(reply, line);
+      return { name, value };
+    }
   }
 }
 
-/** A line for the batch, one for each operation, and one for each request granted meanwhile. */
-export function decodeReply(reply: string): Reply {
-  const lines = reply.split('\n');
-  const words = (lines[0] as string).split(' ');
-  const name = words[0] as Reply['name'];
-  if (name !== 'done') return { name };
-  const results = 1 + Number(words[3]);
+/**
+ * A line for the batch, one for each operation, and one for each request granted meanwhile.
+ *
+ * @throws {MalformedError} if it is no reply to these operations.
+ */
+export function decodeReply(text: unknown, operations: readonly Operation[]): Reply {
+  if (text === 'lost' || text === 'stale') return { name: text };
+  const lines = typeof text === 'string' ? text.split('\n') : [];
+  const [, left, time, count] = parse(reply, lines[0], /^done (\d+(?:\.\d+)?) (\d+) (\d+)$/);
+  const results = 1 + operations.length;
+  if (Number(count) !== operations.length || lines.length < results) {
+    throw new MalformedError(reply, text);
+  }
   return {
-    name,
-    left: Number(words[1]),
-    time: Number(words[2]),
-    results: lines.slice(1, results).map(resultOf),
+    name: 'done',
+    left: Number(left),
+    time: Number(time),
+    results: lines.slice(1, results).map((line, i) => resultOf(line, operations[i])),
     grants: lines.slice(results).map(grantOf),
   };
 }
@@ -151,15 +253,25 @@ export function encodeMessage(message: Message): string {
   }
 }
 
-export function decodeMessage(text: string): Message {
-  const [name, id, token, contended, ...extra] = JSON.parse(text) as [string, ...unknown[]];
-  if (name === 'revoke') return { name, id: id as string };
-  if (name === 'taken') return { name, id: id as string, token: Number(token) };
-  if (name === 'held') {
-    const grant = { id: id as string, token: Number(token), contended: contended === 1 };
-    return { name, grant: { ...grant, extra: extra as string[] } };
+/** Undefined for a text that is no message: anyone with the right to PUBLISH can send one. */
+export function decodeMessage(text: string): Message | undefined {
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  return { name: 'lost' };
+  if (!Array.isArray(message)) return undefined;
+  const [name, id, digits, contended, ...extra] = message as unknown[];
+  if (name === 'lost') return { name };
+  if (typeof id !== 'string') return undefined;
+  if (name === 'revoke') return { name, id };
+  const token = tokenOf(digits);
+  if (token === undefined) return undefined;
+  if (name === 'taken') return { name, id, token };
+  if (name !== 'held' || (contended !== 0 && contended !== 1) || !isStrings(extra))
+    return undefined;
+  return { name, grant: { id, token, contended: contended === 1, extra } };
 }
 
 /** The length of a signature, in characters. */

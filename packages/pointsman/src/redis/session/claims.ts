@@ -69,6 +69,12 @@ export class ActiveClaim {
   get wanted(): readonly string[] {
     return [...this.claim.keys, ...(this.#optional ?? [])];
   }
+
+  /** Whether it has asked for all of these. */
+  mayHave(keys: readonly string[]): boolean {
+    const { wanted } = this;
+    return keys.every((key) => wanted.includes(key));
+  }
 }
 
 /** The active claims of a session, in the order in which they were asked for. */

@@ -1,4 +1,10 @@
-/** A timer of which at most one is pending, and which does not keep the process alive. */
+/** As many milliseconds as a timer of the platform can take: 24.8 days. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * A timer of which at most one is pending, and which does not keep the process alive. It fires early where the time
+ * is longer than the platform's timers take, which would fire at once.
+ */
 export class OneShotTimer {
   readonly #run: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -9,10 +15,13 @@ export class OneShotTimer {
 
   /** Does nothing while it is pending. */
   start(milliseconds: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#run();
-    }, milliseconds).unref();
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#run();
+      },
+      Math.min(milliseconds, LONGEST_TIMER),
+    ).unref();
   }
 
   stop(): void {

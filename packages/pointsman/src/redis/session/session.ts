@@ -41,9 +41,10 @@ export class Session implements ConnectionObserver {
   /** A key of its own, which says where it is in a cluster. */
   readonly key: string;
   readonly #process: string;
+  readonly #base: string;
   /** Where it is spoken to, and where all who hold something are. */
-  readonly #ownChannel: string;
-  readonly #commonChannel: string;
+  #ownChannel = '';
+  #commonChannel = '';
   readonly #metrics: Metrics;
   readonly #claims = new Claims();
   readonly #stream: BatchStream;
@@ -95,9 +96,7 @@ export class Session implements ConnectionObserver {
     this.#connections = connections;
     this.handler = handler;
     this.key = keysOf(base)[0];
-    const channels = channelBaseOf(base, connections.factory.database);
-    this.#ownChannel = channelOf(channels, process);
-    this.#commonChannel = channelOf(channels);
+    this.#base = base;
     this.#process = process;
     this.ttl = ttl;
     this.label = label;
@@ -216,6 +215,10 @@ export class Session implements ConnectionObserver {
   }
 
   resume(server = this.#server): void {
+    // Which database it is may not be known before the first connection.
+    const channels = channelBaseOf(this.#base, this.#connections.factory.database);
+    this.#ownChannel ||= channelOf(channels, this.#process);
+    this.#commonChannel ||= channelOf(channels);
     const replaced = this.#server !== undefined && server !== this.#server;
     this.#server = server;
     this.#unreachable.stop();
@@ -234,8 +237,9 @@ export class Session implements ConnectionObserver {
 
   readonly #listener = (text: string): void => {
     const message = openMessage(text, this.#secret);
-    if (message === undefined) return;
-    if (message.name === 'held') {
+    if (message === undefined) {
+      this.#metrics.malformedMessages++;
+    } else if (message.name === 'held') {
       const { alarmed } = this;
       const active = this.#claims.get(message.grant.id);
       if (active?.state !== 'asked') return;
@@ -454,6 +458,10 @@ export class Session implements ConnectionObserver {
   #grant(grant: Grant, alarmed: number): void {
     const active = this.#claims.get(grant.id);
     if (active?.state !== 'asked') return;
+    if (grant.extra.length > 0 && !active.mayHave(grant.extra)) {
+      this.#metrics.malformedMessages++;
+      return;
+    }
     if (!this.lease.lasting) {
       // The grant, or the news of it, took as long as the lease. Does the server still agree?
       this.#ask();

@@ -1,0 +1,54 @@
+/**
+ * What a mutex has under way: the requests that wait and the locks that are held, with those of the mutexes within it.
+ *
+ * Invariant: a request counts as waiting from the call until it is granted or refused, and its lock counts as held from
+ * the grant until it is released or lost. No step between the two counts as idle.
+ */
+
+import { TimeoutError, timedOut } from '../sync/errors.js';
+import { giveUpOn } from '../sync/give-up.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+
+export class Activity {
+  waiting = 0;
+  held = 0;
+  /** That of the mutex that this one is within. */
+  parent: Activity | undefined;
+  readonly #drains = new Set<() => void>();
+
+  /** Adds to both numbers. */
+  count(waiting: number, held: number): void {
+    this.waiting += waiting;
+    this.held += held;
+    this.parent?.count(waiting, held);
+    if (this.#drains.size === 0 || this.waiting + this.held > 0) return;
+    const drains = [...this.#drains];
+    this.#drains.clear();
+    for (const resolve of drains) resolve();
+  }
+
+  /** Resolves when nothing is held and no request waits. Rejects when the options give the wait up. */
+  async drain(options: WaitOptions = {}, label = ''): Promise<void> {
+    checkWaitOptions(options);
+    const { signal, timeout } = options;
+    if (signal?.aborted) throw signal.reason;
+    if (this.waiting + this.held === 0) return;
+    const left = (ms: number): TimeoutError =>
+      new TimeoutError(
+        `${timedOut(ms, label).message}: ${this.held} held, ${this.waiting} waiting`,
+      );
+    if (timeout === 0) throw left(0);
+    await new Promise<void>((resolve, reject) => {
+      const done = (): void => {
+        stop();
+        resolve();
+      };
+      const giveUp = (reason: unknown): void => {
+        this.#drains.delete(done);
+        reject(reason);
+      };
+      const stop = giveUpOn(options, giveUp, left);
+      this.#drains.add(done);
+    });
+  }
+}

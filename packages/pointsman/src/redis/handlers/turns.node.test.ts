@@ -1,0 +1,124 @@
+/** Processes that write by optimistic transactions all come to their turn, however slow one of them is. */
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import { soon, useServer } from '../../../tests/redis/scene.js';
+import { connectionsOf } from '../connection/clients.js';
+import type { CommandConnection } from '../connection/connection.js';
+import type { Batch } from '../protocol/protocol.js';
+import { baseOf, turnsOf } from './handler.js';
+import { PureHandler } from './pure.js';
+import { TRIES } from './turns.js';
+
+const scene = useServer();
+
+/** A process, each of whose commands can be made to wait for something before it is sent. */
+function process(before: (command: readonly string[]) => unknown = () => {}) {
+  const client = new Redis(scene.server.port);
+  onTestFinished(() => client.disconnect());
+  const factory = connectionsOf(client);
+  const real = factory.commands({ up: () => {}, down: () => {} });
+  onTestFinished(() => real.close());
+  // What waits holds up what is sent after it.
+  let last: Promise<unknown> = Promise.resolve();
+  const call: CommandConnection['call'] = (key, ...command) => {
+    const ready = last.then(() => before(command));
+    last = ready.catch(() => {});
+    return ready.then(() => real.call(key, ...command));
+  };
+  const connection: CommandConnection = {
+    call,
+    reconnect: () => real.reconnect(),
+    close: () => real.close(),
+  };
+  return new PureHandler(connection, baseOf('', scene.namespace), factory);
+}
+
+const ttl = 3_600_000;
+const batch = (session: string, n: number): Batch => ({
+  session,
+  ttl,
+  incarnation: 1,
+  join: 'new',
+  secret: 'secret',
+  operations: [
+    { name: 'lock', id: `${session}/${n}`, tokens: 1, wait: false, keys: ['k'], optional: [] },
+  ],
+});
+const waiting = () => scene.server.command('LLEN', turnsOf(baseOf('', scene.namespace)));
+
+test('one whose every transaction another overtakes is served after a few failures', async () => {
+  const fast = process();
+  let attempts = 0;
+  let n = 0;
+  const others: Promise<unknown>[] = [];
+  // After the slow one has read the namespace, and before it writes, another does a batch whole, if it can.
+  const slow = process(async ([name]) => {
+    if (name !== 'MULTI') return;
+    attempts++;
+    if (attempts > 50) throw new Error('it is never served');
+    let over = false;
+    const other = fast.exchange(batch('fast.0', ++n)).then(() => {
+      over = true;
+    });
+    others.push(other);
+    await expect.poll(async () => over || (await waiting()) === 2, soon).toBe(true);
+  });
+  expect(await slow.exchange(batch('slow.0', 1))).toMatchObject({ name: 'done' });
+  expect(attempts).toBe(TRIES + 1);
+  await Promise.all(others);
+  expect(await waiting()).toBe(0);
+});
+
+test('they are served in the order in which they failed', async () => {
+  const order: string[] = [];
+  let failures = 0;
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const fast = process();
+  const first = process(async ([name]) => {
+    if (name !== 'MULTI') return;
+    if (++failures <= TRIES) await fast.exchange(batch('fast.0', failures));
+    else await held;
+  });
+  const served = [first.exchange(batch('a.0', 1)).then(() => order.push('a'))];
+  await expect.poll(waiting, soon).toBe(1);
+  for (const [i, name] of ['b', 'c', 'd'].entries()) {
+    served.push(
+      process()
+        .exchange(batch(`${name}.0`, 1))
+        .then(() => order.push(name)),
+    );
+    await expect.poll(waiting, soon).toBe(i + 2);
+  }
+  expect(order).toEqual([]);
+  release();
+  await Promise.all(served);
+  expect(order).toEqual(['a', 'b', 'c', 'd']);
+  expect(await waiting()).toBe(0);
+});
+
+test('one that has died in its turn holds up the others for a part of a lease', async () => {
+  await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
+  const handler = process();
+  expect(await handler.exchange({ ...batch('a.0', 1), ttl: 200 })).toMatchObject({ name: 'done' });
+  expect(await waiting()).toBe(0);
+});
+
+test('one whose batch is refused leaves the queue', async () => {
+  const fast = process();
+  let attempts = 0;
+  const slow = process(async ([name]) => {
+    if (name !== 'MULTI') return;
+    if (++attempts <= TRIES) await fast.exchange(batch('fast.0', attempts));
+    else await scene.server.command('CONFIG', 'SET', 'maxmemory', '1');
+  });
+  try {
+    await expect(slow.exchange(batch('slow.0', 1))).rejects.toThrow(/OOM/);
+  } finally {
+    await scene.server.command('CONFIG', 'SET', 'maxmemory', '0');
+  }
+  expect(await waiting()).toBe(0);
+  expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
+});
