@@ -27,7 +27,7 @@ export const lacks: Partial<Record<Capability, string>> = {
 };
 
 /** The times of scenarios are real here, and shorter. */
-const pace = 0.3;
+const pace = 0.6;
 /** How much later than a timeout its end may come. */
 const slack = 25;
 
