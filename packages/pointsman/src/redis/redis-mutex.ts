@@ -103,6 +103,8 @@ export class RedisMutex {
   #refusal: { readonly reason: unknown } | undefined;
   /** When all is given back and the connections are closed. */
   #closing: Promise<void> | undefined;
+  /** The same for what a shutdown has begun. */
+  #ending: Promise<void> | undefined;
 
   /**
    * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, of version 5 or
@@ -329,15 +331,13 @@ export class RedisMutex {
     checkWaitOptions(options);
     this.#refuse(this.#closedError());
     const { activity } = this.#metrics;
-    const end = (): Promise<void> => {
+    // Also if this call is given up.
+    this.#ending ??= activity.drain().then(() => {
       this.#closing ??= this.#close(this.#refusal?.reason);
       return this.#closing;
-    };
-    // Also if this call is given up.
-    const idle = activity.drain();
-    void idle.then(end);
+    });
     await activity.drain(options, this.#label);
-    await end();
+    await this.#ending;
   }
 
   /**
