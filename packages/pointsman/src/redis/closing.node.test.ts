@@ -90,7 +90,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       'TimeoutError: orders: timed out after 1.5 ms',
     ]);
     expect(await messageOf(mutex.lock('a', { owner: 1 }))).toMatch(/^ReentrancyError: orders: /);
-    await scene.server.command('DEL', `{${scene.namespace}}:locks`);
+    await scene.server.command('DEL', `{${scene.namespace}}:state`);
     expect(await messageOf(guard.extend().then(() => guard.extend()))).toMatch(
       /^LockLostError: orders: the server no longer/,
     );

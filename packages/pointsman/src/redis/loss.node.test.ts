@@ -31,8 +31,15 @@ function expectLost(guard: RedisGuard) {
   expect(() => guard.assertValid()).toThrow(guard.signal.reason);
 }
 
+const forget = (key: 'state' | 'index') => async () => {
+  await scene.server.command('DEL', `{${scene.namespace}}:${key}`);
+};
 const forgetSessions = async () => {
-  await scene.server.command('DEL', `{${scene.namespace}}:sessions`);
+  const state = `{${scene.namespace}}:state`;
+  const fields = (await scene.server.command('HKEYS', state)) as string[];
+  const sessions = fields.filter((field) => field.startsWith('session:'));
+  expect(sessions).not.toEqual([]);
+  await scene.server.command('HDEL', state, ...sessions);
 };
 const forgetEverything = async () => {
   await scene.server.command('FLUSHALL');
@@ -70,20 +77,45 @@ describe.each(ways)('$handler, $mode', (way) => {
     },
   );
 
-  test('nobody gets a lock after FLUSHALL before its holder knows that it is lost', async () => {
+  test.each([
+    ['its session', forgetSessions],
+    ['the state', forget('state')],
+    ['everything', forgetEverything],
+  ])('the server has forgotten %s: the lock passes on when its holder knows', async (_, forget) => {
     const [a, b] = [await scene.process(brief), await scene.process(brief)];
     const guard = await a.lock('k');
     await b.query();
-    await forgetEverything();
+    await forget();
     const next = await b.lock('k');
     expectLost(guard);
     expect(next.valid).toBe(true);
   });
 
+  test('the server has forgotten the index: locks and places in the queue stay', async () => {
+    const processes = [await scene.process(brief), await scene.process(brief)] as const;
+    const [a, b] = processes;
+    const guard = await a.lock(['k', 'l']);
+    const order: string[] = [];
+    const waits = [];
+    for (const [i, mutex] of [b, a, b].entries()) {
+      waits.push(mutex.run('k', () => order.push(`${i}`), { mode: 'strict' }));
+      await untilWaiting(a, i + 1);
+    }
+    await forget('index')();
+    await guard.extend();
+    expect(await b.tryLock('l')).toBeUndefined();
+    await guard.release();
+    await Promise.all(waits);
+    expect(order).toEqual(['0', '1', '2']);
+    expect(guard.signal.aborted).toBe(false);
+    for (const mutex of processes) await mutex.close();
+    await expect.poll(() => scene.keys(), soon).toEqual([]);
+  });
+
   test('one of two keys is taken away: the holder is told, and the other key is free', async () => {
     const [a, b] = [await scene.process(brief), await scene.process(brief)];
     const guard = await a.lock(['k', 'l']);
-    await scene.server.command('HDEL', `{${scene.namespace}}:locks`, 'k');
+    await scene.server.command('HDEL', `{${scene.namespace}}:state`, 'lock:k');
     await untilLost(guard);
     expectLost(guard);
     // The process lives on and keeps its session.
@@ -92,6 +124,17 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(other.valid).toBe(true);
     await other.release();
     await untilHeld(a);
+  });
+
+  test('a key is deleted while a request waits for it: the request is served', async () => {
+    const [a, b] = [await scene.process(brief), await scene.process(brief)];
+    const guard = await a.lock('k');
+    const waiter = b.lock('k');
+    await untilWaiting(b, 1);
+    await scene.server.command('HDEL', `{${scene.namespace}}:state`, 'lock:k');
+    await untilLost(guard);
+    await (await waiter).release();
+    await untilHeld(b);
   });
 
   test('a try finds what the dead hold or wait for', async () => {

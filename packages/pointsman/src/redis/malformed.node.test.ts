@@ -280,21 +280,18 @@ describe.each(handlers)('%s', (handler) => {
     const texts = ['', '{}', 'a.0/1 x', '9'.repeat(400)];
     for (const [i, text] of texts.entries()) {
       const writes = [
-        ['HSET', `${base}:locks`, 'k', text],
-        ['HSET', `${base}:requests`, 'p.0/1', text],
-        ['ZADD', `${base}:queue`, '0', `k1:k:${text}`],
-        ['HSET', `${base}:sessions`, 'p.0', text],
-        ['HSET', `${base}:locks`, '', text],
+        ['HSET', `${base}:state`, 'lock:k', text],
+        ['HSET', `${base}:state`, 'request:p.0/1', text],
+        ['ZADD', `${base}:index`, '0', `k1:k:${text}`],
+        ['HSET', `${base}:state`, 'session:p.0', text],
+        ['HSET', `${base}:state`, '', text],
       ];
       const [mutex, user] = [
         await scene.process({ handler, ttl: short }),
         await scene.process({ handler, ttl: short }),
       ];
       for (const [n, write] of writes.entries()) {
-        await scene.server.command(
-          'DEL',
-          ...['locks', 'sessions', 'queue', 'requests'].map((key) => `${base}:${key}`),
-        );
+        await scene.server.command('DEL', `${base}:state`, `${base}:index`);
         const held = await user.lock('other', { timeout: 4 * short });
         await scene.server.command(...(write as [string, ...string[]]));
         const error = await mutex.lock('k', { timeout: 2 * short }).then(

@@ -116,7 +116,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     const released = await mutex.lock('a', { owner });
     const guards = [await mutex.lock('a', again), await mutex.lock('a', again)];
     await released.release();
-    await scene.server.command('DEL', `{${scene.namespace}}:locks`);
+    await scene.server.command('DEL', `{${scene.namespace}}:state`);
     await expect.poll(() => guards.map(({ valid }) => valid), soon).toEqual([false, false]);
     for (const { signal } of guards) expect(signal.reason).toBeInstanceOf(LockLostError);
     expect(released.signal.aborted).toBe(false);

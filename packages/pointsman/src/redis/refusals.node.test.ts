@@ -103,7 +103,7 @@ describe.each(refusals)('the server $name', ({ says, refuse, mend }) => {
 });
 
 describe.each(ways)('$handler, $mode: something else is stored where', (way) => {
-  test.each(['locks', 'sessions', 'queue', 'requests'])('the %s should be', async (name) => {
+  test.each(['state', 'index'])('the %s should be', async (name) => {
     const key = `{${scene.namespace}}:${name}`;
     const [a, b] = [
       await scene.process({ ...way, ttl: 300 }),

@@ -19,12 +19,10 @@ export interface Handler {
 export const baseOf = (keyPrefix: string, namespace: string): string =>
   `${keyPrefix}{${namespace}}:`;
 
-/** The four keys that hold a namespace, in the order in which the script takes them. */
-export const keysOf = (base: string): readonly [string, string, string, string] => [
-  `${base}locks`,
-  `${base}sessions`,
-  `${base}queue`,
-  `${base}requests`,
+/** The two keys that hold a namespace, in the order in which the script takes them. */
+export const keysOf = (base: string): readonly [state: string, index: string] => [
+  `${base}state`,
+  `${base}index`,
 ];
 
 /** Where processes without the script wait for their turn to write. */

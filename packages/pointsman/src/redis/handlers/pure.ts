@@ -10,86 +10,35 @@
 
 import { Mutex } from '../../sync/mutex.js';
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
-import { apply, emptyState, type State, type World } from '../protocol/apply.js';
-import type { Batch, Message, Reply, Request } from '../protocol/protocol.js';
-import { encodeMessage, lockPattern, mapOf, parse, requestsOf } from '../protocol/wire.js';
+import { apply, type World } from '../protocol/apply.js';
+import type { Batch, Reply } from '../protocol/protocol.js';
+import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
 import { channelBaseOf, channelOf, type Handler, keysOf, turnsOf } from './handler.js';
+import { load, type Stored, store } from './stored.js';
 import { Turns } from './turns.js';
 
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
 
-type Fields = Map<string, string>;
-type Five = [number, number, number, number, number];
-
-/** The namespace as it lies in Redis. */
-interface Stored {
-  readonly locks: Fields;
-  readonly sessions: Fields;
-  readonly requests: Fields;
-  /** Members of the sorted set. */
-  readonly queue: Set<string>;
-}
-
-const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+)$/;
-const sessionPattern = /^(\d+) (\d+) (\d+)$/;
-
-function load(locks: Fields, sessions: Fields, requests: ReadonlyMap<string, Request>): State {
-  const state = emptyState();
-  for (const [key, value] of locks) {
-    if (key === '') {
-      const words = parse('the record of the clock', value, clockPattern);
-      const [token, time, seen, guard, doubted] = words.slice(1, 6).map(Number) as Five;
-      const run = words[6] === '-' ? undefined : words[6];
-      state.clock = { token, time, seen, doubted: doubted === 1, run };
-      state.guard = guard > 0 ? guard : undefined;
-    } else {
-      const [, id = '', token] = parse(`the record of the lock ${key}`, value, lockPattern);
-      state.locks.set(key, { id, token: Number(token) });
-    }
-  }
-  for (const [session, value] of sessions) {
-    const words = parse(`the record of the session ${session}`, value, sessionPattern);
-    const [expires, incarnation, ttl] = words.slice(1).map(Number) as [number, number, number];
-    state.sessions.set(session, { expires, incarnation, ttl });
-  }
-  for (const [id, request] of requests) state.requests.set(id, request);
-  return state;
-}
-
-function store({ clock, locks, sessions, requests, guard }: State): Stored {
-  const stored: Stored = {
-    locks: new Map(),
-    sessions: new Map(),
-    requests: new Map(),
-    queue: new Set(),
-  };
-  if (clock === undefined) return stored;
-  const { token, time, seen, doubted, run = '-' } = clock;
-  stored.locks.set('', `${token} ${time} ${seen} ${guard ?? 0} ${doubted ? 1 : 0} ${run}`);
-  for (const [key, { id, token }] of locks) stored.locks.set(key, `${id} ${token}`);
-  for (const [session, { expires, incarnation, ttl }] of sessions) {
-    stored.sessions.set(session, `${expires} ${incarnation} ${ttl}`);
-  }
-  for (const [id, request] of requests) {
-    stored.requests.set(id, JSON.stringify(request));
-    for (const member of membersOf(id, request)) stored.queue.add(member);
-  }
-  return stored;
-}
-
-function membersOf(id: string, { order, keys, condition }: Request): string[] {
-  const place = (kind: string, name: string) =>
-    `${kind}${Buffer.byteLength(name)}:${name}:${order.padStart(16, '0')}${id}`;
-  return condition === undefined ? keys.map((key) => place('k', key)) : [place('c', condition)];
-}
-
-function changesOf(key: string, before: Fields, after: Fields): string[][] {
-  const set = [...after].filter(([field, value]) => before.get(field) !== value).flat();
-  const gone = [...before.keys()].filter((field) => !after.has(field));
+/** The commands that turn one stored state into another; `before` has no index if that is not whole. */
+function changesOf(
+  [stateKey, indexKey]: ReturnType<typeof keysOf>,
+  before: Stored,
+  after: Stored,
+): string[][] {
+  if (after.fields.size === 0) return [['DEL', stateKey, indexKey]];
+  const set = [...after.fields].filter(([field, value]) => before.fields.get(field) !== value);
+  const gone = [...before.fields.keys()].filter((field) => !after.fields.has(field));
+  const joined = [...after.index].filter((member) => !before.index.has(member));
+  const left = [...before.index].filter((member) => !after.index.has(member));
   return [
-    ...(set.length > 0 ? [['HSET', key, ...set]] : []),
-    ...(gone.length > 0 ? [['HDEL', key, ...gone]] : []),
+    ...(before.index.size === 0 ? [['DEL', indexKey]] : []),
+    ...(set.length > 0 ? [['HSET', stateKey, ...set.flat()]] : []),
+    ...(gone.length > 0 ? [['HDEL', stateKey, ...gone]] : []),
+    ...(joined.length > 0
+      ? [['ZADD', indexKey, ...joined.flatMap((member) => ['0', member])]]
+      : []),
+    ...(left.length > 0 ? [['ZREM', indexKey, ...left]] : []),
   ];
 }
 
@@ -145,31 +94,27 @@ export class PureHandler implements Handler {
 
   /** Undefined if another process was faster, or has its turn. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
-    const [locksKey, sessionsKey, queueKey, requestsKey] = this.#keys;
+    const [stateKey, indexKey] = this.#keys;
     const begun = performance.now();
-    const [, first, time, life, ...hashes] = await Promise.all([
+    const [, first, time, life, flat, whole] = await Promise.all([
       this.#call('WATCH', ...this.#keys),
       this.#turns.first(),
       this.#call('TIME'),
-      this.#call('PTTL', locksKey),
-      this.#call('HGETALL', locksKey),
-      this.#call('HGETALL', sessionsKey),
-      this.#call('HGETALL', requestsKey),
+      this.#call('PTTL', stateKey),
+      this.#call('HGETALL', stateKey),
+      this.#call('ZSCORE', indexKey, ''),
     ]);
     if (!this.#turns.mayWrite(first)) {
       await this.#call('UNWATCH');
       return undefined;
     }
-    const [locks, sessions, records] = hashes.map((flat) => mapOf(flat as string[])) as [
-      Fields,
-      Fields,
-      Fields,
-    ];
-    const requests = requestsOf(hashes[2] as string[]);
+    const fields = mapOf(flat as string[]);
     const [seconds, micros] = (time as string[]).map(Number) as [number, number];
-    const fresh = !locks.has('');
+    const clock = fields.get('')?.split(' ');
+    const fresh = clock === undefined;
+    const index = whole === null ? new Set<string>() : store(load(fields)).index;
     const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
-    const differs = batch.run !== undefined && !locks.get('')?.endsWith(` ${batch.run}`);
+    const differs = batch.run !== undefined && clock?.[5] !== batch.run;
     const info = fresh || differs ? String(await this.#call('INFO', 'server')) : '';
     const world = {
       now: seconds * 1e6 + micros,
@@ -180,18 +125,18 @@ export class PureHandler implements Handler {
     // Who listens is asked for when it turns out to matter, and then everything is done again.
     const listeners = new Map<string, number>();
     for (;;) {
-      const state = load(locks, sessions, requests);
-      const messages: [channel: string, message: Message][] = [];
+      const state = load(fields);
+      const messages: [process: string, text: string][] = [];
       const unknown: string[] = [];
       const view: World = {
         ...world,
         announce: (message) => {
-          messages.push(['', message]);
+          messages.push(['', encodeMessage(message)]);
           return others.get('') ?? 0;
         },
-        tell: (process, message) => {
+        tell: (process, message, secret) => {
           if (message.name === 'held' && !listeners.has(process)) unknown.push(process);
-          if (listeners.get(process) !== 0) messages.push([process, message]);
+          if (listeners.get(process) !== 0) messages.push([process, signMessage(message, secret)]);
           return listeners.get(process) ?? 0;
         },
       };
@@ -205,26 +150,16 @@ export class PureHandler implements Handler {
           listeners.set(process, count);
         continue;
       }
-      const after = store(state);
-      const before = new Set([...requests].flatMap(([id, request]) => membersOf(id, request)));
-      const joined = [...after.queue].filter((member) => !before.has(member));
-      const left = [...before].filter((member) => !after.queue.has(member));
       const ahead = Math.max(0, (state.clock?.token ?? 0) - world.now) / 1000;
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
       const committed = await this.#commit(
         [
-          ...changesOf(locksKey, locks, after.locks),
-          ...changesOf(sessionsKey, sessions, after.sessions),
-          ...changesOf(requestsKey, records, after.requests),
-          ...(joined.length > 0
-            ? [['ZADD', queueKey, ...joined.flatMap((member) => ['0', member])]]
-            : []),
-          ...(left.length > 0 ? [['ZREM', queueKey, ...left]] : []),
+          ...changesOf(this.#keys, { fields, index }, store(state)),
           ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
-          ...messages.map(([process, message]) => [
+          ...messages.map(([process, text]) => [
             this.#factory.channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
             channelOf(this.#channelBase, process),
-            encodeMessage(message),
+            text,
           ]),
           ...this.#turns.end,
         ],

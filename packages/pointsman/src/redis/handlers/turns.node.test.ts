@@ -39,6 +39,7 @@ const batch = (session: string, n: number): Batch => ({
   ttl,
   incarnation: 1,
   join: 'new',
+  secret: 'secret',
   operations: [
     { name: 'lock', id: `${session}/${n}`, tokens: 1, wait: false, keys: ['k'], optional: [] },
   ],

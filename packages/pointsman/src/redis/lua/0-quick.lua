@@ -1,65 +1,95 @@
--- The common case, before anything else: one request alone in its batch that finds all of its keys
--- free, or that gives keys back, while nobody waits. It does what the rest of the script would do.
--- Whatever is not quite so falls through to there, and has changed nothing.
+-- What every batch reads, and then the common case, before anything else: one request alone in its
+-- batch that finds all of its keys free, or that gives keys back, while no request waits for one of
+-- them. It does what the rest of the script would do. A batch that is not quite so falls through to
+-- there, and has changed nothing.
 --
 -- Why it stands here: the rest takes twice the time, a quarter of it to define its functions.
+
+local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+) (%S+)$'
+local me, ttl, incarnation, join, renew, vouched, sender_run, secret = string.match(ARGV[3], header)
+ttl = ttl + 0
 
 local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?(%d*) ?(%d*)')
 local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
 
-if alone and redis.call('EXISTS', KEYS[3]) == 0 then
-  local header = '^(%S+) (%d+) (%d+) %a+ (%d) (%d+) (%S+)$'
-  local me, ttl, mine, renew, vouched, run = string.match(ARGV[3], header)
-  local held = redis.call('HMGET', KEYS[1], '', unpack(ARGV, 5))
-  local record = redis.call('HGET', KEYS[2], me)
-  local clock = '^(%d+)( (%d+) (%d+) (%d+) 0 (%S+))$'
-  local token, times, time, seen, guard, same = string.match(held[1] or '', clock)
-  local expires, incarnation = string.match(record or '', '^(%d+) (%d+) ')
-  if token and incarnation == mine and renew == '0' and same == run then
-    local server = redis.call('TIME')
-    local micros = server[1] * 1000000 + server[2]
-    local now = math.floor(micros / 1000)
-    local passed = math.max(now - seen, 0)
-    local step = math.min(passed, math.max(vouched - time, 0))
-    local rest = passed - step
-    -- To make text of a number takes as long as a command, so that is left out while the time stands.
-    local moved = step > 0 or now - rest < seen + 0
+-- The clock, the record of the sender's session, and the locks of the keys of a request alone.
+local fields = { '', 'session:' .. me }
+for i = 5, alone and #ARGV or 0 do
+  fields[i - 2] = 'lock:' .. ARGV[i]
+end
+local found = redis.call('HMGET', KEYS[1], unpack(fields))
+local server = redis.call('TIME')
+local micros = server[1] * 1000000 + server[2]
+local now = math.floor(micros / 1000)
+-- Whether the index has been seen to be whole: then it has an empty member.
+local whole = false
+
+local token, times, time, seen, guard, run, waiting
+local expires, highest
+if alone and renew == '0' and found[1] and found[2] then
+  local clock = '^(%d+)( (%d+) (%d+) (%d+) 0 (%S+) (%d+))$'
+  token, times, time, seen, guard, run, waiting = string.match(found[1], clock)
+  expires, highest = string.match(found[2], '^(%d+) (%d+) ')
+end
+if token and highest == incarnation and run == sender_run then
+  local passed = math.max(now - seen, 0)
+  local step = math.min(passed, math.max(vouched - time, 0))
+  local rest = passed - step
+  -- To make text of a number takes as long as a command, so that is left out while the time stands.
+  local moved = step > 0 or now - rest < seen + 0
+  if moved then
+    time = string.format('%.0f', time + step)
+    times = string.format(' %s %.0f %s 0 %s %s', time, now - rest, guard, run, waiting)
+  end
+  local left = expires - time - rest
+  local served = rest <= ttl and left >= ttl * 2 / 3
+  local held, wanted = 0, #found - 2
+  for i = 3, #found do
+    if found[i] then
+      held = held + (string.sub(found[i], 1, #id + 1) == id .. ' ' and 1 or wanted + 1)
+    end
+  end
+  if name == 'lock' then
+    served = served and held == 0 and guard + 0 <= time + 0
+  else
+    -- One that holds less than all may be in the queue, or has less to give back.
+    served = served and held == wanted
+  end
+  if served and waiting ~= '0' then
+    for i = 5, #ARGV do
+      local prefix = 'k' .. #ARGV[i] .. ':' .. ARGV[i] .. ':'
+      local last =
+        redis.call('ZREVRANGEBYLEX', KEYS[2], '(' .. prefix .. ':', '-', 'LIMIT', 0, 1)[1]
+      whole = whole or last
+      served = served and last and string.sub(last, 1, #prefix) ~= prefix
+    end
+  end
+  if served and name == 'unlock' then
+    local members = {}
+    for i = 5, #ARGV do
+      members[i - 4] = 'h' .. id .. ' ' .. ARGV[i]
+    end
+    redis.call('HDEL', KEYS[1], unpack(fields, 3))
+    redis.call('ZREM', KEYS[2], unpack(members))
     if moved then
-      time = string.format('%.0f', time + step)
-      times = string.format(' %s %.0f %s 0 %s', time, now - rest, guard, run)
+      redis.call('HSET', KEYS[1], '', token .. times)
     end
-    local left = expires - time - rest
-    local lasting = rest <= tonumber(ttl) and left >= ttl * 2 / 3
-    local answer = 'done ' .. left .. ' ' .. time .. ' 1\n'
-    if lasting and name == 'unlock' then
-      local prefix, owned = id .. ' ', {}
-      for i = 2, #held do
-        if held[i] and string.sub(held[i], 1, #prefix) == prefix then
-          owned[#owned + 1] = ARGV[3 + i]
-        end
-      end
-      if #owned > 0 then
-        redis.call('HDEL', KEYS[1], unpack(owned))
-      end
-      if moved then
-        redis.call('HSET', KEYS[1], '', token .. times)
-      end
-      return answer .. 'number ' .. #owned
+    return 'done ' .. left .. ' ' .. time .. ' 1\nnumber ' .. held
+  end
+  if served then
+    local granted = math.max(token + 1, micros)
+    local text = string.format('%.0f', granted)
+    local last = tokens == '1' and text or string.format('%.0f', granted + tokens - 1)
+    local values, value, members = {}, id .. ' ' .. text, { 0, '' }
+    for i = 5, #ARGV do
+      values[2 * i - 9], values[2 * i - 8] = fields[i - 2], value
+      members[2 * i - 7], members[2 * i - 6] = 0, 'h' .. id .. ' ' .. ARGV[i]
     end
-    local free = guard + 0 <= time + 0
-    for i = 2, #held do
-      free = free and not held[i]
+    redis.call('HSET', KEYS[1], '', last .. times, unpack(values))
+    if redis.call('ZADD', KEYS[2], unpack(members)) > wanted then
+      -- The empty member is new: the index was lost. The next batch builds it from the state.
+      redis.call('DEL', KEYS[2])
     end
-    if lasting and name == 'lock' and free then
-      local granted = math.max(token + 1, micros)
-      local text = string.format('%.0f', granted)
-      local last = tokens == '1' and text or string.format('%.0f', granted + tokens - 1)
-      local values, value = {}, id .. ' ' .. text
-      for i = 5, #ARGV do
-        values[2 * i - 9], values[2 * i - 8] = ARGV[i], value
-      end
-      redis.call('HSET', KEYS[1], '', last .. times, unpack(values))
-      return answer .. 'held ' .. value .. ' 0'
-    end
+    return 'done ' .. left .. ' ' .. time .. ' 1\nheld ' .. value .. ' 0'
   end
 end

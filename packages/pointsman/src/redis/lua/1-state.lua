@@ -1,30 +1,39 @@
--- The state of a namespace, as one batch finds it: four keys of one hash tag, which vanish together
+-- The state of a namespace, as one batch finds it: two keys of one hash tag, which vanish together
 -- some time after the last process has fallen silent.
 --
---   locks     hash   '' -> "<last token> <time> <server's clock> <guard> <doubted> <run>",
---                    key -> "<request> <token>"
---   sessions  hash   session -> "<expires> <incarnation> <ttl>"
---   queue     zset   one member for each key that a request waits for, in lexical order:
---                    "k<length>:<key>:<order, 16 digits><request>", "c..." for a condition
---   requests  hash   request -> what it waits for, in JSON
+--   state  hash  '' -> "<last token> <time> <server's clock> <guard> <doubted> <run> <places>",
+--                "lock:<key>" -> "<request> <token>"
+--                "session:<session>" -> "<expires> <incarnation> <ttl> <secret>"
+--                "request:<request>" -> what it waits for, in JSON
+--   index  zset  what the state says, in lexical order, so that a batch finds its part without the rest:
+--                ''                                        the index is whole
+--                "k<length>:<key>:<order, 16 digits><request>"  a place in the queue of a key,
+--                "c<length>:..."                           and of a condition
+--                "e<expires, 16 digits> <session>"         the end of a lease
+--                "h<request> <key>"                        a key that a request holds
+--                "r<request>"                              a request that waits
 --
--- Invariant: time here is the namespace's own. It never runs backwards, and goes on only as far as the
--- server's clock has moved and the sender of a batch vouches for: so much time has passed, by a
--- monotonic clock, since it was last told the time. So a jump of the server's clock cannot end the
--- leases of those who are alive.
+-- Invariants:
+-- - The state alone decides. It is one key, so no part of it is lost without the rest: if it is gone,
+--   so is its clock, and the namespace begins anew. The index is built from it whenever it is missing.
+-- - Each lock, session and request has its members in the index. A member whose field was deleted by
+--   hand is dropped when it is found.
+-- - Time here is the namespace's own. It never runs backwards, and goes on only as far as the server's
+--   clock has moved and the sender of a batch vouches for: so much time has passed, by a monotonic
+--   clock, since it was last told the time. So a jump of the server's clock cannot end the leases of
+--   processes that are alive.
 --
 -- The server runs all of this anew for each batch. Everything hangs on one table, because a function
 -- that captures locals costs as much to make as a command.
 
 local space = {
-  locks = KEYS[1],
-  sessions = KEYS[2],
-  queue = KEYS[3],
-  requests = KEYS[4],
+  state = KEYS[1],
+  index = KEYS[2],
   -- Sessions that this batch has looked at: when their lease ends, or false for one that does not
-  -- exist; and the highest incarnation that has spoken.
+  -- exist; the highest incarnation that has spoken; and the secret that its messages are signed with.
   leases = {},
   incarnations = {},
+  secrets = {},
   -- What this batch knows of the queue: who is first in a part of it, and the requests.
   firsts = {},
   known = {},
@@ -40,10 +49,9 @@ local space = {
 }
 
 space.publish = ARGV[2]
-local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+)$'
-space.me, space.ttl, space.incarnation, space.join, space.renew, space.vouched, space.sender_run =
-  string.match(ARGV[3], header)
-space.ttl, space.incarnation = space.ttl + 0, space.incarnation + 0
+space.me, space.ttl, space.incarnation, space.join = me, ttl, incarnation + 0, join
+space.renew, space.vouched, space.sender_run = renew, vouched, sender_run
+space.micros, space.now = micros, now
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.
 function space.token_text(token)
@@ -54,11 +62,23 @@ function space.session_of(request)
   return string.match(request, '^(.-)/')
 end
 
+-- The members of the index that begin with a prefix.
+function space.members(prefix)
+  local after = string.char(string.byte(prefix, -1) + 1)
+  local to = '(' .. string.sub(prefix, 1, -2) .. after
+  return redis.call('ZRANGEBYLEX', space.index, '[' .. prefix, to)
+end
+
+function space.lease_member(session, ends)
+  return string.format('e%016.0f ', ends) .. session
+end
+
 -- The longest lease that there is.
 function space.longest()
   local longest = space.ttl
-  for _, record in ipairs(redis.call('HVALS', space.sessions)) do
-    longest = math.max(longest, string.match(record, '%d+$'))
+  for _, member in ipairs(space.members('e')) do
+    local record = redis.call('HGET', space.state, 'session:' .. string.sub(member, 19))
+    longest = math.max(longest, record and string.match(record, '^%d+ %d+ (%d+)') or 0)
   end
   return longest
 end
@@ -90,6 +110,11 @@ function space.advance(seen)
   space.seen, space.latest = space.now - rest, space.time + rest
 end
 
+-- Nothing is granted until the longest lease has run out that may exist.
+function space.keep_guard()
+  space.guard = math.max(space.guard, space.latest + space.longest())
+end
+
 -- Another run of the server may have read an older state: who was granted something meanwhile is not
 -- in there. Through a proxy the sender's connection may be older than the run, so the server is asked.
 function space.check_run()
@@ -98,41 +123,81 @@ function space.check_run()
   end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w%w%w%w%w%w%w%w)')
   if space.run ~= '-' and space.run ~= run then
-    space.guard = math.max(space.guard, space.latest + space.longest())
+    space.keep_guard()
   end
   space.run = run
 end
 
 function space.load()
-  local server = redis.call('TIME')
-  space.micros = server[1] * 1000000 + server[2]
-  space.now = math.floor(space.micros / 1000)
-  local clock = redis.call('HGET', space.locks, '')
-  if clock then
-    local pattern = '^(%d+) (%d+) (%d+) (%d+) (%d) (%S+)$'
-    local token, time, seen, guard, doubted, run = string.match(clock, pattern)
+  if found[1] then
+    space.read_session(me, found[2])
+    local pattern = '^(%d+) (%d+) (%d+) (%d+) (%d) (%S+) (%d+)$'
+    local token, time, seen, guard, doubted, run, waiting = string.match(found[1], pattern)
     space.token, space.time, space.guard = tonumber(token), tonumber(time), tonumber(guard)
-    space.doubted, space.run = doubted, run
+    space.doubted, space.run, space.waiting = doubted, run, tonumber(waiting)
+    if not whole and not redis.call('ZSCORE', space.index, '') then
+      space.build_index()
+    end
     space.advance(tonumber(seen))
   else
-    -- The rest may have stayed, where the server evicts keys.
-    redis.call('DEL', space.sessions, space.queue, space.requests)
+    -- The index may have stayed, where the server evicts keys, and fields that were not the clock's.
+    redis.call('DEL', space.state, space.index)
     space.fresh, space.token, space.time, space.guard = true, 0, space.now, 0
     space.seen, space.latest = space.now, space.now
-    space.doubted, space.run = '0', space.sender_run
+    space.doubted, space.run, space.waiting = '0', space.sender_run, 0
   end
-  space.waiting = redis.call('ZCARD', space.queue)
+end
+
+-- The index was evicted or deleted: everything in it follows from the state.
+function space.build_index()
+  redis.call('DEL', space.index)
+  local members, all = { '' }, redis.call('HGETALL', space.state)
+  space.waiting = 0
+  for i = 1, #all, 2 do
+    local kind, name = string.match(all[i], '^(%a+):(.*)$')
+    if kind == 'lock' then
+      members[#members + 1] = 'h' .. string.match(all[i + 1], '^%S+ ') .. name
+    elseif kind == 'session' then
+      members[#members + 1] = space.lease_member(name, string.match(all[i + 1], '^%d+'))
+    elseif kind == 'request' then
+      members[#members + 1] = 'r' .. name
+      for _, place in ipairs(space.places_of(name, cjson.decode(all[i + 1]))) do
+        members[#members + 1], space.waiting = place, space.waiting + 1
+      end
+    end
+  end
+  for _, member in ipairs(members) do
+    redis.call('ZADD', space.index, 0, member)
+  end
+  redis.call('PEXPIRE', space.index, redis.call('PTTL', space.state))
+end
+
+function space.read_session(session, record)
+  local ends, highest, signs = string.match(record or '', '^(%d+) (%d+) %d+ (%S+)$')
+  space.leases[session] = record and tonumber(ends)
+  space.incarnations[session], space.secrets[session] = tonumber(highest), signs
 end
 
 function space.lease_of(session)
-  local expires = space.leases[session]
-  if expires == nil then
-    local record = redis.call('HGET', space.sessions, session)
-    local ends, incarnation = string.match(record or '', '^(%d+) (%d+) ')
-    expires = record and tonumber(ends)
-    space.leases[session], space.incarnations[session] = expires, tonumber(incarnation)
+  if space.leases[session] == nil then
+    space.read_session(session, redis.call('HGET', space.state, 'session:' .. session))
   end
-  return expires
+  return space.leases[session]
+end
+
+-- The session whose lease ends first after `skipped` others, and when it ends.
+function space.next_lease(skipped)
+  while true do
+    local range = redis.call('ZRANGEBYLEX', space.index, '[e', '(f', 'LIMIT', skipped, 1)
+    local ends, session = string.match(range[1] or '', '^e(%d+) (.*)$')
+    if not ends then
+      return nil
+    end
+    if space.lease_of(session) == tonumber(ends) then
+      return session, tonumber(ends)
+    end
+    redis.call('ZREM', space.index, range[1])
+  end
 end
 
 function space.is_live(session)
@@ -153,7 +218,13 @@ function space.next_token(count)
   return token
 end
 
--- Tells one process, or all; how many were listening.
-function space.tell(process, message)
-  return redis.call(space.publish, ARGV[1] .. process, cjson.encode(message))
+-- Tells the process of a session; returns how many connections listened. Other clients may publish in
+-- its channel and listen there: the message is signed with the session's secret, which does not travel.
+function space.tell(session, message)
+  if not space.lease_of(session) then
+    return 0
+  end
+  local text, secret = cjson.encode(message), space.secrets[session]
+  local channel = ARGV[1] .. string.match(session, '^(.*)%.')
+  return redis.call(space.publish, channel, redis.sha1hex(secret .. text .. secret) .. text)
 end

@@ -26,18 +26,19 @@ function space.first(kind, name)
   local prefix, from, to = space.part(kind, name)
   local id = space.firsts[prefix]
   if id == nil then
-    local found = redis.call('ZRANGEBYLEX', space.queue, from, to, 'LIMIT', 0, 1)[1]
+    local found = redis.call('ZRANGEBYLEX', space.index, from, to, 'LIMIT', 0, 1)[1]
     id = found and string.sub(found, #prefix + 17) or false
     space.firsts[prefix] = id
   end
   return id or nil
 end
 
--- Drops a part whose first request the server has evicted.
+-- Drops the first place in a part, whose request was deleted by hand.
 function space.forget(kind, name)
   local prefix, from, to = space.part(kind, name)
+  local place = redis.call('ZRANGEBYLEX', space.index, from, to, 'LIMIT', 0, 1)[1]
   space.firsts[prefix] = nil
-  space.waiting = space.waiting - redis.call('ZREMRANGEBYLEX', space.queue, from, to)
+  space.waiting = math.max(0, space.waiting - redis.call('ZREM', space.index, place))
 end
 
 function space.is_contended(keys)
@@ -54,50 +55,85 @@ end
 function space.request_of(id)
   local request = space.known[id]
   if request == nil then
-    local record = redis.call('HGET', space.requests, id)
+    local record = redis.call('HGET', space.state, 'request:' .. id)
     request = record and cjson.decode(record)
     space.known[id] = request
   end
   return request
 end
 
--- The members of the queue that belong to a request; forgets who is first in their parts.
-function space.members_of(id, request)
+-- The places of a request in the queue; forgets who is first in their parts.
+function space.places_of(id, request)
   local order = string.rep('0', 16 - #request.order) .. request.order .. id
-  local members = {}
+  local places = {}
   for i, name in ipairs(request.condition and { request.condition } or request.keys) do
     local prefix = space.part(request.condition and 'c' or 'k', name)
-    members[i], space.firsts[prefix] = prefix .. order, nil
+    places[i], space.firsts[prefix] = prefix .. order, nil
   end
-  return members
+  return places
 end
 
 function space.enqueue(id, request)
-  -- Keys that come into being have no time to live yet.
-  space.lasting = space.lasting or space.waiting == 0
-  redis.call('HSET', space.requests, id, cjson.encode(request))
+  redis.call('HSET', space.state, 'request:' .. id, cjson.encode(request))
   space.known[id] = request
-  local scored = {}
-  for i, member in ipairs(space.members_of(id, request)) do
-    scored[2 * i - 1], scored[2 * i] = 0, member
+  local places, scored = space.places_of(id, request), { 0, 'r' .. id }
+  for i, place in ipairs(places) do
+    scored[2 * i + 1], scored[2 * i + 2] = 0, place
   end
-  space.waiting = space.waiting + redis.call('ZADD', space.queue, unpack(scored))
+  redis.call('ZADD', space.index, unpack(scored))
+  space.waiting = space.waiting + #places
 end
 
 function space.dequeue(id, request)
-  redis.call('HDEL', space.requests, id)
+  redis.call('HDEL', space.state, 'request:' .. id)
   space.known[id] = false
-  local members = space.members_of(id, request)
-  space.waiting = space.waiting - redis.call('ZREM', space.queue, unpack(members))
+  local places = space.places_of(id, request)
+  redis.call('ZREM', space.index, 'r' .. id, unpack(places))
+  space.waiting = math.max(0, space.waiting - #places)
 end
 
--- Asks those for keys back who hand them over among their own tasks; `holders` is what `locks` has.
+-- What stands in the state for each of these keys: "<request> <token>", or false.
+function space.holders(keys)
+  local fields = {}
+  for i, key in ipairs(keys) do
+    fields[i] = 'lock:' .. key
+  end
+  return redis.call('HMGET', space.state, unpack(fields))
+end
+
+function space.holds(id, held)
+  return held and string.sub(held, 1, #id + 1) == id .. ' '
+end
+
+-- Those of the keys that the request holds; `held` is what stands in the state for them.
+function space.held_by(id, keys, held)
+  local mine = {}
+  for i, key in ipairs(keys) do
+    if space.holds(id, held[i]) then
+      mine[#mine + 1] = key
+    end
+  end
+  return mine
+end
+
+-- Frees keys that a request holds.
+function space.vacate(id, keys)
+  local fields, members = {}, {}
+  for i, key in ipairs(keys) do
+    fields[i], members[i] = 'lock:' .. key, 'h' .. id .. ' ' .. key
+  end
+  redis.call('HDEL', space.state, unpack(fields))
+  redis.call('ZREM', space.index, unpack(members))
+  space.free(keys)
+end
+
+-- Asks processes that hand keys over among their own tasks for these keys.
 function space.revoke(holders)
   for _, held in ipairs(holders) do
     local id = held and string.match(held, '^(.*~) ')
     if id and not space.revoked[id] then
       space.revoked[id] = true
-      space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'revoke', id })
+      space.tell(space.session_of(id), { 'revoke', id })
     end
   end
 end
@@ -109,7 +145,7 @@ function space.unpark(id, request, notified)
   request.notified = notified
   space.enqueue(id, request)
   space.free(request.keys)
-  space.revoke(redis.call('HMGET', space.locks, unpack(request.keys)))
+  space.revoke(space.holders(request.keys))
 end
 
 -- Takes those out who stand first in the queue of a key and whose session has ended: nobody is behind
@@ -158,29 +194,40 @@ function space.remove(id, request)
   end
 end
 
--- The fields of a hash in an order of their own: that of the server depends on its history.
-function space.fields_of(key)
-  local fields = redis.call('HKEYS', key)
-  table.sort(fields)
-  return fields
-end
-
 -- Ends a session and all it holds and waits for.
 function space.finish(session)
-  redis.call('HDEL', space.sessions, session)
+  local ends = space.lease_of(session)
+  if ends then
+    redis.call('HDEL', space.state, 'session:' .. session)
+    redis.call('ZREM', space.index, space.lease_member(session, ends))
+  end
   space.leases[session], space.ended = false, true
-  for _, key in ipairs(space.fields_of(space.locks)) do
-    if key ~= '' and space.session_of(redis.call('HGET', space.locks, key)) == session then
-      redis.call('HDEL', space.locks, key)
-      space.free({ key })
+  for _, member in ipairs(space.members('h' .. session .. '/')) do
+    local id, key = string.match(member, '^h(%S+) (.*)$')
+    if space.holds(id, redis.call('HGET', space.state, 'lock:' .. key)) then
+      space.vacate(id, { key })
+    else
+      redis.call('ZREM', space.index, member)
     end
   end
-  for _, id in ipairs(space.waiting > 0 and space.fields_of(space.requests) or {}) do
-    local request = space.session_of(id) == session and space.request_of(id)
+  for _, member in ipairs(space.waiting > 0 and space.members('r' .. session .. '/') or {}) do
+    local id = string.sub(member, 2)
+    local request = space.request_of(id)
     if request then
       space.remove(id, request)
+    else
+      redis.call('ZREM', space.index, member)
     end
   end
+end
+
+-- Ends a session that is not live and holds a key that is wanted. One without a record is no session
+-- that has expired: the record is lost, and its process may believe in a lease that is not over.
+function space.evict(session)
+  if not space.lease_of(session) then
+    space.keep_guard()
+  end
+  space.finish(session)
 end
 
 -- Ends the sessions whose lease has run out, and the guard; returns when the next of them ends.
@@ -190,21 +237,22 @@ function space.sweep()
     next_end = space.guard
   elseif space.guard > 0 then
     space.guard = 0
-    for _, id in ipairs(space.fields_of(space.requests)) do
-      local request = space.request_of(id)
-      space.free(request.condition and {} or request.keys)
+    for _, member in ipairs(space.waiting > 0 and space.members('r') or {}) do
+      local request = space.request_of(string.sub(member, 2))
+      if request and not request.condition then
+        space.free(request.keys)
+      end
     end
   end
-  for _, session in ipairs(space.fields_of(space.sessions)) do
-    -- The lease of this session may have been renewed since it was looked up.
-    local ends = space.lease_of(session)
-    if ends <= space.time then
-      space.finish(session)
-    elseif session ~= space.me then
-      next_end = math.min(next_end or ends, ends)
-    end
+  local session, ends = space.next_lease(0)
+  while session and ends <= space.time do
+    space.finish(session)
+    session, ends = space.next_lease(0)
   end
-  return next_end
+  if session == space.me then
+    session, ends = space.next_lease(1)
+  end
+  return session and math.min(next_end or ends, ends) or next_end
 end
 
 -- Whether a request has one of these keys to wait for.
@@ -226,7 +274,7 @@ function space.plan(tokens, keys, optional)
     for _, key in ipairs(keys) do
       taken[key] = true
     end
-    local held = redis.call('HMGET', space.locks, unpack(optional))
+    local held = space.holders(optional)
     for i, key in ipairs(optional) do
       local first = not held[i] and space.first('k', key)
       if not held[i] and (not first or space.needs(space.request_of(first), taken)) then
@@ -238,14 +286,16 @@ function space.plan(tokens, keys, optional)
 end
 
 function space.take(id, token, keys, extra)
-  local value, fields = id .. ' ' .. space.token_text(token), {}
+  local value, fields, members = id .. ' ' .. space.token_text(token), {}, {}
   for _, list in ipairs({ keys, extra }) do
     for _, key in ipairs(list) do
-      fields[#fields + 1] = key
-      fields[#fields + 1] = value
+      local last = #fields
+      fields[last + 1], fields[last + 2] = 'lock:' .. key, value
+      members[last + 1], members[last + 2] = 0, 'h' .. id .. ' ' .. key
     end
   end
-  redis.call('HSET', space.locks, unpack(fields))
+  redis.call('HSET', space.state, unpack(fields))
+  redis.call('ZADD', space.index, unpack(members))
 end
 
 function space.grant_text(id, token, contended, extra)
@@ -261,7 +311,7 @@ function space.serve(key)
   local session, request = space.session_of(id), space.request_of(id)
   if not request then
     space.forget('k', key)
-    return false
+    return true
   end
   if space.gone[session] or not space.is_live(session) then
     space.remove(id, request)
@@ -272,9 +322,9 @@ function space.serve(key)
   end
   space.tried[id] = true
   local blocked = false
-  for _, held in ipairs(redis.call('HMGET', space.locks, unpack(request.keys))) do
+  for _, held in ipairs(space.holders(request.keys)) do
     if held and not space.is_live(space.session_of(held)) then
-      space.finish(space.session_of(held))
+      space.evict(space.session_of(held))
       return true
     end
     blocked = blocked or held
@@ -291,7 +341,7 @@ function space.serve(key)
     space.grants[#space.grants + 1] = space.grant_text(id, space.token_text(token), contended, extra)
   else
     local message = { 'held', id, space.token_text(token), contended, unpack(extra) }
-    if space.tell(string.match(session, '^(.*)%.'), message) == 0 then
+    if space.tell(session, message) == 0 then
       -- Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
       space.gone[session] = true
       space.free(request.keys)

@@ -18,40 +18,42 @@ local function list(size)
   return items
 end
 
-local function holds(id, held)
-  return held and string.sub(held, 1, #id + 1) == id .. ' '
-end
-
 local operations = {}
 
 -- id, how many keys, how many optional keys, tokens, whether to wait; keys, optional keys
 function operations.lock(words)
   local id, size, more, tokens, wait = string.match(words, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
   local keys, optional = list(size), list(more)
-  local held = redis.call('HMGET', space.locks, unpack(keys))
-  if holds(id, held[1]) then
-    local extra = {}
-    for _, key in ipairs(optional) do
-      if redis.call('HGET', space.locks, key) == held[1] then
-        extra[#extra + 1] = key
-      end
-    end
+  local held = space.holders(keys)
+  local mine = space.held_by(id, keys, held)
+  local extra = #optional > 0 and space.held_by(id, optional, space.holders(optional)) or {}
+  if #mine == #keys then
     local contended = space.is_contended(keys) and 1 or 0
     return 'held ' .. space.grant_text(id, string.sub(held[1], #id + 2), contended, extra)
   end
 
-  local blocked, ends = false, nil
+  -- What is left of a lock of which a key was deleted by hand is of no use.
+  for _, rest in ipairs({ mine, extra }) do
+    if #rest > 0 then
+      space.vacate(id, rest)
+      held = space.holders(keys)
+    end
+  end
+
+  local blocked, ends, evicted = false, nil, {}
   for i = 1, #keys do
     local session = held[i] and space.session_of(held[i])
     if session and space.is_live(session) then
       blocked, ends = true, math.min(ends or space.leases[session], space.leases[session])
     elseif session then
-      space.finish(session)
-      held[i] = false
+      if not evicted[session] then
+        space.evict(session)
+      end
+      evicted[session], held[i] = true, false
     end
   end
 
-  if space.waiting == 0 or redis.call('HEXISTS', space.requests, id) == 0 then
+  if space.waiting == 0 or redis.call('HEXISTS', space.state, 'request:' .. id) == 0 then
     for _, key in ipairs(space.waiting > 0 and keys or {}) do
       space.bury(key)
     end
@@ -68,13 +70,13 @@ function operations.lock(words)
       request.optional = optional
     end
     space.enqueue(id, request)
-    for i, key in ipairs(keys) do
-      if not held[i] then
-        -- Those in front may be gone.
-        space.free({ key })
-      end
-    end
     space.revoke(held)
+  end
+  -- Requests in front may be gone, and a holder may have vanished without a release.
+  for i, key in ipairs(keys) do
+    if not held[i] then
+      space.free({ key })
+    end
   end
   if space.is_guarded() then
     ends = math.min(ends or space.guard, space.guard)
@@ -86,15 +88,9 @@ end
 function operations.unlock(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys = list(size)
-  local mine = {}
-  for i, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
-    if holds(id, held) then
-      mine[#mine + 1] = keys[i]
-    end
-  end
+  local mine = space.held_by(id, keys, space.holders(keys))
   if #mine > 0 then
-    redis.call('HDEL', space.locks, unpack(mine))
-    space.free(mine)
+    space.vacate(id, mine)
   end
   -- One that holds all that it wanted is not in the queue.
   local request = #mine < #keys and space.waiting > 0 and space.request_of(id)
@@ -109,15 +105,14 @@ function operations.take(words)
   local id, token, size = string.match(words, '^(%S+) (%d+) (%d+)$')
   local keys = list(size)
   local taken = {}
-  for i, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
+  for i, held in ipairs(space.holders(keys)) do
     if held == id .. ' ' .. token then
       taken[#taken + 1] = keys[i]
     end
   end
   if #taken > 0 then
-    redis.call('HDEL', space.locks, unpack(taken))
-    space.free(taken)
-    space.tell(string.match(space.session_of(id), '^(.*)%.'), { 'taken', id, token })
+    space.vacate(id, taken)
+    space.tell(space.session_of(id), { 'taken', id, token })
   end
   return 'number ' .. #taken
 end
@@ -126,10 +121,8 @@ end
 function operations.check(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys = list(size)
-  for _, held in ipairs(redis.call('HMGET', space.locks, unpack(keys))) do
-    if not holds(id, held) then
-      return 'check 0 0'
-    end
+  if #space.held_by(id, keys, space.holders(keys)) < #keys then
+    return 'check 0 0'
   end
   return space.is_contended(keys) and 'check 1 1' or 'check 1 0'
 end
@@ -138,8 +131,8 @@ end
 function operations.wait(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys, condition = list(size), argument()
-  local known = redis.call('HEXISTS', space.requests, id) == 1
-  if known or holds(id, redis.call('HGET', space.locks, keys[1])) then
+  local known = redis.call('HEXISTS', space.state, 'request:' .. id) == 1
+  if known or space.holds(id, space.holders({ keys[1] })[1]) then
     return 'number 0'
   end
   local order = space.token_text(space.next_token(1))
@@ -179,15 +172,21 @@ function operations.leave(session)
 end
 
 function operations.query()
-  local locks, requests = redis.call('HGETALL', space.locks), redis.call('HGETALL', space.requests)
-  return 'query ' .. cjson.encode({ locks, requests })
+  local all, found = redis.call('HGETALL', space.state), { lock = {}, request = {} }
+  for i = 1, #all, 2 do
+    local kind, name = string.match(all[i], '^(%a+):(.*)$')
+    local list = found[kind or 'clock']
+    if list then
+      list[#list + 1] = name
+      list[#list + 1] = all[i + 1]
+    end
+  end
+  return 'query ' .. cjson.encode({ found.lock, found.request })
 end
-
-local me, ttl, incarnation, join = space.me, space.ttl, space.incarnation, space.join
 
 space.load()
 local lease = space.lease_of(me)
-if lease and incarnation < space.incarnations[me] then
+if lease and space.incarnation < space.incarnations[me] then
   return 'stale'
 end
 if join == 'must' and not space.is_live(me) then
@@ -210,11 +209,17 @@ else
 end
 local renewing = space.renew == '1'
   or not lease
-  or incarnation > space.incarnations[me]
+  or space.incarnation > space.incarnations[me]
   or lease - space.latest < ttl * 2 / 3
 if renewing then
-  space.leases[me] = space.latest + ttl
-  redis.call('HSET', space.sessions, me, space.leases[me] .. ' ' .. incarnation .. ' ' .. ttl)
+  if lease then
+    redis.call('ZREM', space.index, space.lease_member(me, lease))
+  end
+  local ends = space.latest + ttl
+  local record = ends .. ' ' .. incarnation .. ' ' .. ttl .. ' ' .. secret
+  redis.call('HSET', space.state, 'session:' .. me, record)
+  redis.call('ZADD', space.index, 0, space.lease_member(me, ends))
+  space.leases[me], space.secrets[me] = ends, secret
 end
 
 local results = {}
@@ -225,13 +230,17 @@ end
 space.settle()
 
 local ahead = math.max(0, space.token - space.micros) / 1000
-if space.ended and ahead == 0 and space.guard == 0 and redis.call('EXISTS', space.sessions) == 0 then
-  redis.call('DEL', space.locks, space.queue, space.requests)
+if space.ended and ahead == 0 and space.guard == 0 and not space.next_lease(0) then
+  redis.call('DEL', space.state, space.index)
 else
   local times = space.time .. ' ' .. space.seen .. ' ' .. space.guard
-  local run = ' ' .. space.doubted .. ' ' .. space.run
-  redis.call('HSET', space.locks, '', space.token_text(space.token) .. ' ' .. times .. run)
-  if renewing or space.lasting then
+  local rest = space.doubted .. ' ' .. space.run .. ' ' .. space.waiting
+  local clock = space.token_text(space.token) .. ' ' .. times .. ' ' .. rest
+  redis.call('HSET', space.state, '', clock)
+  if space.fresh then
+    redis.call('ZADD', space.index, 0, '')
+  end
+  if renewing then
     -- Not before the server's clock has come after the last token.
     local life = math.ceil(3 * ttl + ahead)
     for _, key in ipairs(KEYS) do

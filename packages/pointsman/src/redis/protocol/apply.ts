@@ -46,6 +46,8 @@ export interface Session {
   incarnation: number;
   /** How long its lease is, in milliseconds. */
   ttl: number;
+  /** Messages to it are signed with it. */
+  secret: string;
 }
 
 /** All that the server keeps of a namespace. */
@@ -69,8 +71,8 @@ export interface World {
   readonly run: string | undefined;
   /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
-  /** Tells one process; how many were listening. */
-  tell(process: string, message: Message): number;
+  /** Tells one process, signed with the secret of its session; how many were listening. */
+  tell(process: string, message: Message, secret: string): number;
 }
 
 export const emptyState = (): State => ({
@@ -159,7 +161,7 @@ class Application {
   }
 
   reply(): Reply {
-    const { session, incarnation, join, ttl, operations } = this.#batch;
+    const { session, incarnation, join, ttl, secret, operations } = this.#batch;
     const known = this.#state.sessions.get(session);
     if (known !== undefined && incarnation < known.incarnation) return { name: 'stale' };
     if (join === 'must' && !this.#isLive(session)) return { name: 'lost' };
@@ -177,7 +179,8 @@ class Application {
       current.expires - this.#latest < (ttl * 2) / 3 ||
       operations.some(({ name }) => name === 'renew')
     ) {
-      this.#state.sessions.set(session, { expires: this.#latest + ttl, incarnation, ttl });
+      const expires = this.#latest + ttl;
+      this.#state.sessions.set(session, { expires, incarnation, ttl, secret });
     }
     const results = operations.map((operation) => this.#perform(operation));
     this.#settle();
@@ -212,10 +215,7 @@ class Application {
     const clock = this.#clock;
     const { run = clock.run } = this.#batch;
     if (run === clock.run) return;
-    if (clock.run !== undefined && clock.run !== this.#world.run) {
-      const until = this.#latest + this.#longest();
-      this.#state.guard = Math.max(this.#state.guard ?? 0, until);
-    }
+    if (clock.run !== undefined && clock.run !== this.#world.run) this.#keepGuard();
     clock.run = this.#world.run;
   }
 
@@ -277,17 +277,20 @@ class Application {
         if (condition === undefined) this.#freed.push(...keys);
       }
     }
-    for (const session of sorted(sessions)) if (!this.#isLive(session)) this.#end(session);
+    const ended = [...sessions].filter(([session]) => !this.#isLive(session));
+    ended.sort(([a, { expires: x }], [b, { expires: y }]) => x - y || (a < b ? -1 : 1));
+    for (const [session] of ended) this.#end(session);
   }
 
   #end(session: string): void {
     const { sessions, locks, requests } = this.#state;
     sessions.delete(session);
-    for (const key of sorted(locks)) {
-      if (sessionOf(locks.get(key)?.id as string) === session) {
-        locks.delete(key);
-        this.#freed.push(key);
-      }
+    const held = [...locks].filter(([, { id }]) => sessionOf(id) === session);
+    const byRequest = new Map(held.map(([key, { id }]) => [`${id} ${key}`, key]));
+    for (const name of sorted(byRequest)) {
+      const key = byRequest.get(name) as string;
+      locks.delete(key);
+      this.#freed.push(key);
     }
     for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);
   }
@@ -337,13 +340,19 @@ class Application {
     this.#revoke(keys);
   }
 
+  /** Tells the process of a session; returns how many connections listened. */
+  #tell(session: string, message: Message): number {
+    const known = this.#state.sessions.get(session);
+    return known === undefined ? 0 : this.#world.tell(processOf(session), message, known.secret);
+  }
+
   /** Asks those for the keys back who hand them over among their own tasks. */
   #revoke(keys: readonly string[]): void {
     for (const key of keys) {
       const id = this.#state.locks.get(key)?.id;
       if (id?.endsWith(REVOCABLE) && !this.#revoked.has(id)) {
         this.#revoked.add(id);
-        this.#world.tell(processOf(sessionOf(id)), { name: 'revoke', id });
+        this.#tell(sessionOf(id), { name: 'revoke', id });
       }
     }
   }
@@ -364,6 +373,7 @@ class Application {
         this.#tried.set(id, this.#freed.length);
         if (
           this.#holdersOf(request.keys).length > 0 ||
+          this.#guarded() ||
           request.keys.some((wanted) => this.#first(wanted) !== id)
         )
           break;
@@ -371,7 +381,7 @@ class Application {
         const grant = this.#plan(id, request);
         if (sessionOf(id) === this.#batch.session) {
           this.#grants.push(grant);
-        } else if (this.#world.tell(processOf(sessionOf(id)), { name: 'held', grant }) === 0) {
+        } else if (this.#tell(sessionOf(id), { name: 'held', grant }) === 0) {
           // Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
           this.#gone.add(sessionOf(id));
           this.#state.requests.set(id, request);
@@ -384,11 +394,25 @@ class Application {
     }
   }
 
-  /** The sessions that hold one of the keys; ends those whose lease has run out. */
+  /**
+   * The sessions that hold one of the keys; ends those whose lease has run out. One without a record is
+   * no session that has expired: the record is lost, and its process may believe in a lease that is not
+   * over.
+   */
   #holdersOf(keys: readonly string[]): string[] {
     const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
-    for (const session of held) if (!this.#isLive(session)) this.#end(session);
+    for (const session of new Set(held)) {
+      if (this.#isLive(session)) continue;
+      if (!this.#state.sessions.has(session)) this.#keepGuard();
+      this.#end(session);
+    }
     return held.filter((session) => this.#isLive(session));
+  }
+
+  /** Nothing is granted until the longest lease has run out that may exist. */
+  #keepGuard(): void {
+    const until = this.#latest + this.#longest();
+    this.#state.guard = Math.max(this.#state.guard ?? 0, until);
   }
 
   /**
@@ -414,12 +438,17 @@ class Application {
   }
 
   #lock({ id, tokens, wait, keys, optional }: Operation & { name: 'lock' }): Result {
-    const { locks, requests, guard } = this.#state;
-    const held = locks.get(keys[0] as string);
-    if (held?.id === id) {
-      const extra = optional.filter((key) => locks.get(key)?.id === id);
-      const grant = { id, token: held.token, contended: this.#contended(keys), extra };
-      return { name: 'held', grant };
+    const { locks, requests } = this.#state;
+    const isMine = (key: string): boolean => locks.get(key)?.id === id;
+    const extra = optional.filter(isMine);
+    if (keys.every(isMine)) {
+      const { token } = locks.get(keys[0] as string) as { token: number };
+      return { name: 'held', grant: { id, token, contended: this.#contended(keys), extra } };
+    }
+    // What is left of a lock of which a key was deleted by hand is of no use.
+    for (const key of [...keys.filter(isMine), ...extra]) {
+      locks.delete(key);
+      this.#freed.push(key);
     }
     const holders = this.#holdersOf(keys);
     if (!requests.has(id)) {
@@ -432,12 +461,12 @@ class Application {
       if (!wait) return { name: 'busy' };
       const request = { order: `${this.#tokens(1)}`, tokens, keys };
       this.#enqueue(id, optional.length === 0 ? request : { ...request, optional });
-      // Those in front may be gone.
-      this.#freed.push(...keys.filter((key) => !locks.has(key)));
       this.#revoke(keys);
     }
+    // Requests in front may be gone, and a holder may have vanished without a release.
+    this.#freed.push(...keys.filter((key) => !locks.has(key)));
     const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
-    if (guard !== undefined && this.#guarded()) ends.push(guard);
+    if (this.#guarded()) ends.push(this.#state.guard as number);
     return { name: 'queued', left: Math.min(...ends) - this.#clock.time };
   }
 
@@ -467,9 +496,7 @@ class Application {
         });
         for (const key of taken) locks.delete(key);
         this.#freed.push(...taken);
-        if (taken.length > 0) {
-          this.#world.tell(processOf(sessionOf(id)), { name: 'taken', id, token });
-        }
+        if (taken.length > 0) this.#tell(sessionOf(id), { name: 'taken', id, token });
         return { name: 'number', value: taken.length };
       }
       case 'check': {

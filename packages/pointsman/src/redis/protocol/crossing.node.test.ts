@@ -4,6 +4,8 @@ import { Network, Server } from '../../../tests/redis/model/memory.js';
 import { watch } from '../../../tests/redis/scene.js';
 import { Connections } from '../connections.js';
 import { RedisMutex } from '../redis-mutex.js';
+import { processOf, sessionOf } from './protocol.js';
+import { signMessage } from './wire.js';
 
 vi.mock('../handlers/script.js', async () => {
   const { MemoryHandler } = await import('../../../tests/redis/model/memory.js');
@@ -42,6 +44,42 @@ test('a grant that is told before the answer that it waits: the request is not l
   void (await held).release();
   await vi.advanceTimersByTimeAsync(100);
   expect(waiter.state).toBe('fulfilled');
+  const closed = Promise.all([holder.close(), other.close()]);
+  await vi.advanceTimersByTimeAsync(100);
+  await closed;
+});
+
+test('a grant with a token that is lower than an earlier one: the server is asked', async () => {
+  const server = new Server();
+  const process = (name: string) =>
+    new RedisMutex(
+      new Connections(
+        new Network(
+          server,
+          () => 1,
+          () => 0.9,
+        ),
+      ) as never,
+      { ttl, name, mode: 'strict', namespace: 'n' },
+    );
+  const [holder, other] = [process('holder'), process('other')];
+  const held = holder.lock('k');
+  await vi.advanceTimersByTimeAsync(50);
+  const earlier = other.lock('l');
+  const waiter = watch(other.lock('k'));
+  await vi.advanceTimersByTimeAsync(50);
+  await earlier;
+  const [id] = server.state.requests.keys() as Iterable<string>;
+  const session = sessionOf(id as string);
+  const grant = { id: id as string, token: 1, contended: false, extra: [] };
+  const { secret } = server.state.sessions.get(session) as { secret: string };
+  const message = signMessage({ name: 'held', grant }, secret);
+  expect(server.publish(`{n}:${processOf(session)}`, message)).toBe(1);
+  await vi.advanceTimersByTimeAsync(50);
+  expect(waiter.state).toBe('pending');
+  void (await held).release();
+  await vi.advanceTimersByTimeAsync(50);
+  expect(waiter.value?.token).toBeGreaterThan((await held).token);
   const closed = Promise.all([holder.close(), other.close()]);
   await vi.advanceTimersByTimeAsync(100);
   await closed;

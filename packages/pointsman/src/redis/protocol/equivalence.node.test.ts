@@ -14,9 +14,17 @@ import type { CommandConnection } from '../connection/connection.js';
 import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js';
 import { PureHandler } from '../handlers/pure.js';
 import { ScriptHandler } from '../handlers/script.js';
-import { apply, emptyState, type State } from './apply.js';
-import type { Batch, Join, Message, Operation, Reply } from './protocol.js';
-import { decodeMessage, requestsOf } from './wire.js';
+import { load, store } from '../handlers/stored.js';
+import { apply, type State } from './apply.js';
+import {
+  type Batch,
+  type Join,
+  type Message,
+  type Operation,
+  type Reply,
+  sessionOf,
+} from './protocol.js';
+import { openMessage } from './wire.js';
 
 /** With all that a name may contain and that means something to a decoder. */
 const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
@@ -26,6 +34,7 @@ const sessions = [
   `${processes[1]}.0`,
   `${processes[2]}.0`,
 ] as const;
+const secretOf = (session: string): string => `secret-${sessions.indexOf(session as never)}`;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
 /** Longer and shorter than the server has been running when the tests begin. */
@@ -75,6 +84,10 @@ type Step =
   | { readonly do: 'pass'; readonly time: number }
   | { readonly do: 'listen'; readonly process: number }
   | { readonly do: 'flush' }
+  /** An operator deletes a field of the state. */
+  | { readonly do: 'delete'; readonly field: string }
+  /** The index is evicted. */
+  | { readonly do: 'evict' }
   /** The state is that of another run from now on. */
   | { readonly do: 'restart' };
 
@@ -162,6 +175,7 @@ const anyOperation = (session: string): fc.Arbitrary<Operation> => {
 const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((session) =>
   fc.record({
     session: fc.constant(session),
+    secret: fc.constant(secretOf(session)),
     ttl: fc.constantFrom(ttls.short, ttls.short, ttls.short, ttls.long),
     incarnation: fc.constantFrom(2, 2, 2, 2, 3, 1),
     join: fc.constantFrom<Join>('new', 'new', 'must', 'again'),
@@ -200,6 +214,17 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
   },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('delete' as const),
+      field: fc.constantFrom(
+        ...keys.map((key) => `lock:${key}`),
+        ...sessions.map((session) => `session:${session}`),
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'evict' }) },
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
 );
 
@@ -226,7 +251,17 @@ interface Outcome {
   readonly state: State;
 }
 
-type Five = [number, number, number, number, number];
+/** A message, which has to be signed for the session that it is for. */
+function heard(text: string): Message {
+  for (const session of sessions) {
+    const message = openMessage(text, secretOf(session));
+    if (message === undefined) continue;
+    if (message.name === 'lost') return message;
+    const { id } = message.name === 'held' ? message.grant : message;
+    if (sessionOf(id) === session) return message;
+  }
+  throw new Error(`not signed: ${text}`);
+}
 
 /** One namespace, and who listens there. */
 class Namespace {
@@ -237,6 +272,8 @@ class Namespace {
   readonly listening = processes.map(() => false);
   readonly #told: Message[][] = processes.map(() => []);
   readonly #hear: ((channel: string, text: string) => void)[];
+  /** Whether something was deleted by hand. */
+  #touched = false;
 
   constructor(name: string) {
     this.base = baseOf('', name);
@@ -245,7 +282,7 @@ class Namespace {
     this.script = new ScriptHandler(commands, this.base, where);
     this.pure = new PureHandler(commands, this.base, where);
     this.#hear = listeners.map((listener, i) => {
-      const hear = (_: string, text: string) => this.#told[i]?.push(decodeMessage(text) as Message);
+      const hear = (_: string, text: string) => this.#told[i]?.push(heard(text));
       listener.on('message', hear);
       return hear;
     });
@@ -264,54 +301,33 @@ class Namespace {
     return this.#told.map((messages) => messages.splice(0));
   }
 
+  async delete(field: string): Promise<void> {
+    const deleted = await client.hdel(this.keys[0] as string, field);
+    if (deleted > 0) this.#touched = true;
+  }
+
   async state(): Promise<State> {
-    const [locks, sessions, queue, records] = this.keys as [string, string, string, string];
-    const [held, leases, members, waiting, ...lives] = await Promise.all([
-      client.hgetall(locks),
-      client.hgetall(sessions),
-      client.zrange(queue, '0', '-1'),
-      client.hgetall(records),
+    const [fields, members, ...lives] = await Promise.all([
+      client.hgetall(this.keys[0] as string),
+      client.zrange(this.keys[1] as string, '0', '-1'),
       ...this.keys.map((key) => client.pttl(key)),
     ]);
     // -1: it would stay for ever.
     expect(lives).not.toContain(-1);
-    const state = emptyState();
-    for (const [key, value] of Object.entries(held)) {
-      const words = value.split(' ');
-      if (key === '') {
-        const [token, time, seen, guard, doubted] = words.slice(0, 5).map(Number) as Five;
-        const run = words[5] === '-' ? undefined : words[5];
-        state.clock = { token, time, seen, doubted: doubted === 1, run };
-        if (guard > 0) state.guard = guard;
-      } else {
-        state.locks.set(key, { id: words[0] as string, token: Number(words[1]) });
-      }
+    const state = load(new Map(Object.entries(fields)));
+    if (members.length > 0) {
+      // What was deleted by hand is dropped from the index when it is found there.
+      const { index } = store(state);
+      if (this.#touched) expect(new Set(members)).toEqual(new Set([...members, ...index]));
+      else expect(new Set(members)).toEqual(index);
     }
-    for (const [session, value] of Object.entries(leases)) {
-      const [expires, incarnation, ttl] = value.split(' ').map(Number) as [number, number, number];
-      state.sessions.set(session, { expires, incarnation, ttl });
-    }
-    state.requests = requestsOf(Object.entries(waiting).flat());
-    expect(members).toEqual(membersOf(state));
+    expect(store(state).fields).toEqual(new Map(Object.entries(fields)));
     return state;
   }
 
   end(): void {
     for (const [i, hear] of this.#hear.entries()) listeners[i]?.off('message', hear);
   }
-}
-
-/** How the requests stand in the queue. */
-function membersOf({ requests }: State): string[] {
-  const members: Buffer[] = [];
-  for (const [id, { keys, order, condition }] of requests) {
-    const places = condition === undefined ? keys.map((key) => ['k', key]) : [['c', condition]];
-    for (const [kind, name = ''] of places) {
-      const place = `${kind}${Buffer.byteLength(name)}:${name}:`;
-      members.push(Buffer.from(`${place}${order.padStart(16, '0')}${id}`));
-    }
-  }
-  return members.sort(Buffer.compare).map(String);
 }
 
 const copyOf = (state: State): State => structuredClone(state);
@@ -395,14 +411,22 @@ async function play({ listening, steps }: Case): Promise<void> {
         await client.del(...namespace.keys);
         continue;
       }
+      if (step.do === 'delete') {
+        await namespace.delete(step.field);
+        continue;
+      }
+      if (step.do === 'evict') {
+        await client.del(namespace.keys[1] as string);
+        continue;
+      }
       if (step.do === 'pass' || step.do === 'restart') {
-        const { clock, guard = 0 } = before;
+        const { clock } = before;
         if (clock === undefined) continue;
-        const { token, time, seen, doubted, run = '-' } = clock;
+        const { seen, run } = clock;
         const moved =
           step.do === 'pass' ? { seen: seen - step.time, run } : { seen, run: 'an-earlier-one' };
-        const words = [token, time, moved.seen, guard, doubted ? 1 : 0, moved.run];
-        await client.hset(namespace.keys[0] as string, '', words.join(' '));
+        const { fields } = store({ ...before, clock: { ...clock, ...moved } });
+        await client.hset(namespace.keys[0] as string, '', fields.get('') as string);
         continue;
       }
       const batch =

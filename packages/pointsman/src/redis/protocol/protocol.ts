@@ -68,6 +68,8 @@ export interface Batch {
   readonly time?: number;
   /** Which run of the server the connection was made to, by the beginning of its id, if it tells. */
   readonly run?: string | undefined;
+  /** Messages to the session are signed with this word, which no other client can guess. */
+  readonly secret: string;
   readonly operations: readonly Operation[];
 }
 

@@ -102,6 +102,18 @@ const setups: Setup[] = [
     may: { force: 1, cut: 1, deafness: 1 },
     alarmed: two,
   },
+  {
+    name: 'a lock that is deleted by hand',
+    wishes: [[ab], [a], [b]],
+    may: { erase: 1, cancel: 1 },
+    alarmed: three,
+  },
+  {
+    name: 'a session that is deleted by hand',
+    wishes: [[a], [a]],
+    may: { disown: 1, tick: 3, beat: 1 },
+    alarmed: two,
+  },
   { name: 'a new server', wishes: [[a], [a]], may: { restart: 1, tick: 2 }, alarmed: two },
   {
     name: 'a server that has come back older',
@@ -205,8 +217,8 @@ const mistakes: Mistake[] = [
   {
     name: 'leaves the locks of sessions that have ended',
     file: 'apply',
-    from: 'locks.delete(key);\n        this.#freed.push(key);\n      }\n    }\n    for',
-    to: '}\n    }\n    for',
+    from: 'locks.delete(key);\n      this.#freed.push(key);\n    }\n    for',
+    to: '}\n    for',
     setup: 'leases that end',
     finds: /which has ended/,
   },
@@ -227,6 +239,22 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
+    name: 'takes a session without a record for one that has expired',
+    file: 'apply',
+    from: 'if (!this.#state.sessions.has(session)) this.#keepGuard();',
+    to: '',
+    setup: 'a session that is deleted by hand',
+    finds: /both hold/,
+  },
+  {
+    name: 'does not look at the queue of a key without a holder',
+    file: 'apply',
+    from: 'this.#freed.push(...keys.filter((key) => !locks.has(key)));',
+    to: '',
+    setup: 'a lock that is deleted by hand',
+    finds: /waits for ever/,
+  },
+  {
     name: 'grants at once after a start',
     file: 'apply',
     from: '|| this.#world.uptime < ttl',
@@ -237,8 +265,8 @@ const mistakes: Mistake[] = [
   {
     name: 'goes on with the state of an earlier run',
     file: 'apply',
-    from: 'this.#state.guard = Math.max(this.#state.guard ?? 0, until);',
-    to: '',
+    from: 'clock.run !== this.#world.run) this.#keepGuard();',
+    to: 'clock.run !== this.#world.run);',
     setup: 'a server that has come back older',
     finds: /both hold/,
   },

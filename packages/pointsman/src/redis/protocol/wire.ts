@@ -12,6 +12,7 @@
  * {@link MalformedError}, which rejects the operations of that batch and no others.
  */
 
+import { createHash } from 'node:crypto';
 import { describe } from '../../sync/errors.js';
 import type {
   Batch,
@@ -60,10 +61,12 @@ function wordsOf(operation: Operation): readonly string[] {
 }
 
 export function encodeBatch(batch: Batch): string[] {
-  const { session, ttl, incarnation, join, time = 0, run = '-' } = batch;
+  const { session, ttl, incarnation, join, time = 0, run = '-', secret } = batch;
   const { operations } = batch;
   const renew = operations.some(({ name }) => name === 'renew');
-  const words = [`${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run}`];
+  const words = [
+    `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
+  ];
   for (const operation of operations) words.push(...wordsOf(operation));
   return words;
 }
@@ -134,13 +137,15 @@ function isRequest(value: unknown): value is Request {
   );
 }
 
+export function requestOf(id: string, record: string): Request {
+  const request = parseJson(`the record of ${id}`, record);
+  if (!isRequest(request)) throw new MalformedError(`the record of ${id}`, record);
+  return request;
+}
+
 export function requestsOf(flat: readonly string[]): Map<string, Request> {
   const requests = new Map<string, Request>();
-  for (const [id, record] of mapOf(flat)) {
-    const request = parseJson(`the record of ${id}`, record);
-    if (!isRequest(request)) throw new MalformedError(`the record of ${id}`, record);
-    requests.set(id, request);
-  }
+  for (const [id, record] of mapOf(flat)) requests.set(id, requestOf(id, record));
   return requests;
 }
 
@@ -155,7 +160,6 @@ function queryOf(json: string): Query {
   const maps = parseJson(reply, json);
   if (!Array.isArray(maps) || maps.length !== 2) throw new MalformedError(reply, json);
   const locks = mapOf(listIn(maps[0]));
-  locks.delete('');
   for (const [key, lock] of locks) parse(`the record of the lock ${key}`, lock, lockPattern);
   return { locks, requests: requestsOf(listIn(maps[1])) };
 }
@@ -268,4 +272,31 @@ export function decodeMessage(text: string): Message | undefined {
   if (name !== 'held' || (contended !== 0 && contended !== 1) || !isStrings(extra))
     return undefined;
   return { name, grant: { id, token, contended: contended === 1, extra } };
+}
+
+/** The length of a signature, in characters. */
+const SIGNED = 40;
+
+const signatureOf = (text: string, secret: string): string =>
+  createHash('sha1').update(`${secret}${text}${secret}`).digest('hex');
+
+/** A message as it is published in the channel of a process: its signature, then its JSON. */
+export function signMessage(message: Message, secret: string): string {
+  const text = encodeMessage(message);
+  return signatureOf(text, secret) + text;
+}
+
+const lost = encodeMessage({ name: 'lost' });
+
+/**
+ * The message in a text from a channel, or undefined if the server has not signed it for this session. Any client that
+ * may publish can put a text into a channel, and any that may subscribe can read what is there. The loss of the state is
+ * announced to all sessions, unsigned: a session that hears of it only asks the server.
+ */
+export function openMessage(text: string, secret: string): Message | undefined {
+  if (text === lost) return { name: 'lost' };
+  const message = text.slice(SIGNED);
+  return text.slice(0, SIGNED) === signatureOf(message, secret)
+    ? decodeMessage(message)
+    : undefined;
 }

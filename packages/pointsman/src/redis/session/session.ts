@@ -13,6 +13,7 @@
  * While nothing is held or waited for there is no heartbeat, and the server forgets the session by itself.
  */
 
+import { randomBytes } from 'node:crypto';
 import { ConnectionLostError } from '../connection/connection.js';
 import type { ConnectionObserver, Connections } from '../connections.js';
 import { LockLostError, type RedisLockError, refusalOf } from '../errors.js';
@@ -20,7 +21,7 @@ import { channelBaseOf, channelOf, type Handler, keysOf } from '../handlers/hand
 import { Lease, now, Witness } from '../lease.js';
 import type { Metrics } from '../metrics.js';
 import type { Batch, Grant, Join, Operation, Reply, Result } from '../protocol/protocol.js';
-import { decodeMessage } from '../protocol/wire.js';
+import { openMessage } from '../protocol/wire.js';
 import { BatchStream, type PendingOperation, type SentBatch } from './batches.js';
 import { checkOperation, lockOperation } from './claim-operations.js';
 import { ActiveClaim, type Claim, Claims } from './claims.js';
@@ -48,6 +49,10 @@ export class Session implements ConnectionObserver {
   readonly #claims = new Claims();
   readonly #stream: BatchStream;
   #epoch = 0;
+  /** The server signs messages to this session with it: other clients may publish in its channel. */
+  readonly #secret = randomBytes(12).toString('base64url');
+  /** The highest token of a grant. */
+  #token = 0;
   #requests = 0;
   /** Whether the server must know the session: only if something of it could be lost. */
   #join: Join = 'new';
@@ -231,13 +236,20 @@ export class Session implements ConnectionObserver {
   }
 
   readonly #listener = (text: string): void => {
-    const message = decodeMessage(text);
+    const message = openMessage(text, this.#secret);
     if (message === undefined) {
       this.#metrics.malformedMessages++;
     } else if (message.name === 'held') {
       const { alarmed } = this;
+      const active = this.#claims.get(message.grant.id);
+      if (active?.state !== 'asked') return;
+      // A reply has overtaken it, or it is a forgery: the server is asked.
+      if (message.grant.token <= this.#token) {
+        this.#lock(active);
+        return;
+      }
       // A session that is granted something now is known to the server now.
-      if (this.#claims.get(message.grant.id)?.state === 'asked') this.#confirmed = alarmed;
+      this.#confirmed = alarmed;
       this.#grant(message.grant, alarmed);
     } else if (message.name === 'revoke') {
       // It may come before the answer that tells of the grant: then the claim is not held yet, and
@@ -290,6 +302,7 @@ export class Session implements ConnectionObserver {
       join: begun ? 'must' : this.#join,
       time: this.#witness.time,
       run: this.#server,
+      secret: this.#secret,
       operations,
     };
   }
@@ -472,6 +485,7 @@ export class Session implements ConnectionObserver {
     }
     active.state = 'held';
     active.token = grant.token;
+    this.#token = Math.max(this.#token, grant.token);
     this.#metrics.grants++;
     active.claim.granted({ ...grant, contended: active.revokedEarly || grant.contended });
   }

@@ -23,9 +23,22 @@ const command = (name: string, ...rest: string[]): Deed => ({
   },
 });
 
+/** Deletes the records of all sessions, and nothing else of the namespace. */
+const loseSessions: Deed = {
+  name: 'HDEL of all sessions',
+  async do(server) {
+    const state = '{pointsman}:state';
+    const fields = (await server.command('HKEYS', state)) as string[];
+    const sessions = fields.filter((field) => field.startsWith('session:'));
+    if (sessions.length > 0) await server.command('HDEL', state, ...sessions);
+  },
+};
+
 const deeds: readonly Deed[] = [
   command('SCRIPT', 'FLUSH'),
   command('FLUSHALL'),
+  command('DEL', '{pointsman}:index'),
+  loseSessions,
   command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
   command('CLIENT', 'KILL', 'TYPE', 'pubsub'),
   // Every write is refused: OOM.

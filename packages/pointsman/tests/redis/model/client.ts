@@ -359,7 +359,7 @@ export class Client {
     // What has no answer yet has begun the session, and may have been granted something.
     const join = this.sent.some((sent) => sent !== undefined) ? 'must' : this.join;
     const time = this.ahead === undefined ? 0 : now + this.ahead;
-    const head = { session, ttl: TTL, incarnation, join, time, run: `${this.run}` };
+    const head = { session, ttl: TTL, incarnation, join, time, run: `${this.run}`, secret: '-' };
     const batch = { ...head, operations };
     this.requestsOut = [...this.requestsOut, batch];
     this.sent = [...this.sent, { sendings, at: now, heard: this.heard }];

@@ -13,7 +13,7 @@ import {
 import { channelOf, type Handler } from '../../../src/redis/handlers/handler.js';
 import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
 import type { Batch, Reply } from '../../../src/redis/protocol/protocol.js';
-import { encodeMessage } from '../../../src/redis/protocol/wire.js';
+import { encodeMessage, signMessage } from '../../../src/redis/protocol/wire.js';
 
 /** Gives numbers below 1. */
 export type Random = () => number;
@@ -53,9 +53,9 @@ export class Server {
       uptime: performance.now() - this.startedAt,
       run: 'the only one',
       announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
-      tell: (process, message) => {
+      tell: (process, message, secret) => {
         this.note(`tells ${process} ${encodeMessage(message)}`);
-        return this.publish(channelOf(base, process), encodeMessage(message));
+        return this.publish(channelOf(base, process), signMessage(message, secret));
       },
     });
     this.note(`${JSON.stringify(batch)} => ${JSON.stringify(reply)}`);

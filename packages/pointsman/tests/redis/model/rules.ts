@@ -6,13 +6,27 @@ import type { World } from './world.js';
 
 export class Violation extends Error {}
 
+/** What was deleted by hand, until a batch comes across it. */
+export interface Deleted {
+  /** Sessions whose record was deleted. */
+  readonly sessions: ReadonlySet<string>;
+  /** Whether a lock was: then its queue waits for the next heartbeat of a request in it. */
+  readonly lock: boolean;
+}
+
 /** What the server must keep to whenever it has applied a batch. Gives the highest token granted. */
-export function checkServer(before: State, after: State, highest: number): number {
+export function checkServer(
+  before: State,
+  after: State,
+  highest: number,
+  deleted: Deleted,
+): number {
   const { locks, sessions, requests, guard } = after;
+  const known = (id: string): boolean =>
+    sessions.has(sessionOf(id)) || deleted.sessions.has(sessionOf(id));
   const waiting = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
   for (const [key, { id }] of locks) {
-    if (!sessions.has(sessionOf(id)))
-      throw new Violation(`${key} is held by ${id}, which has ended`);
+    if (!known(id)) throw new Violation(`${key} is held by ${id}, which has ended`);
   }
   const granted = new Map<string, number>();
   for (const [key, { id, token }] of locks) {
@@ -30,9 +44,10 @@ export function checkServer(before: State, after: State, highest: number): numbe
   }
   const wanted = new Set<string>();
   for (const [id, { keys }] of waiting) {
-    if (!sessions.has(sessionOf(id))) throw new Violation(`${id} waits, and its session has ended`);
+    if (!known(id)) throw new Violation(`${id} waits, and its session has ended`);
     // When the guard is over, those who wait look for themselves.
-    if (guard === undefined && !keys.some((key) => locks.has(key) || wanted.has(key))) {
+    const idle = guard === undefined && !deleted.lock;
+    if (idle && !keys.some((key) => locks.has(key) || wanted.has(key))) {
       throw new Violation(`${id} waits for keys that are free`);
     }
     for (const key of keys) wanted.add(key);

@@ -9,7 +9,7 @@
 import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
 import type { Batch, Message } from '../../../src/redis/protocol/protocol.js';
 import { Client, TICK, TTL } from './client.js';
-import { checkServer } from './rules.js';
+import { checkServer, type Deleted } from './rules.js';
 
 export interface Wish {
   readonly keys: readonly string[];
@@ -39,6 +39,10 @@ export interface Faults {
   readonly cancel?: number;
   /** A lock is taken by force. */
   readonly force?: number;
+  /** A lock is deleted by hand. */
+  readonly erase?: number;
+  /** The record of a session is deleted by hand. */
+  readonly disown?: number;
   readonly beat?: number;
   readonly tick?: number;
 }
@@ -83,6 +87,7 @@ export class World {
   may: Record<keyof Faults, number>;
   /** Grants that were taken by force, each as its request and token, and whose holder has not heard of it. */
   forced: ReadonlySet<string> = new Set();
+  deleted: Deleted = { sessions: new Set(), lock: false };
 
   constructor(readonly setup: Setup) {
     this.server = emptyState();
@@ -105,6 +110,8 @@ export class World {
       jump: 0,
       cancel: 0,
       force: 0,
+      erase: 0,
+      disown: 0,
       beat: 0,
       tick: 0,
     };
@@ -159,7 +166,7 @@ export class World {
       );
       if (taken) this.forced = new Set([...this.forced, grantKey(operation)]);
     }
-    this.highest = checkServer(before, this.server, this.highest);
+    this.highest = checkServer(before, this.server, this.highest, this.deleted);
     if (answers) client.repliesIn = [...client.repliesIn, reply];
   }
 
@@ -297,6 +304,28 @@ export function stepsFrom(world: World): Step[] {
       },
     ]);
   }
+  for (const [key, lock] of may.erase > 0 ? world.server.locks : []) {
+    steps.push([
+      `${key} is deleted by hand`,
+      (world) => {
+        world.may.erase--;
+        world.server.locks.delete(key);
+        world.deleted = { ...world.deleted, lock: true };
+        world.forced = new Set([...world.forced, grantKey(lock)]);
+      },
+    ]);
+  }
+  for (const session of may.disown > 0 ? world.server.sessions.keys() : []) {
+    steps.push([
+      `the record of ${session} is deleted by hand`,
+      (world) => {
+        world.may.disown--;
+        world.server.sessions.delete(session);
+        const sessions = new Set([...world.deleted.sessions, session]);
+        world.deleted = { ...world.deleted, sessions };
+      },
+    ]);
+  }
   if (may.flush > 0 && world.server.sessions.size > 0) {
     steps.push([
       'flush',
@@ -389,6 +418,7 @@ export function signature(world: World): string {
     uttered,
     world.jumping,
     [...forced],
+    [...world.deleted.sessions],
     clients.map((client) => [
       client.alive,
       client.connected,

@@ -1,0 +1,82 @@
+/**
+ * The state of a namespace as it lies in Redis: a hash, and a sorted set that is the index to it.
+ *
+ * Invariant: the index follows from the hash alone, so a lost one is built again.
+ */
+
+import { emptyState, type State } from '../protocol/apply.js';
+import type { Request } from '../protocol/protocol.js';
+import { lockPattern, parse, requestOf } from '../protocol/wire.js';
+
+export interface Stored {
+  /** The fields of the hash. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** The members of the sorted set. */
+  readonly index: ReadonlySet<string>;
+}
+
+type Five = [number, number, number, number, number];
+
+const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+) (\d+)$/;
+const sessionPattern = /^(\d+) (\d+) (\d+) (\S+)$/;
+
+/** A hash without a clock is no state: what else it may hold is void. */
+export function load(fields: ReadonlyMap<string, string>): State {
+  const state = emptyState();
+  if (!fields.has('')) return state;
+  for (const [field, value] of fields) {
+    const name = field.slice(field.indexOf(':') + 1);
+    if (field === '') {
+      const words = parse('the record of the clock', value, clockPattern);
+      const [token, time, seen, guard, doubted] = words.slice(1, 6).map(Number) as Five;
+      const run = words[6] === '-' ? undefined : words[6];
+      state.clock = { token, time, seen, doubted: doubted === 1, run };
+      state.guard = guard > 0 ? guard : undefined;
+    } else if (field.startsWith('lock:')) {
+      const [, id = '', token] = parse(`the record of the lock ${name}`, value, lockPattern);
+      state.locks.set(name, { id, token: Number(token) });
+    } else if (field.startsWith('session:')) {
+      const words = parse(`the record of the session ${name}`, value, sessionPattern);
+      const [expires, incarnation, ttl] = words.slice(1, 4).map(Number) as [number, number, number];
+      state.sessions.set(name, { expires, incarnation, ttl, secret: words[4] as string });
+    } else if (field.startsWith('request:')) {
+      state.requests.set(name, requestOf(name, value));
+    }
+  }
+  return state;
+}
+
+export function store({ clock, locks, sessions, requests, guard }: State): Stored {
+  const fields = new Map<string, string>();
+  const index = new Set<string>();
+  if (clock === undefined) return { fields, index };
+  index.add('');
+  for (const [key, { id, token }] of locks) {
+    fields.set(`lock:${key}`, `${id} ${token}`);
+    index.add(`h${id} ${key}`);
+  }
+  for (const [session, { expires, incarnation, ttl, secret }] of sessions) {
+    fields.set(`session:${session}`, `${expires} ${incarnation} ${ttl} ${secret}`);
+    index.add(`e${`${expires}`.padStart(16, '0')} ${session}`);
+  }
+  let places = 0;
+  for (const [id, request] of requests) {
+    fields.set(`request:${id}`, JSON.stringify(request));
+    index.add(`r${id}`);
+    for (const place of placesOf(id, request)) {
+      index.add(place);
+      places++;
+    }
+  }
+  const { token, time, seen, doubted, run = '-' } = clock;
+  const rest = `${doubted ? 1 : 0} ${run} ${places}`;
+  fields.set('', `${token} ${time} ${seen} ${guard ?? 0} ${rest}`);
+  return { fields, index };
+}
+
+/** Where a request stands in the queues of its keys, or of its condition. */
+function placesOf(id: string, { order, keys, condition }: Request): string[] {
+  const place = (kind: string, name: string) =>
+    `${kind}${Buffer.byteLength(name)}:${name}:${order.padStart(16, '0')}${id}`;
+  return condition === undefined ? keys.map((key) => place('k', key)) : [place('c', condition)];
+}

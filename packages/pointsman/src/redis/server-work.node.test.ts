@@ -1,0 +1,127 @@
+/**
+ * What a batch costs the server does not depend on what else is in the namespace. Counted in the commands that the
+ * script runs, with sessions of many processes on one connection.
+ */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { useServer } from '../../tests/redis/scene.js';
+import { connectionsOf } from './connection/clients.js';
+import type { CommandConnection } from './connection/connection.js';
+import { baseOf } from './handlers/handler.js';
+import { ScriptHandler } from './handlers/script.js';
+import type { Operation } from './protocol/protocol.js';
+
+const scene = useServer();
+let client: Redis;
+let commands: CommandConnection;
+let script: ScriptHandler;
+let run: string;
+
+beforeAll(async () => {
+  client = new Redis(scene.server.port);
+  commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
+  run = /^run_id:(\w{8})/m.exec(await client.info('server'))?.[1] as string;
+});
+
+afterAll(async () => {
+  await commands?.close();
+  client?.disconnect();
+});
+
+beforeEach(async () => {
+  const where = { channels: 'plain', database: 0 } as const;
+  script = new ScriptHandler(commands, baseOf('', scene.namespace), where);
+  await script.prepare();
+  // A lease that is shorter than the server's life: nothing is granted before that much time has passed.
+  await send('first', 900, { name: 'reserve', tokens: 1 });
+});
+
+const exchange = (process: string, ...operations: Operation[]) =>
+  send(process, 60_000, ...operations);
+
+const send = (process: string, ttl: number, ...operations: Operation[]) =>
+  script.exchange({
+    session: `${process}.0`,
+    ttl,
+    incarnation: 1,
+    join: 'new',
+    run,
+    secret: 'secret',
+    operations,
+  });
+
+const lock = (process: string, ...keys: string[]): Operation => {
+  const id = `${process}.0/${keys.join('+')}`;
+  return { name: 'lock', id, tokens: 1, wait: true, keys, optional: [] };
+};
+
+const unlock = (process: string, ...keys: string[]): Operation => {
+  const id = `${process}.0/${keys.join('+')}`;
+  return { name: 'unlock', id, keys };
+};
+
+/** The commands that the script ran, each with how often, for one batch. */
+async function workOf(process: string, ...operations: Operation[]) {
+  const before = await scene.calls();
+  const reply = await exchange(process, ...operations);
+  expect(reply.name).toBe('done');
+  const after = await scene.calls();
+  // Two renewals in one millisecond set the life of the keys once.
+  const counted = Object.entries(after).filter(([name]) => name !== 'pexpire');
+  const work = counted.map(([name, calls]) => [name, calls - (before[name] ?? 0)] as const);
+  return Object.fromEntries(work.filter(([, calls]) => calls > 0));
+}
+
+const sum = (work: Record<string, number>): number =>
+  Object.values(work).reduce((total, calls) => total + calls, 0);
+
+/** Commands that read all of something. */
+const whole = ['hgetall', 'hkeys', 'hvals', 'zrange', 'scan', 'hscan', 'zscan'];
+
+function expectPartial(work: Record<string, number>): void {
+  expect(whole.filter((name) => name in work)).toEqual([]);
+}
+
+test('a heartbeat costs the same among 5 and among 200 processes', async () => {
+  const join = async (from: number, to: number): Promise<void> => {
+    for (let i = from; i < to; i++) await exchange(`p${i}`, lock(`p${i}`, `key-${i}`));
+  };
+  await join(0, 5);
+  const few = await workOf('p0', { name: 'renew' });
+  await join(5, 200);
+  const many = await workOf('p0', { name: 'renew' });
+  expectPartial(many);
+  expect(many).toEqual(few);
+});
+
+test('a session ends at the same cost beside 10 and beside 1,000 locks of others', async () => {
+  const fill = async (from: number, to: number): Promise<void> => {
+    for (let i = from; i < to; i++) await exchange('other', lock('other', `key-${i}`));
+  };
+  const end = async () => {
+    await exchange('own', lock('own', 'a', 'b'), lock('own', 'c'), lock('own', 'key-1'));
+    return workOf('other', { name: 'leave', session: 'own.0' });
+  };
+  await fill(0, 10);
+  const few = await end();
+  await fill(10, 1_000);
+  const many = await end();
+  expectPartial(many);
+  expect(many).toEqual(few);
+});
+
+test('a request that waits for another key adds one look to a lock and to its release', async () => {
+  const work = async () => {
+    await exchange('own', lock('own', 'first'), unlock('own', 'first'));
+    const locked = await workOf('own', lock('own', 'k'));
+    const released = await workOf('own', unlock('own', 'k'));
+    return { locked, released };
+  };
+  const alone = await work();
+  await exchange('holder', lock('holder', 'busy'));
+  for (let i = 0; i < 100; i++) await exchange(`waiter${i}`, lock(`waiter${i}`, 'busy'));
+  const beside = await work();
+  expectPartial(beside.locked);
+  expect(sum(beside.locked)).toBe(sum(alone.locked) + 1);
+  expect(sum(beside.released)).toBe(sum(alone.released) + 1);
+});
