@@ -13,24 +13,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { connect } from './redis/clients.js';
 import { type Server, startServer } from './servers/server.js';
 
-/** What does not keep the contract yet, as `<entry>: <test>`. Empty it. */
-const notYet: readonly string[] = [
-  'Pool: waiting is the number of waiting requests',
-  'Pool: close refuses, rejects what waits, and lets what runs go on',
-  'Pool: drain accepts and serves, and changes nothing',
-  'Pool: shutdown refuses, serves what waits, and resolves when all is over',
-  'Pool: shutdown bounds the wait of its caller alone, and says how much is left',
-  'Pool: a signal that has aborted ends the wait of shutdown, and not its effect',
-  'Pool: close after shutdown rejects what still waits, newcomers keep the ClosedError',
-  'Pool: await using is shutdown',
-  'Pool: maxWaiting bounds the queue, and refuses the newcomer',
-  'Pool: whenFull is reject or drop-oldest',
-  'Pool: waitForSpace resolves when a request would be queued',
-  'Pool: runTimeout bounds the work, aborts its signal and frees the slot',
-  'Pool: a request that is refused later',
-  'Pool: a method that has lost its object says so',
-];
-
 // biome-ignore lint/suspicious/noExplicitAny: entries of different types are told the same
 type Any = any;
 
@@ -195,21 +177,17 @@ async function finish(held: Held, waits: Promise<Held>[]): Promise<void> {
   for (const wait of waits) await (await wait).release();
 }
 
-/** A test of a subject, unless it cannot pass yet. */
-const row = (subject: Subject, name: string, body: () => Promise<void>): void =>
-  test.skipIf(notYet.includes(`${subject.name}: ${name}`))(name, body);
-
 describe.each(subjects)('$name', (subject) => {
   const { ClosedError, keepsHeld, make, takesMaxWaiting } = subject;
 
-  row(subject, 'waiting is the number of waiting requests', async () => {
+  test('waiting is the number of waiting requests', async () => {
     const { object, held, waits } = await busy(subject);
     expect(object.waiting).toBe(2);
     await finish(held, waits);
     await untilWaiting(object, 0);
   });
 
-  row(subject, 'close refuses, rejects what waits, and lets what runs go on', async () => {
+  test('close refuses, rejects what waits, and lets what runs go on', async () => {
     const { object, request, held, waits } = await busy(subject);
     const closed = object.close('enough');
     expect(object.closed).toBe(true);
@@ -220,7 +198,7 @@ describe.each(subjects)('$name', (subject) => {
     await closed;
   });
 
-  row(subject, 'drain accepts and serves, and changes nothing', async () => {
+  test('drain accepts and serves, and changes nothing', async () => {
     const { object, request, held, waits } = await busy(subject);
     const drained = object.drain();
     const later = request();
@@ -231,7 +209,7 @@ describe.each(subjects)('$name', (subject) => {
     await (await request()).release();
   });
 
-  row(subject, 'shutdown refuses, serves what waits, and resolves when all is over', async () => {
+  test('shutdown refuses, serves what waits, and resolves when all is over', async () => {
     const { object, request, held, waits } = await busy(subject);
     const ended = object.shutdown();
     expect(object.closed).toBe(true);
@@ -243,51 +221,39 @@ describe.each(subjects)('$name', (subject) => {
     expect(await errorOf(request())).toBeInstanceOf(ClosedError);
   });
 
-  row(
-    subject,
-    'shutdown bounds the wait of its caller alone, and says how much is left',
-    async () => {
-      const { object, request, held, waits } = await busy(subject);
-      const error = await errorOf(object.shutdown({ timeout: 5 }));
-      expect(error).toBeInstanceOf(sync.TimeoutError);
-      expect((error as Error).message).toMatch(/\b1\b.*\b2\b/);
-      expect(await errorOf(object.shutdown({ signal: AbortSignal.abort('late') }))).toBe('late');
-      expect(object.closed).toBe(true);
-      expect(await errorOf(request())).toBeInstanceOf(ClosedError);
-      await finish(held, waits);
-      await object.shutdown();
-    },
-  );
+  test('shutdown bounds the wait of its caller alone, and says how much is left', async () => {
+    const { object, request, held, waits } = await busy(subject);
+    const error = await errorOf(object.shutdown({ timeout: 5 }));
+    expect(error).toBeInstanceOf(sync.TimeoutError);
+    expect((error as Error).message).toMatch(/\b1\b.*\b2\b/);
+    expect(await errorOf(object.shutdown({ signal: AbortSignal.abort('late') }))).toBe('late');
+    expect(object.closed).toBe(true);
+    expect(await errorOf(request())).toBeInstanceOf(ClosedError);
+    await finish(held, waits);
+    await object.shutdown();
+  });
 
-  row(
-    subject,
-    'a signal that has aborted ends the wait of shutdown, and not its effect',
-    async () => {
-      const { object } = await make();
-      await errorOf(object.shutdown({ timeout: -1 }));
-      expect(object.closed).toBe(false);
-      const aborted = AbortSignal.abort('late');
-      await object.shutdown({ signal: aborted }).catch(() => {});
-      expect(object.closed).toBe(true);
-    },
-  );
+  test('a signal that has aborted ends the wait of shutdown, and not its effect', async () => {
+    const { object } = await make();
+    await errorOf(object.shutdown({ timeout: -1 }));
+    expect(object.closed).toBe(false);
+    const aborted = AbortSignal.abort('late');
+    await object.shutdown({ signal: aborted }).catch(() => {});
+    expect(object.closed).toBe(true);
+  });
 
-  row(
-    subject,
-    'close after shutdown rejects what still waits, newcomers keep the ClosedError',
-    async () => {
-      const { object, request, held, waits } = await busy(subject);
-      const ended = object.shutdown();
-      const closed = object.close('enough');
-      for (const wait of waits) expect(await errorOf(wait)).toBe('enough');
-      expect(await errorOf(request())).toBeInstanceOf(ClosedError);
-      await held.release();
-      await closed;
-      await ended;
-    },
-  );
+  test('close after shutdown rejects what still waits, newcomers keep the ClosedError', async () => {
+    const { object, request, held, waits } = await busy(subject);
+    const ended = object.shutdown();
+    const closed = object.close('enough');
+    for (const wait of waits) expect(await errorOf(wait)).toBe('enough');
+    expect(await errorOf(request())).toBeInstanceOf(ClosedError);
+    await held.release();
+    await closed;
+    await ended;
+  });
 
-  row(subject, 'await using is shutdown', async () => {
+  test('await using is shutdown', async () => {
     const { object, held, waits } = await busy(subject);
     const disposed = object[Symbol.asyncDispose]();
     expect(object.closed).toBe(true);
@@ -296,7 +262,7 @@ describe.each(subjects)('$name', (subject) => {
     await disposed;
   });
 
-  row(subject, 'timeout bounds the wait, of which 0 has none, and not the work', async () => {
+  test('timeout bounds the wait, of which 0 has none, and not the work', async () => {
     const { object, request } = await make();
     // A pool has a thread by then.
     await (await request()).release();
@@ -309,7 +275,7 @@ describe.each(subjects)('$name', (subject) => {
     await finish(held, [next]);
   });
 
-  row(subject, 'a method that has lost its object says so', async () => {
+  test('a method that has lost its object says so', async () => {
     const { object } = await make();
     const methods = new Map<string, Any>();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
@@ -330,7 +296,7 @@ describe.each(subjects)('$name', (subject) => {
     }
   });
 
-  row(subject, 'maxWaiting bounds the queue, and refuses the newcomer', async () => {
+  test('maxWaiting bounds the queue, and refuses the newcomer', async () => {
     if (!takesMaxWaiting) return;
     const { object, request } = await make({ maxWaiting: 1 });
     const held = await request();
@@ -347,7 +313,7 @@ const queues = subjects.filter(({ name }) => ['Limiter', 'Pool'].includes(name))
 describe.each(queues)('the queue of a $name', (subject) => {
   const { make } = subject;
 
-  row(subject, 'whenFull is reject or drop-oldest', async () => {
+  test('whenFull is reject or drop-oldest', async () => {
     for (const whenFull of ['wait', 'shed']) {
       await expect(make({ maxWaiting: 1, whenFull })).rejects.toThrow(/^whenFull must be /);
     }
@@ -363,7 +329,7 @@ describe.each(queues)('the queue of a $name', (subject) => {
     await finish(held, [newest]);
   });
 
-  row(subject, 'waitForSpace resolves when a request would be queued', async () => {
+  test('waitForSpace resolves when a request would be queued', async () => {
     const { object, request } = await make({ maxWaiting: 1 });
     const held = await request();
     await object.waitForSpace({ timeout: 0 });
@@ -378,7 +344,7 @@ describe.each(queues)('the queue of a $name', (subject) => {
     await (await make()).object.waitForSpace();
   });
 
-  row(subject, 'runTimeout bounds the work, aborts its signal and frees the slot', async () => {
+  test('runTimeout bounds the work, aborts its signal and frees the slot', async () => {
     const { object } = await make();
     const run = (options?: object): Promise<unknown> =>
       subject.name === 'Pool'
@@ -427,8 +393,7 @@ describe('a request that is refused later and has no handler', () => {
       cwd: fileURLToPath(new URL('.', import.meta.url)),
     });
 
-  test.each(Object.entries(entries))('%s', async (name, [first = '', call = '']) => {
-    if (notYet.includes(`${name}: a request that is refused later`)) return;
+  test.each(Object.entries(entries))('%s', async (_name, [first = '', call = '']) => {
     const error = await errorOf(run(program(first, `void ${call};`)));
     expect((error as { stderr: string }).stderr).toContain('ClosedError');
     await run(program(first, `${call}.catch(() => {});`));
@@ -467,7 +432,6 @@ test('no name is a number or a flag in one class and a method in another', async
     }
   }
   const both = [...uses].filter(([, { values, methods }]) => values.size > 0 && methods.size > 0);
-  const isKnown = ([name]: [string, unknown]) => notYet.includes(`names: ${name}`);
-  expect(both.filter((each) => !isKnown(each))).toEqual([]);
+  expect(both).toEqual([]);
   expect([uses.has('waiting'), uses.has('shutdown')]).toEqual([true, true]);
 });

@@ -207,6 +207,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     inputs: Iterable<unknown> | AsyncIterable<unknown>,
     options: MapOptions = {},
   ): AsyncIterableIterator<never> {
+    if (!(this instanceof Pool)) throw detached('map');
     const run = (input: unknown, signal: AbortSignal) => {
       const { concurrency: _, ...runOptions } = options;
       return this.run(fn as never, [input] as never, { ...runOptions, signal });
@@ -265,9 +266,11 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * second call does nothing and returns the same promise. After a {@link shutdown} it rejects the tasks that still
    * wait; new tasks are refused as before.
    */
-  close(reason: unknown = this.#closedError('is closed')): Promise<void> {
-    const ended = this.#refuseMore(reason);
-    this.#refuseWaiting(reason);
+  close(reason?: unknown): Promise<void> {
+    if (!(this instanceof Pool)) return Promise.reject(detached('close'));
+    const given = reason === undefined ? this.#closedError('is closed') : reason;
+    const ended = this.#refuseMore(given);
+    this.#refuseWaiting(given);
     return ended;
   }
 
@@ -276,8 +279,11 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
    * with `reason`, any value, by default a {@link PoolClosedError}; so does what comes later, unless the pool
    * was closed with another. A second call does nothing and returns the same promise.
    */
-  terminate(reason: unknown = this.#closedError('was terminated')): Promise<void> {
-    this.#terminating ??= this.#terminate(reason);
+  terminate(reason?: unknown): Promise<void> {
+    if (!(this instanceof Pool)) return Promise.reject(detached('terminate'));
+    this.#terminating ??= this.#terminate(
+      reason === undefined ? this.#closedError('was terminated') : reason,
+    );
     return this.#terminating;
   }
 
