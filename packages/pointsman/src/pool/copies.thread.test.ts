@@ -23,16 +23,6 @@ test.each(Object.entries(given))(
   },
 );
 
-test('a list of arguments that is filled anew for each task', async () => {
-  const { pool } = await openWarm();
-  const args: unknown[] = [];
-  const runs = range(3).map((n) => {
-    args[0] = n;
-    return pool.run('echo', args as [number]);
-  });
-  expect(await Promise.all(runs)).toEqual([0, 1, 2]);
-});
-
 test('a result that several tasks return: each caller has it as it was then', async () => {
   const { pool } = await openWarm();
   const results = await Promise.all(range(4).map(() => pool.run('shared')));
