@@ -110,7 +110,9 @@ test('each target is one that is compiled or tested, and the other way round', (
   const crates = read('crates/crates.mk');
   const list = (name: string) => new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
   const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
-  expect(stated.sort()).toEqual([...(list('TARGETS') ?? []), ...(list('NARROW') ?? [])].sort());
+  expect(stated.sort()).toEqual(
+    [...(list('TARGETS') ?? []), ...(list('NARROW') ?? []), ...(list('WASM') ?? [])].sort(),
+  );
 });
 
 test('what tests a row is part of make test-all', () => {
