@@ -135,3 +135,20 @@ describe('a value that is deep', () => {
     expect(pool.metrics.threadsStarted).toBe(1);
   });
 });
+
+test('views arrive as views of the same kind, offset and length, and share their buffer', async () => {
+  const { pool } = await openWarm();
+  const { buffer } = new Uint8Array(range(64));
+  const bytes = new Uint8Array(buffer, 8, 16);
+  const doubles = new Float64Array(buffer, 16, 2);
+  class Bytes extends Uint8Array {}
+  const views = { bytes, again: bytes, doubles, own: new Bytes(4), data: new DataView(buffer, 1) };
+  const echoed = (await pool.run('echo', [[views, { buffer }]])) as [typeof views, object];
+  expect(echoed).toEqual([{ ...views, own: new Uint8Array(4) }, { buffer }]);
+  const [got] = echoed;
+  expect(got.again).toBe(got.bytes);
+  expect(got.own.constructor).toBe(Uint8Array);
+  expect(got.doubles.buffer).toBe(got.bytes.buffer);
+  expect([got.bytes.byteOffset, got.bytes.length, got.doubles.byteOffset]).toEqual([8, 16, 16]);
+  expect(got.doubles).toEqual(doubles);
+});

@@ -126,7 +126,7 @@ describe('messages', () => {
       return 'deliver';
     });
     const call = (value: unknown) => near.call(0, [value], {}, 'echo');
-    const small = [1, 'text', { a: 1 }, [1, 2], new Uint8Array(8), null, undefined, 5n];
+    const small = [1, 'text', { a: 1 }, [1, 2], ['a', {}], null, undefined, 5n];
     const values = [...small, new Date(0), new Map([[1, 2]]), { rest: true }];
     expect(await Promise.all(values.map(call))).toEqual(values);
     expect(sizes).toEqual([8, 1, 1, 1]);

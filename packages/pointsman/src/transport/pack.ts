@@ -16,9 +16,10 @@ import type { References } from './references.js';
 import { isComposite, isDetached, isHeavy, isLeaf, isOfPlatform } from './survey.js';
 import { isTransferred, type Transferable } from './transfer.js';
 import { UncloneableSearch } from './uncloneable.js';
+import { partsOfView, type ViewParts, viewOf } from './views.js';
 
-/** Stands for a reference, or for an error. */
-type Placeholder = { readonly reference: number } | { readonly error: ErrorParts };
+/** Stands for a reference, for an error, or for a view. */
+type Placeholder = { readonly reference: number } | { readonly error: ErrorParts } | ViewParts;
 
 /** A value in which something was replaced. */
 export interface Packed {
@@ -57,6 +58,13 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
     return keep(value, placeholder);
   };
 
+  const standForView = (value: unknown): Placeholder | undefined => {
+    const parts = isComposite(value) ? partsOfView(value) : undefined;
+    if (parts === undefined) return undefined;
+    baggage.isShared = true;
+    return (copies.get(value as object) as Placeholder) ?? stand(value as object, parts);
+  };
+
   const replace = (value: unknown): unknown => {
     if (!isComposite(value)) return value;
     if (copies.has(value)) return copies.get(value);
@@ -68,8 +76,9 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
         if (!baggage.transfer.includes(each)) baggage.transfer.push(each);
       }
       baggage.isShared = true;
-      copies.set(value, value.value);
-      return value.value;
+      const moved = standForView(value.value) ?? value.value;
+      copies.set(value, moved);
+      return moved;
     }
     if (baggage.transfer.includes(value as Transferable)) return value;
     if (isHeavy(value, baggage.transfer)) {
@@ -77,6 +86,8 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       baggage.transfer.push(copy.buffer);
       return copy;
     }
+    const view = standForView(value);
+    if (view !== undefined) return view;
     if (isLeaf(value)) return theirs(value);
     if (Array.isArray(value)) {
       // Holes stay holes.
@@ -132,6 +143,8 @@ export function unpack({ value: root, placeholders }: Packed, references: Refere
   for (const placeholder of placeholders) {
     if ('reference' in placeholder) {
       originals.set(placeholder, references.valueOf(placeholder.reference, received));
+    } else if ('view' in placeholder) {
+      originals.set(placeholder, viewOf(placeholder));
     } else {
       const { classNumber, message, name } = placeholder.error;
       originals.set(placeholder, makeError(classNumber, message, name));
@@ -173,7 +186,7 @@ export function unpack({ value: root, placeholders }: Packed, references: Refere
   };
   drain();
   for (const placeholder of placeholders) {
-    if ('reference' in placeholder) continue;
+    if (!('error' in placeholder)) continue;
     const { error } = placeholder;
     for (const pair of error.hidden) (pair as [string, unknown])[1] = putBack(pair[1]);
     putBackParts(error.own);

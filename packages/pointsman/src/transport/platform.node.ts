@@ -14,6 +14,7 @@ usePlatform({
   host: (parentPort as Port | null) ?? (isWebWorker ? platform.host : undefined),
   // Deno looks at each byte of a buffer that moves.
   movesBytes: !('Deno' in globalThis),
+  readsEachElement: 'Deno' in globalThis,
   captureContext() {
     // An eighth of the time of `AsyncLocalStorage.snapshot`, which Node 20 binds to a function first.
     const resource = new AsyncResource('pointsman', { requireManualDestroy: true });

@@ -26,6 +26,8 @@ export interface Platform {
   readonly host: Port | undefined;
   /** Whether a message moves a buffer without looking at each byte. */
   readonly movesBytes: boolean;
+  /** Whether a message that has come is looked through to the last element of its views, which takes long. */
+  readonly readsEachElement: boolean;
   /** The next message of a port without a return to the event loop; absent where there is no such thing. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
   /** Captures the asynchronous context of the caller; absent where there is no such thing. */
@@ -37,6 +39,7 @@ const scope = globalThis as unknown as Port & { document?: unknown };
 const web: Platform = {
   host: typeof scope.postMessage === 'function' && scope.document === undefined ? scope : undefined,
   movesBytes: true,
+  readsEachElement: false,
 };
 
 export let platform = web;

@@ -5,6 +5,8 @@
  * Invariant: a value is copied completely or not at all, and a getter in it runs at most once more if it is not.
  */
 
+import { platform } from './platform.js';
+
 /** What {@link copySmall} returns for a value that is large, or not plain. */
 export const NOT_SMALL = Symbol('not small');
 
@@ -113,6 +115,7 @@ function copyItems(source: readonly unknown[]): unknown {
 }
 
 function copyBytes(source: Uint8Array): unknown {
+  if (platform.readsEachElement) return NOT_SMALL;
   const { buffer, byteLength } = source;
   if (byteLength === 0 || byteLength > MAX_BYTES) return NOT_SMALL;
   // Structured clone takes the whole buffer, and another view in the value would show the same.

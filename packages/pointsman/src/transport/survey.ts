@@ -9,6 +9,7 @@ import { DataCloneError, Refused, refusal } from './clone-errors.js';
 import { goesByMessage, kindOf } from './kinds.js';
 import { platform } from './platform.js';
 import { isTransferred } from './transfer.js';
+import { partsOfView } from './views.js';
 
 /**
  * Levels of a value. The deserializer of V8 calls itself for each level: a thread with the usual stack reads
@@ -97,6 +98,7 @@ function needsPlaceholder(value: object): boolean {
   if (prototype === Object.prototype || prototype === Array.prototype) {
     return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
   }
+  if (partsOfView(value) !== undefined) return true;
   if (isLeaf(value) || value instanceof Map || value instanceof Set) return false;
   const { asyncIterator, iterator } = Symbol;
   return (
