@@ -1,7 +1,7 @@
 /**
- * How a primitive ends: closing, for all of them; draining and shutting down, for those that hand out permits.
+ * How a primitive ends: `close` for all of them; `drain` and `shutdown` for those that grant permits.
  *
- * Invariant: it ends once, for good, and every request that is refused from then on is refused with the same reason.
+ * Invariant: a primitive ends once, permanently, and refuses every later request with the same reason.
  */
 
 import { asyncDispose } from './dispose.js';
@@ -9,7 +9,7 @@ import { cancelledError, closedError, detached, TimeoutError } from './errors.js
 import { checkWaitOptions, type WaitOptions } from './options.js';
 import { readRequest, WaitQueue, type WaitRequest } from './queue.js';
 
-/** @internal How it ended: with an error, or only because no more comes. */
+/** @internal How a primitive ended: with an error, or without one. */
 export interface Ending {
   readonly reason: unknown;
   readonly failed: boolean;
@@ -27,17 +27,17 @@ export abstract class Closable {
     this._label = label;
   }
 
-  /** Whether it refuses all requests: from the first call that ends it on. */
+  /** Whether all requests are refused: true from the first call that ends the primitive on. */
   get closed(): boolean {
     return this._ending !== undefined;
   }
 
   /**
-   * Ends it for good: rejects all waiting requests and refuses new ones, with `reason`; by default a `ClosedError`. A
+   * Closes the primitive: rejects waiting requests and refuses new ones with `reason`, by default a `ClosedError`. A
    * second call does nothing.
    *
-   * Values that were sent before can still be received. After the last of them receivers are refused, and iterators
-   * end, or throw the reason if one is given.
+   * Values that were sent before can still be received. After the last of them, receivers are refused, and iterators
+   * end, or throw the reason if one was given.
    */
   close(reason?: unknown): void {
     if (!(this instanceof Closable)) throw detached('close');
@@ -73,15 +73,15 @@ export abstract class Drainable extends Closable {
   /** Whether nothing is held and nobody waits. */
   abstract get idle(): boolean;
 
-  /** How many requests wait. */
+  /** The number of requests that wait. */
   abstract get waiting(): number;
 
-  /** @internal How many permits are out. */
+  /** @internal The number of permits that are held. */
   abstract get _active(): number;
 
   /**
-   * Waits until nothing is held and no request waits. New requests are served meanwhile and afterwards; {@link shutdown}
-   * refuses them.
+   * Waits until nothing is held and no request waits. New requests are still accepted; {@link shutdown} refuses
+   * them.
    *
    * @example
    * ```ts
@@ -100,13 +100,13 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Ends it gracefully: refuses new requests with a `ClosedError`, serves all that wait, and resolves when nothing is
-   * held and no request waits. Permits that are held stay valid until they are released.
+   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves all waiting requests, and resolves when
+   * nothing is held and no request waits. Permits that are held stay valid until they are released.
    *
-   * `timeout` and `signal` bound only the wait of this call. When they elapse, the promise rejects with a `TimeoutError`
-   * that says how many permits are out and how many requests wait, or with the reason of the signal. The primitive then
-   * stays closed and goes on serving its queue; {@link close} rejects the requests that still wait. A second call waits
-   * in the same way.
+   * `timeout` and `signal` bound only the wait of this call. When the timeout elapses, the promise rejects with a
+   * `TimeoutError` that says how many permits are held and how many requests wait; when the signal aborts, it rejects
+   * with the signal's reason. The primitive then stays closed and continues to serve its queue; {@link close} rejects
+   * the requests that still wait. A second call waits in the same way.
    *
    * @example
    * ```ts
@@ -133,10 +133,10 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Ends it at once: rejects all waiting requests and refuses new ones, with `reason`; by default a `ClosedError`. Permits
+   * Closes at once: rejects all waiting requests and refuses new ones with `reason`, by default a `ClosedError`. Permits
    * that are held stay valid until they are released. A further call does nothing.
    *
-   * After a {@link shutdown} it rejects the requests that still wait, with `reason`. New requests are refused with the
+   * After a {@link shutdown} it rejects the requests that still wait with `reason`. New requests are refused with the
    * `ClosedError` of the shutdown as before.
    *
    * @example
@@ -178,14 +178,14 @@ export abstract class Drainable extends Closable {
     this._dismiss(reason === undefined ? cancelledError(this._label) : reason);
   }
 
-  /** The same as {@link shutdown} without options: what `await using` calls. */
+  /** Calls {@link shutdown} without options, for `await using`. */
   [asyncDispose](): Promise<void> {
     return this.shutdown();
   }
 
   /**
-   * @internal Not `drain`, which diagnostics may watch; and not a private method, which costs time for each key of a
-   * `Keyed`.
+   * @internal Separate from `drain`, because diagnostics may wrap that one. Not a private method, because a private
+   * method costs time for each key of a `Keyed`.
    */
   async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
     const request = readRequest(options);

@@ -74,8 +74,8 @@ export class Condition {
    *
    * - if the mutex was closed, which ends the wait, or its `cancel` met this one as it waited for the lock, or its
    *   `maxWaiting` left no room: it rejects with the reason for that;
-   * - if the mutex was shut down, and nothing holds the lock or waits for it any more: it rejects with the
-   *   `ClosedError`. Until then a shutdown changes nothing for the wait;
+   * - if the mutex was shut down, and no request holds the lock or waits for it any more: it rejects with the
+   *   `ClosedError`. Until then a shutdown does not affect the wait;
    * - if the lock was released by somebody meanwhile, at the end of a `using` block for example that did not await
    *   this: it rejects with an `AbortError`, and nobody comes back for the lock.
    */

@@ -1,4 +1,4 @@
-/** A method that is called without its object says so: `const { acquire } = new Semaphore(1)`. */
+/** A method called without its object reports that: `const { acquire } = new Semaphore(1)`. */
 import { describe, expect, test } from 'vitest';
 import {
   Barrier,
@@ -37,7 +37,7 @@ const objects = {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** What can be called by name; not the getters, which are read of an object. */
+/** Names of the public methods; getters are excluded. */
 function methodsOf(object: object): [string, Method][] {
   const methods: [string, Method][] = [];
   let prototype = Object.getPrototypeOf(object);
@@ -55,7 +55,7 @@ describe.each(Object.entries(objects))('%s', (_, object) => {
     const expected = new TypeError(`${name} must be called on its object`);
     const key = /All$/.test(name) && !/^(notify|send)/.test(name) ? ['key'] : 'key';
     for (const self of [undefined, null, {}, 1]) {
-      // What is given fits the methods that take a function second, and those that take it first.
+      // The arguments fit methods that take the function second, and methods that take it first.
       for (const args of [[key, () => 1], [() => 1]]) {
         let outcome: unknown;
         try {
@@ -70,7 +70,7 @@ describe.each(Object.entries(objects))('%s', (_, object) => {
   });
 });
 
-describe('options in the place of a number that comes first', () => {
+describe('options passed where the first parameter is a number', () => {
   const wrong = (form: unknown, ...args: unknown[]) =>
     new (form as new (...args: unknown[]) => object)(...args);
 

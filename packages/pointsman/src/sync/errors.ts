@@ -127,7 +127,7 @@ export function checkCount(name: string, value: unknown, min: number): void {
   throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
 }
 
-/** Throws if options are given where a constructor takes a number first: `new Semaphore({ limit: 2 })`. */
+/** Throws if options are passed where the first parameter of a constructor is a number: `new Semaphore({ limit: 2 })`. */
 export function checkNotOptions(form: string, name: string, value: object | null): void {
   const number = (value as Record<string, unknown> | null)?.[name];
   if (typeof number !== 'number') return;
@@ -139,7 +139,7 @@ export function checkNotOptions(form: string, name: string, value: object | null
 export const detached = (method: string): TypeError =>
   new TypeError(`${method} must be called on its object`);
 
-/** Why a method failed: because it was called without its object, or because of this error. */
+/** The error of a failed method: that it was called without its object, otherwise `error`. */
 export const causeOf = (
   error: unknown,
   self: unknown,

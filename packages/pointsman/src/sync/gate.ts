@@ -24,7 +24,7 @@ export const tryLockNames: ReadonlySet<string> = new Set(['owner']);
 export class Gate extends Semaphore {
   #holder: Permit | undefined;
   #owner: unknown;
-  /** @internal The waits at conditions: each is what ends one with a reason, without the lock. */
+  /** @internal The pending waits at conditions. Calling an element ends that wait with a reason, without the lock. */
   _conditionWaits: Set<(reason: unknown) => void> | undefined;
 
   constructor(options?: QueueOptions) {
@@ -71,7 +71,7 @@ export class Gate extends Semaphore {
     return holder;
   }
 
-  /** @internal Acquires the lock again for a wait at a condition, which was admitted when the lock was first acquired. */
+  /** @internal Acquires the lock again for a wait at a condition, also after a shutdown: the wait began with the lock. */
   _reacquire(): Promise<Permit> {
     const ending = this._ending;
     if (!ending) return this.acquire();
@@ -99,7 +99,7 @@ export class Gate extends Semaphore {
     super._idled();
   }
 
-  /** @internal No holder can notify any more: the lock is refused from now on. */
+  /** @internal Ends all waits at conditions: the lock is refused from now on, so no holder can notify them. */
   _endConditionWaits(reason = this._ending?.reason): void {
     this._conditionWaits?.forEach((end) => {
       end(reason);

@@ -300,7 +300,7 @@ describe('the keyed forms', () => {
     >();
   });
 
-  test('without a type take strings, numbers and symbols, but no options in the place of a key', () => {
+  test('without a type argument accept strings, numbers and symbols, but no options in place of a key', () => {
     const untyped = new KeyedMutex();
     expectTypeOf(untyped.lock('a')).toEqualTypeOf<Promise<Permit>>();
     void untyped.lock(1);

@@ -11,8 +11,8 @@ import { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
  * Lets many readers of the same key in together, or one writer alone. Keys are independent of each other and
  * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
  *
- * The laws are those of {@link RwLock}, for each key. A key is of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler refuses options in the place of a key.
+ * Each key has the guarantees of {@link RwLock}. A key can be of any type; without a type
+ * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
  *
  * @example
  * ```ts

@@ -38,7 +38,7 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
     return this.#entries.keys();
   }
 
-  /** How many requests wait, for all keys together. A request for several keys counts for each. Adds up all keys. */
+  /** The number of waiting requests of all keys. A request for several keys counts once for each. Takes O(keys) time. */
   get waiting(): number {
     let waiting = 0;
     for (const entry of this.#entries.values()) waiting += entry.waiting;
@@ -58,7 +58,7 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
     return active;
   }
 
-  /** @internal Requests for keys that are not in use are refused by entries that have ended when they are made. */
+  /** @internal Ends all entries. An entry that is created later has ended from the start, so it refuses its request. */
   override _end(ending: Ending): void {
     super._end(ending);
     for (const entry of this.#entries.values()) entry._end(ending);

@@ -182,12 +182,12 @@ export class Mutex {
   }
 
   /**
-   * Refuses new requests, serves those that wait, and resolves when the lock is free for good. As
-   * {@link Semaphore.shutdown}.
+   * Shuts down gracefully: refuses new requests, serves those that wait, and resolves when the lock is free and stays
+   * free. See {@link Semaphore.shutdown}.
    *
-   * The wait of a holder at a {@link Condition} goes on: once it is notified or gives up, it acquires the lock again as
-   * before. When the lock is free and no request waits for it, no holder is left that could notify: the waits at
-   * conditions that remain reject with the `ClosedError`, without the lock.
+   * A wait at a {@link Condition} continues: once it is notified or gives up, it acquires the lock again as before.
+   * When the lock is free and no request waits for it, no holder is left that could notify: the remaining waits at
+   * conditions reject with the `ClosedError`, without the lock.
    */
   async shutdown(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Mutex)) throw detached('shutdown');
@@ -206,7 +206,7 @@ export class Mutex {
     this.#gate.cancel(reason);
   }
 
-  /** The same as {@link shutdown} without options: what `await using` calls. */
+  /** Calls {@link shutdown} without options, for `await using`. */
   [asyncDispose](): Promise<void> {
     return this.shutdown();
   }

@@ -1,4 +1,4 @@
-/** The graceful end of everything that hands out permits: new requests are refused, waiting requests are served. */
+/** `shutdown` of every primitive that grants permits: new requests are refused, waiting requests are served. */
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
@@ -31,7 +31,7 @@ interface Drainable {
 
 interface Subject {
   readonly object: Drainable;
-  /** Every request excludes the others. */
+  /** Requests exclude each other. */
   request(options?: WaitOptions): Promise<Permit>;
   tries(): Permit | undefined;
 }
@@ -115,7 +115,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe.each(makers)('%s', (_, make) => {
-  test('refuses new requests, serves those that wait, and resolves when all permits are back', async () => {
+  test('refuses new requests, serves those that wait, and resolves when all permits are released', async () => {
     const { object, request, tries } = make();
     const first = await request();
     const waits = [request(), request({ timeout: 60_000 })];
@@ -134,7 +134,7 @@ describe.each(makers)('%s', (_, make) => {
     await expect(request()).rejects.toThrow(ClosedError);
   });
 
-  test('resolves at once where nothing is held, also a second time and by await using', async () => {
+  test('resolves at once if nothing is held, also a second time and by await using', async () => {
     const { object, request } = make();
     await object.shutdown();
     await object.shutdown({ timeout: 0 });
@@ -155,7 +155,7 @@ describe.each(makers)('%s', (_, make) => {
     await Promise.all(ends);
   });
 
-  test('a timeout bounds the wait of the call alone, and says how much is left', async () => {
+  test('a timeout bounds only the wait of the call; the error says how much is left', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       const { object, request } = make('jobs');
@@ -180,7 +180,7 @@ describe.each(makers)('%s', (_, make) => {
     }
   });
 
-  test('a signal bounds the wait of the call alone, also one that has aborted before', async () => {
+  test('a signal bounds only the wait of the call, even if it has aborted before', async () => {
     const { object, request } = make();
     const held = await request();
     const waiter = request();
@@ -200,7 +200,7 @@ describe.each(makers)('%s', (_, make) => {
     otherHeld.release();
   });
 
-  test('options that cannot be used end nothing', async () => {
+  test('invalid options have no effect', async () => {
     const { object } = make();
     for (const options of [
       { timeout: -1 },
@@ -214,7 +214,7 @@ describe.each(makers)('%s', (_, make) => {
     expect(object.closed).toBe(false);
   });
 
-  test('close rejects those that still wait with its reason, newcomers keep that of the shutdown', async () => {
+  test('close rejects waiting requests with its reason; new requests get that of the shutdown', async () => {
     const { object, request } = make();
     const held = await request();
     const waits = [request(), request({ timeout: 60_000 })];
@@ -229,7 +229,7 @@ describe.each(makers)('%s', (_, make) => {
     await end;
   });
 
-  test('close without a reason rejects them with a ClosedError', async () => {
+  test('close without a reason rejects waiting requests with a ClosedError', async () => {
     const { object, request } = make();
     const held = await request();
     const wait = request();
@@ -240,7 +240,7 @@ describe.each(makers)('%s', (_, make) => {
     await end;
   });
 
-  test('after close it waits for what is held, and newcomers keep the reason of close', async () => {
+  test('after close it waits for held permits, and new requests get the reason of close', async () => {
     const { object, request } = make();
     const held = await request();
     object.close('first');
@@ -251,7 +251,7 @@ describe.each(makers)('%s', (_, make) => {
     await end;
   });
 
-  test('a waiter that gives up or is cancelled leaves the queue, and the rest is served', async () => {
+  test('a waiter that gives up or is cancelled leaves the queue, and the others are served', async () => {
     const { object, request } = make();
     const held = await request();
     const controller = new AbortController();
@@ -276,7 +276,7 @@ describe.each(makers)('%s', (_, make) => {
     await otherEnd;
   });
 
-  test('in the step of a grant, the permit that was granted is valid', async () => {
+  test('a permit is valid in the same step in which it is granted', async () => {
     const { object, request } = make();
     const held = await request();
     const waiter = request();
@@ -288,7 +288,7 @@ describe.each(makers)('%s', (_, make) => {
     await end;
   });
 
-  test('in any order of releases, aborts and the end, every request that came before is served', async () => {
+  test('in any order of releases, aborts and the shutdown, every earlier request is served', async () => {
     const steps = fc.array(fc.constantFrom('request', 'release', 'abort', 'shutdown'), {
       minLength: 4,
       maxLength: 30,
@@ -340,7 +340,7 @@ describe.each(makers)('%s', (_, make) => {
   });
 });
 
-test('a semaphore in a pause serves its queue when the limit is raised', async () => {
+test('a semaphore with a limit of 0 serves its queue when the limit is raised', async () => {
   const semaphore = new Semaphore(0);
   const wait = semaphore.acquire({ permits: 2 });
   const end = semaphore.shutdown();
@@ -352,7 +352,7 @@ test('a semaphore in a pause serves its queue when the limit is raised', async (
   await end;
 });
 
-test('waits that take nothing are served too', async () => {
+test('waits that acquire nothing are served too', async () => {
   const semaphore = new Semaphore(1);
   const mutex = new Mutex();
   const [permit, lock] = [await semaphore.acquire(), await mutex.lock()];
@@ -384,7 +384,7 @@ test('requests for several keys are served in their turn, with requests for one 
   expect([order, mutex.keyCount]).toEqual([['a and b', 'b', 'b and c'], 0]);
 });
 
-test('the keys that are in use all end, and no key comes into use again', async () => {
+test('shuts down all keys in use, and refuses new keys', async () => {
   const locks = new KeyedRwLock<string>();
   const held = [await locks.read('a'), await locks.write('b')];
   const waits = [locks.write('a'), locks.read('b')];
@@ -401,7 +401,7 @@ test('the keys that are in use all end, and no key comes into use again', async 
   expect(locks.keyCount).toBe(0);
 });
 
-test('a writer may go on as a reader, and readers that wait come in with it', async () => {
+test('a writer may downgrade, and waiting readers are admitted with it', async () => {
   const lock = new RwLock();
   const write: WritePermit = await lock.write();
   const waits = [lock.read(), lock.write()] as const;
@@ -416,7 +416,7 @@ test('a writer may go on as a reader, and readers that wait come in with it', as
   await end;
 });
 
-test('a limiter serves what waits for a rate, and what is paused once it is resumed', async () => {
+test('a limiter serves requests that wait for a rate, and paused ones after resume', async () => {
   vi.useFakeTimers();
   try {
     const limiter = new Limiter({ concurrency: 5, rate: { limit: 1, per: 1_000 } });
@@ -445,7 +445,7 @@ describe('a wait at a condition', () => {
     return { mutex, condition, lock };
   }
 
-  test('goes on, is notified by a request that waited, and holds the lock again', async () => {
+  test('continues, is notified by a request that waited, and holds the lock again', async () => {
     const { mutex, condition, lock } = await scene();
     const request = mutex.lock();
     const wait = condition.wait(lock);
@@ -460,7 +460,7 @@ describe('a wait at a condition', () => {
     await end;
   });
 
-  test('that gives up acquires the lock again', async () => {
+  test('acquires the lock again when it gives up', async () => {
     const { mutex, condition, lock } = await scene();
     const request = mutex.lock();
     const controller = new AbortController();
@@ -487,7 +487,7 @@ describe('a wait at a condition', () => {
     await end;
   });
 
-  test('ends at once if the lock is free already, or is given back by the wait', async () => {
+  test('ends at once if the lock is already free, or the wait releases it', async () => {
     const free = await scene();
     const wait = free.condition.wait(free.lock);
     const end = free.mutex.shutdown();
@@ -502,7 +502,7 @@ describe('a wait at a condition', () => {
     await heldEnd;
   });
 
-  test('ends with the reason of a close that follows', async () => {
+  test('ends with the reason of a later close', async () => {
     const { mutex, condition, lock } = await scene();
     const waits = [condition.wait(lock)];
     const second = await mutex.lock();

@@ -1,15 +1,15 @@
-/** The clock of a limiter: the platform's, or one that a user gives. */
+/** The clock of a limiter: the platform's, or one that the user provides. */
 
 /** A source of time: the platform's, a fake one of a test, or that of a simulation. */
 export interface Clock {
   /**
-   * The number of milliseconds since some moment. When it goes back, the limiter counts on from the time that it had
-   * reached.
+   * Returns the milliseconds since a fixed moment. If the clock goes back, the limiter continues from the time that it
+   * had reached.
    */
   now(): number;
   /**
-   * Calls back after this many milliseconds, and returns what `clearTimeout` takes. That the timer fires is evidence
-   * that they have passed, also where `now` stands still.
+   * Calls back after this many milliseconds, and returns the argument for `clearTimeout`. A timer that fires is evidence
+   * that its delay has passed, even if `now` stands still.
    */
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
@@ -17,15 +17,15 @@ export interface Clock {
 
 /** A clock that may be replaced by fake timers while a limiter lives. */
 export interface ReplaceableClock extends Clock {
-  /** Changes when it has been replaced: then a timer that was set before may never fire. */
+  /** Changes when the clock is replaced: a timer that was set before may then never fire. */
   readonly era?: unknown;
 }
 
 const platform = { Date, setTimeout };
 
-/** The platform's. Its functions are looked up when they are called, so that fake timers are seen. */
+/** The platform's clock. Looks its functions up at each call, so that it sees fake timers. */
 export const systemClock: ReplaceableClock = {
-  // Some fake timers, as those of `node:test`, have a `Date` and no `performance`.
+  // Some fake timers, such as those of `node:test`, fake `Date` but not `performance`.
   now: () =>
     Date === platform.Date || setTimeout === platform.setTimeout ? performance.now() : Date.now(),
   setTimeout: (callback, ms) => setTimeout(callback, ms),

@@ -1,5 +1,5 @@
 /**
- * A limiter under fake timers: each line of the table in docs/sync/at-most-n-per-minute.md.
+ * A limiter under fake timers: each row of the table in docs/sync/at-most-n-per-minute.md.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ const fakes: [name: string, fake: Fake][] = [
   ['sinon, setTimeout', sinon([...timers])],
 ];
 
-/** As most applications have them: made when a module is loaded. */
+/** Created at module load, as in most applications. */
 const early = new Map(fakes.map(([name]) => [name, make()]));
 
 let uninstall = () => {};
@@ -72,11 +72,11 @@ function install(fake: Fake): void {
   uninstall = () => fake.uninstall();
 }
 
-/** Where only setTimeout is fake, real time passes beside, and starts are up to 2 ms later. */
+/** If only setTimeout is fake, real time passes meanwhile, and starts are up to 2 ms late. */
 const isAlone = (name: string) => / setTimeout$/.test(name);
 const slack = (name: string) => (isAlone(name) ? 2 : 0);
 
-/** How many of two calls have started at once, and after a window. */
+/** How many of two calls start at once, and how many have started after a window. */
 async function startsOf(limiter: Limiter, [name, { advance }]: (typeof fakes)[number]) {
   let starts = 0;
   const calls = [1, 2].map(() => limiter.run(() => void starts++));
@@ -87,7 +87,7 @@ async function startsOf(limiter: Limiter, [name, { advance }]: (typeof fakes)[nu
   if (!isAlone(name)) expect(starts).toBe(atOnce);
   await advance(1 + slack(name));
   const after = starts;
-  // Leave nothing behind for the next test, also after a failure.
+  // Clean up for the next test, also after a failure.
   limiter.cancel('over');
   await Promise.allSettled(calls);
   return [atOnce, after];
@@ -97,7 +97,7 @@ describe.each(fakes)('%s', (...row) => {
   const [name, fake] = row;
   test.each([1, 2])('made at load, round %s', async (round) => {
     install(fake);
-    // Where only setTimeout is fake, the time between the rounds is not seen.
+    // If only setTimeout is fake, the limiter does not see the time between the rounds.
     const expected = round === 2 && isAlone(name) ? [0, 1] : [1, 2];
     expect(await startsOf(early.get(name) as Limiter, row)).toEqual(expected);
     // Time passes, and the limiter does not look.
@@ -115,7 +115,7 @@ describe.each(fakes)('%s', (...row) => {
     expect(await startsOf(make(), row)).toEqual([1, 2]);
   });
 
-  test('all calls of many start, each in its time', async () => {
+  test('many calls all start, each on time', async () => {
     install(fake);
     const limiter = new Limiter({ concurrency: 2, rate: { limit: 2, per }, perKey: {} });
     let starts = 0;
@@ -130,7 +130,7 @@ describe.each(fakes)('%s', (...row) => {
     await Promise.all(calls);
   });
 
-  test('a map goes on', async () => {
+  test('a map works', async () => {
     install(fake);
     const all = make()
       .map([1, 2, 3], (n) => n)
@@ -141,7 +141,7 @@ describe.each(fakes)('%s', (...row) => {
     expect(await all).toEqual([1, 2, 3]);
   });
 
-  test('a window of a fraction of a millisecond is over after some', async () => {
+  test('a window of a fraction of a millisecond ends', async () => {
     install(fake);
     const limiter = new Limiter({ rate: { limit: 4, per: 1 } });
     const all = Promise.all(Array.from({ length: 12 }, () => limiter.run(() => {})));
@@ -207,7 +207,7 @@ describe('time that passes while no call waits', () => {
   });
 });
 
-test('the table in the guide has these lines', () => {
+test('the table in the guide has these rows', () => {
   const guide = fileURLToPath(
     new URL('../../../../../docs/sync/at-most-n-per-minute.md', import.meta.url),
   );
@@ -216,7 +216,7 @@ test('the table in the guide has these lines', () => {
   expect([...lines].map(([, line]) => line)).toEqual([...fakes.map(([name]) => name), ...node]);
 });
 
-test('a limiter that was used before fake timers are installed has no past', async () => {
+test('a limiter forgets the starts before fake timers were installed', async () => {
   install(vitest());
   expect(used.tryAcquire()).toBeDefined();
 });

@@ -25,10 +25,10 @@ export interface StartRequest extends WaitRequest {
   runTimeout: number | undefined;
   /** Whether a function is called, which logs its start by itself. */
   runs: boolean;
-  /** Undefined before it waits. */
+  /** Undefined until the request waits. */
   lane: Lane | undefined;
   priority: number;
-  /** The queue of its lane. Undefined when it does not wait. */
+  /** The queue of its lane. Undefined while the request does not wait. */
   queue: WaitQueue<Permit> | undefined;
   age: Age | undefined;
 }

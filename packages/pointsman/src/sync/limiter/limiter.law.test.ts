@@ -406,7 +406,7 @@ test('keeps the law of its rates wherever one looks', { timeout: 60_000 }, async
   );
 });
 
-test('keeps the law by a clock whose timers count in whole, cached milliseconds', async () => {
+test('holds its guarantees with timers that count in whole, cached milliseconds', async () => {
   const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   await fc.assert(
     fc.asyncProperty(

@@ -35,6 +35,6 @@ test('the function of a run gets a permit and a signal', () => {
     { runTimeout: 5 },
   );
   limiter.map([1], (_, { signal }) => signal, { runTimeout: 5 });
-  // @ts-expect-error: a permit bounds no work
+  // @ts-expect-error: `acquire` has no runTimeout
   limiter.acquire({ runTimeout: 5 });
 });

@@ -654,7 +654,7 @@ describe('pause, penalties and limits', () => {
 });
 
 describe('who wants to know', () => {
-  test('when there is space in the queue: first come, first served, and no more than there is', async () => {
+  test('waitForSpace is FIFO and resolves for no more callers than there is space', async () => {
     const limiter = new Limiter({ concurrency: 1, maxWaiting: 2 });
     const permits = [await limiter.acquire()];
     const told: string[] = [];
@@ -680,7 +680,7 @@ describe('who wants to know', () => {
     }
     await Promise.all(all);
     expect(limiter.stats).toMatchObject({ started: 5, finished: 5, dropped: 0 });
-    // Space that is not used is free again.
+    // Space that the caller did not use is free again.
     await Promise.all([1, 2, 3, 4, 5].map(() => limiter.waitForSpace()));
     await new Limiter({ concurrency: 1 }).waitForSpace();
     await expect(new Limiter({ concurrency: 1, maxWaiting: 0 }).waitForSpace()).rejects.toThrow(
@@ -688,7 +688,7 @@ describe('who wants to know', () => {
     );
   });
 
-  test('of space that never comes: by close, by shutdown, and not by cancel', async () => {
+  test('waitForSpace is rejected by close and by shutdown, but not by cancel', async () => {
     for (const end of ['close', 'shutdown', 'cancel'] as const) {
       const limiter = new Limiter({ concurrency: 1, maxWaiting: 1 });
       const permit = await limiter.acquire();
@@ -750,7 +750,7 @@ describe('who wants to know', () => {
     expect(told).toEqual([true]);
   });
 
-  test('no request is left pending by close and cancel', async () => {
+  test('close and cancel leave no request pending', async () => {
     const limiter = new Limiter({ concurrency: 1, maxWaiting: 2 });
     const permit = await limiter.acquire();
     const all = [limiter.run(() => {}), limiter.acquire({ key: 'a', timeout: 1_000 })];
@@ -775,7 +775,7 @@ describe('who wants to know', () => {
 });
 
 describe('shutdown', () => {
-  test('serves what waits, in its order and by its rates, and refuses the rest', async () => {
+  test('serves waiting requests in order and within the rates, and refuses new ones', async () => {
     const limiter = new Limiter({ concurrency: 1, rate: { limit: 2, per: 100 } });
     const order: string[] = [];
     const run = (name: string, options?: object) =>
@@ -791,7 +791,7 @@ describe('shutdown', () => {
     await expect(run('late')).rejects.toThrow(ClosedError);
     expect(() => limiter.tryAcquire()).toThrow(ClosedError);
     await expect(limiter.schedule(() => {}).result).rejects.toThrow(ClosedError);
-    // What waits can still be moved and cancelled.
+    // Waiting requests can still change priority and be cancelled.
     handle.priority = 2;
     expect(other.cancel('not needed')).toBe(true);
     await expect(other.result).rejects.toBe('not needed');
@@ -803,7 +803,7 @@ describe('shutdown', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('ends a map after the inputs that have been pulled, whose results can be read', async () => {
+  test('ends a map after the pulled inputs, whose results can be read', async () => {
     const limiter = new Limiter({ concurrency: 2 });
     const seen: number[] = [];
     const aborted: boolean[] = [];
@@ -826,7 +826,7 @@ describe('shutdown', () => {
     ]);
   });
 
-  test('of a paused limiter waits until it is resumed; close rejects what still waits', async () => {
+  test('of a paused limiter waits until resume; close rejects the requests that still wait', async () => {
     const limiter = new Limiter({ concurrency: 1 });
     limiter.pause();
     const waiting = limiter.run(() => 'served');
@@ -852,7 +852,7 @@ describe('shutdown', () => {
 describe('runTimeout', () => {
   const never = () => new Promise<never>(() => {});
 
-  test('aborts the work, rejects at once and frees the place', async () => {
+  test('aborts the work, rejects at once and frees the slot', async () => {
     const limiter = new Limiter({ concurrency: 1, name: 'api' });
     const reasons: unknown[] = [];
     const failed: unknown[] = [];
@@ -867,7 +867,7 @@ describe('runTimeout', () => {
     await pass(49);
     expect([limiter.running, limiter.waiting]).toEqual([1, 1]);
     await pass(1);
-    // The second waited for 50 ms, which do not count.
+    // The second waited for 50 ms; waiting does not count.
     expect([reasons.length, limiter.running, limiter.waiting]).toEqual([1, 1, 0]);
     await pass(20);
     const errors = (await outcomes).map((outcome) => (outcome as PromiseRejectedResult).reason);
@@ -880,7 +880,7 @@ describe('runTimeout', () => {
     expect([two.state, limiter.idle, vi.getTimerCount()]).toEqual(['done', true, 0]);
   });
 
-  test('has no effect on what ends in time, and leaves no timer', async () => {
+  test('has no effect on work that ends in time, and leaves no timer', async () => {
     const limiter = new Limiter({ concurrency: 1 });
     const options = { runTimeout: 50, signal: new AbortController().signal };
     expect(await limiter.run(() => 1, options)).toBe(1);
@@ -922,7 +922,7 @@ describe('runTimeout', () => {
     },
   );
 
-  test('without bounds there is a signal that never aborts, of its own each time', async () => {
+  test('without bounds each call gets a signal of its own that never aborts', async () => {
     const limiter = new Limiter({ concurrency: 1 });
     const signals = await Promise.all([
       limiter.run((_, { signal }) => signal),
@@ -954,7 +954,7 @@ describe('runTimeout', () => {
 });
 
 describe('maxKeys', () => {
-  test('refuses new keys and affects no other', async () => {
+  test('refuses new keys and does not affect existing keys', async () => {
     const limiter = new Limiter({
       perKey: { rate: { limit: 2, per: 100 } },
       maxKeys: 2,
@@ -984,7 +984,7 @@ describe('maxKeys', () => {
     expect(limiter.keyCount).toBe(1);
   });
 
-  test('a key whose windows have passed makes room, also before the timer has fired', async () => {
+  test('a key whose windows have passed frees its place, even before the timer has fired', async () => {
     let now = 0;
     const clock = { now: () => now, setTimeout: () => {}, clearTimeout: () => {} };
     const limiter = new Limiter({ perKey: { rate: { limit: 1, per: 10 } }, maxKeys: 1, clock });

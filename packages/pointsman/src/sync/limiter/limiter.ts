@@ -105,7 +105,7 @@ const soon = Promise.resolve();
 export class Limiter extends Drainable {
   readonly #most: number;
   readonly #maxKeys: number;
-  /** Whether a full queue rejects the oldest request and not the newcomer. */
+  /** Whether a full queue rejects the oldest request instead of the new one. */
   readonly #dropsOldest: boolean;
   /** @internal */
   readonly _time: Time;
@@ -116,7 +116,7 @@ export class Limiter extends Drainable {
   readonly #lanes = new Lanes(this);
   /** The lane of those who have no key. It is always there, and not among the keys. */
   readonly #unkeyed = new Lane(this);
-  /** All requests that wait, in the order in which they are dropped; none if none ever is. */
+  /** All waiting requests, in the order in which they are dropped; empty unless `drop-oldest` is set. */
   readonly #ages: Age[] = [];
   #arrivals = 0;
   #waiting = 0;
@@ -124,9 +124,9 @@ export class Limiter extends Drainable {
   #paused = false;
   /** Whether nothing matters but the concurrency of all together. */
   #plain = true;
-  /** The callers of `waitForSpace` that wait. */
+  /** The waiting callers of `waitForSpace`. */
   readonly #spaces: WaitQueue<void>;
-  /** How many of them have been resolved, and may not have made their requests yet. */
+  /** The number of resolved callers of `waitForSpace` that may not have made their requests yet. */
   #invited = 0;
   readonly #listeners = new Listeners();
   /** Whether anybody is told anything. */
@@ -170,8 +170,8 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * The number of keys that are kept: those of which something runs or waits, and those whose rates have not forgotten
-   * what started. Requests without a key do not count.
+   * The number of keys that the limiter remembers: keys with a request that runs or waits, and keys with a start that
+   * still counts for a rate. Requests without a key do not count.
    */
   get keyCount(): number {
     return this.#lanes.byKey.size;
@@ -236,7 +236,7 @@ export class Limiter extends Drainable {
    * Starts something if that needs no waiting; otherwise it is `undefined` and nothing has changed. It never overtakes
    * the request whose turn it is.
    *
-   * @throws The reason of {@link close}, if closed; a `QueueFullError` for a new key where there are `maxKeys`; a
+   * @throws The reason of {@link close}, if closed; a `QueueFullError` for a new key if there are `maxKeys` already; a
    * `RangeError` or `TypeError` for bad options.
    *
    * @example
@@ -259,12 +259,12 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * Calls `fn` when its turn comes, and gives its concurrency back when the result of `fn` has settled, before the caller
-   * goes on. The result, value or error, is that of `fn`. If nothing is in the way, `fn` starts before `run` returns.
+   * Calls `fn` when its turn comes, and releases its concurrency when the result of `fn` settles, before the caller
+   * continues. Resolves or rejects as `fn` does. If all limits allow it, `fn` starts before `run` returns.
    *
-   * `timeout` bounds the wait for the turn. `runTimeout` bounds the work: when it has elapsed, the signal that `fn` is
-   * given aborts, the promise rejects with a `TimeoutError`, and the concurrency is given back at once, even if `fn` goes
-   * on. Other options are those of {@link acquire}.
+   * `timeout` bounds the wait for the turn. `runTimeout` bounds the work: when it elapses, the signal passed to `fn`
+   * aborts, the promise rejects with a `TimeoutError`, and the concurrency is released at once, even if `fn` continues.
+   * The other options are those of {@link acquire}.
    *
    * @example
    * ```ts
@@ -380,7 +380,7 @@ export class Limiter extends Drainable {
    * `Retry-After`. Of several penalties the one that ends last counts.
    *
    * @throws {RangeError | TypeError} unless it is a finite number of milliseconds from 0 on.
-   * @throws {QueueFullError} for a new key where there are `maxKeys`.
+   * @throws {QueueFullError} for a new key if there are `maxKeys` already.
    *
    * @example
    * ```ts
@@ -439,12 +439,12 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * Waits until a request would find space in the queue, which `maxWaiting` bounds: for a producer that makes requests
-   * faster than they start. First come, first served; without `maxWaiting` it resolves at once. The space is kept for the
-   * caller only until its `await` has gone on.
+   * Waits until the queue, which `maxWaiting` bounds, has space for a request. For a producer that makes requests faster
+   * than they start. Callers are served in FIFO order; without `maxWaiting` it resolves at once. The space is kept for
+   * the caller only until its `await` continues.
    *
    * Rejects with the signal's reason, with a `TimeoutError`, with the reason that new requests get after {@link close} or
-   * `shutdown`, and with a `RangeError` where `maxWaiting` is 0.
+   * `shutdown`, and with a `RangeError` if `maxWaiting` is 0.
    *
    * @example
    * ```ts
@@ -628,8 +628,8 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * A permit for a request without options if it can start at once, otherwise the promise of one. Such a request is only
-   * a place in a line.
+   * Returns a permit for a request without options if it can start at once, otherwise the promise of one. Such a request
+   * is stored only as a place in the queue.
    */
   #ask(runs = false): Permit | Promise<Permit> {
     if (!this.closed) {
@@ -643,12 +643,12 @@ export class Limiter extends Drainable {
     return this._request(request);
   }
 
-  /** @internal The same for a request that can leave, be moved, or be dropped. */
+  /** @internal The same for a request that can leave the queue, change its priority, or be dropped. */
   _request(request: StartRequest): Permit | Promise<Permit> {
     return this.#enter(request) ?? new Promise((resolve) => this.#wait(request, resolve));
   }
 
-  /** Throws for a key that is not kept if no more can be. */
+  /** Throws for a new key if there are `maxKeys` already. */
   #checkKey(key: unknown): void {
     const { byKey } = this.#lanes;
     if (byKey.size >= this.#maxKeys) this.#lanes.ripen();
@@ -659,21 +659,21 @@ export class Limiter extends Drainable {
     );
   }
 
-  /** Counts a request that is refused or rejected for want of space. */
+  /** Counts a request that is refused or rejected because the queue or the number of keys is at its bound. */
   #drop(key: unknown, error: Error): Error {
     this.#stats.dropped++;
     this.#tell('dropped', key);
     return error;
   }
 
-  /** Puts a request in line. Throws if there is no room for it. */
+  /** Enqueues a request. Throws if the queue has no space for it. */
   #wait(request: StartRequest, resolve: (permit: Permit) => void): void {
     if (request.timeout === 0) throw timedOut(0, this._label);
     const dropped = this.#waiting < this.#most ? undefined : this.#makeRoom(request);
     begin(request, resolve, this._label, (reason) => this._giveUp(request, reason));
     this.#waiting++;
     this.#join(request);
-    // Told when the newcomer stands in its place: a listener may make a request, close or cancel.
+    // After the new request is in the queue: a listener may make a request, close or cancel.
     if (dropped !== undefined) this.#tell('dropped', dropped.key);
     this.#serve();
   }
@@ -734,7 +734,7 @@ export class Limiter extends Drainable {
     this.#serve();
   }
 
-  /** Rejects the oldest request of the lowest priority. Throws if that is the newcomer. */
+  /** Rejects the oldest request of the lowest priority. Throws if that is the new request. */
   #makeRoom({ key, priority }: StartRequest): StartRequest {
     const full = fullError(this._label, this.#most);
     const oldest = this.#ages[0]?.request;
@@ -879,7 +879,7 @@ export class Limiter extends Drainable {
     return this.#waiting + this.#invited < this.#most;
   }
 
-  /** Keeps a space until the caller that has been told of it has gone on, even from within a few async functions. */
+  /** Keeps a space until the caller of `waitForSpace` continues, even through a few nested async functions. */
   async #invite(): Promise<void> {
     this.#invited++;
     for (let hop = 0; hop < 8; hop++) await null;
@@ -910,7 +910,7 @@ export class Limiter extends Drainable {
     const each = readPerKey(perKey);
     this._time.matters ||= (shared.rates?.length || each.rates?.length || 0) > 0;
     const started = this.#stats.started > 0;
-    // Before the first start there is nothing to compare with the time.
+    // Before the first start no time has to be compared.
     const now = started ? this._time.read() : this._time.now;
     this.#shared.change(shared, now, started);
     if (perKey !== undefined) {

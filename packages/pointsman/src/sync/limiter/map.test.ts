@@ -357,7 +357,7 @@ describe('an error', () => {
     await expect(first()).rejects.toThrow('does not close');
   });
 
-  test('of the limiter ends the pulling; what runs goes on and can be read', async () => {
+  test('of the limiter ends the pulling; running work continues and its results can be read', async () => {
     const turns = new Turns(2);
     const { running, contexts, fn } = jobs();
     const { state, sync } = source(5);

@@ -31,8 +31,8 @@ export interface MapContext extends RunContext {
   /** Which input this is, from 0 on. */
   readonly index: number;
   /**
-   * Aborts when the result is of no use any more: after an error, an abort, or when the reader has left; and when
-   * `runTimeout` has elapsed.
+   * Aborts when the result is no longer needed: after an error, an abort, or when the reader has left. Also aborts when
+   * `runTimeout` elapses.
    */
   readonly signal: AbortSignal;
 }
@@ -54,7 +54,7 @@ export interface MapOptions<Input> {
   readonly weight?: Each<Input, Weight> | undefined;
   readonly key?: Each<Input, Key> | undefined;
   readonly priority?: Each<Input, number> | undefined;
-  /** As that of `Limiter.run`: bounds the work for each input. */
+  /** Bounds the work for each input, in milliseconds, as for `Limiter.run`. */
   readonly runTimeout?: number | undefined;
 }
 
@@ -114,7 +114,7 @@ class Mapping<Input, Output> {
   #pulling = false;
   #ended = false;
   #failure: { readonly reason: unknown } | undefined;
-  /** The limiter takes no more inputs: the reader gets the results of those that have started, and then the reason. */
+  /** The limiter takes no more inputs: the reader gets the results of the started ones, and then the reason. */
   #refusal: { readonly reason: unknown } | undefined;
   #wake: (() => void) | undefined;
 
@@ -317,7 +317,7 @@ class Mapping<Input, Output> {
       },
       (error) => {
         if (slot.state === 'waiting' && !(error instanceof RangeError)) {
-          // Refused for another reason than what it asked for, it speaks for all that would follow. What runs goes on.
+          // A refusal that is not due to this request's own options holds for all later inputs. Running work continues.
           this.#refusal ??= { reason: error };
           this.#settle(slot, 'failed');
         } else {

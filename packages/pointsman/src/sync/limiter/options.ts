@@ -21,15 +21,15 @@ export interface LimiterOptions extends LimiterLimits, QueueOptions {
    * What happens to a request that would have to wait while `maxWaiting` wait already:
    * - `'reject'`, the default: it is refused with a {@link QueueFullError}.
    * - `'drop-oldest'`: of the waiting requests of the lowest priority, the one that has waited longest is rejected with a
-   *   {@link QueueFullError} to make room; or the newcomer, if its own priority is lower.
+   *   {@link QueueFullError} to make room; or the new request, if its own priority is lower.
    *
-   * A producer that should wait itself awaits {@link Limiter.waitForSpace}.
+   * To slow a producer down instead, let it await {@link Limiter.waitForSpace}.
    */
   readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
   /**
-   * How many keys are kept at most: an integer from 1 on, or `Infinity`, the default. A request for a new key beyond that
-   * is refused with a {@link QueueFullError}; keys that are kept are not affected.
-   * A bound for keys that strangers choose.
+   * Maximum number of keys: an integer >= 1, or `Infinity`, the default. A request for a new key beyond that is refused
+   * with a {@link QueueFullError}; existing keys are not affected.
+   * Set it if clients choose the keys.
    */
   readonly maxKeys?: number | undefined;
   /** Where it has its time from. Default: `performance.now()` and the timers of the platform. */
@@ -56,9 +56,9 @@ export interface StartOptions extends WaitOptions, TryStartOptions {}
 /** Options for {@link Limiter.run} and {@link Limiter.schedule}. */
 export interface RunOptions extends StartOptions {
   /**
-   * Bounds the work, from its start, in milliseconds: any number from 0 on. When it has elapsed, the signal that the
-   * function is given aborts with a {@link TimeoutError}, the promise rejects with it, and the concurrency is given back at
-   * once, even if the function goes on. Default: `Infinity`.
+   * Bounds the work, from its start, in milliseconds: any number >= 0. When it elapses, the signal passed to the
+   * function aborts with a {@link TimeoutError}, the promise rejects with the same error, and the concurrency is
+   * released at once, even if the function continues. Default: `Infinity`.
    */
   readonly runTimeout?: number | undefined;
 }
@@ -71,7 +71,7 @@ export interface LimiterStats {
   readonly finished: number;
   /** Of those, functions that threw or rejected. */
   readonly failed: number;
-  /** Requests that were refused or rejected because the queue was full, or refused because there were `maxKeys`. */
+  /** Requests refused or rejected because the queue was full, or refused because there were `maxKeys` keys. */
   readonly dropped: number;
   /** What left the queue in another way: by its signal, its timeout, `cancel`, `close` or limits that became too low. */
   readonly cancelled: number;
@@ -85,9 +85,9 @@ export interface LimiterEvents {
   finished: { readonly key: unknown };
   /** A function threw or rejected. It is told before `finished`. */
   failed: { readonly key: unknown; readonly error: unknown };
-  /** A request was refused or rejected because the queue was full, or refused because there were `maxKeys`. */
+  /** A request was refused or rejected because the queue was full, or refused because there were `maxKeys` keys. */
   dropped: { readonly key: unknown };
-  /** The last request that waited has left the queue. */
+  /** The last waiting request has left the queue. */
   empty: undefined;
   /** Nothing runs, and no request waits. */
   idle: undefined;

@@ -21,7 +21,7 @@ export interface Rate {
    * `t` milliseconds at most `burst + limit * t / per` starts.
    */
   readonly burst?: number | undefined;
-  /** The name by which weights count for it, which no other rate of several has. Default `'rate'`. */
+  /** The name by which weights refer to this rate; unique among the rates of a limiter. Default `'rate'`. */
   readonly name?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export function readRates(rates: Rate | readonly Rate[]): ReadRate[] {
     }
     if (burst !== undefined) checkInteger('rate.burst', burst, 1);
     if (typeof name !== 'string') throw invalid('rate.name', name, 'a string');
-    // A weight has one number for each name.
+    // An object of weights has one number for each name.
     if (names.has(name)) {
       const taken = [...names].join(', ');
       throw new TypeError(`rate.name must be none of ${taken}, got ${describe(name)}`);

@@ -1,5 +1,5 @@
 /**
- * The recipe of docs/sync/at-most-n-per-minute.md, as it stands there, against a server that refuses.
+ * Runs the recipe of docs/sync/at-most-n-per-minute.md, unchanged, against a server that answers 429.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, get as httpGet, type IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ interface Recipe {
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Without the stand-in for the service that the guide ends it with. */
+/** The recipe without the stand-in for the service at its end. */
 async function recipe(): Promise<Recipe> {
   const guide = readFileSync(pathOf('../../../../../docs/sync/at-most-n-per-minute.md'), 'utf8');
   const [, code = ''] =
@@ -37,7 +37,7 @@ async function recipe(): Promise<Recipe> {
   return import(pathToFileURL(outfile).href);
 }
 
-/** A server that refuses the first requests. Tells which calls it has seen, and when. */
+/** A server that refuses the first requests. Records the calls that it sees, and their times. */
 async function serve(refusals: number, headers: () => Record<string, string>) {
   const seen: string[] = [];
   const times: number[] = [];
@@ -69,7 +69,7 @@ test.each<[string, () => Record<string, string>, number]>([
   ['a date', () => ({ 'retry-after': later() }), 0],
   ['a date that has passed', () => ({ 'retry-after': new Date(0).toUTCString() }), 0],
 ])(
-  '%s: a call that is refused is made again, before those that came later',
+  '%s: a refused call is retried before the calls that came later',
   async (_, headers, least) => {
     const { seen, times, url } = await serve(1, headers);
     const { api, get } = await recipe();
@@ -87,7 +87,7 @@ test.each<[string, () => Record<string, string>, number]>([
   },
 );
 
-test('side by side: each call keeps its place, however often it is refused', async () => {
+test('concurrent calls keep their order, however often they are refused', async () => {
   const { seen, url } = await serve(4, () => ({}));
   const { api, get } = await recipe();
   api.setLimits({ concurrency: 2 });
@@ -96,13 +96,13 @@ test('side by side: each call keeps its place, however often it is refused', asy
     names.map(async (name) => (await get(`${url}/${name}`)).status),
   );
   expect(statuses).toEqual(names.map(() => 200));
-  // Two at a time: until one of them has got through, no later call reaches the server.
+  // Two at a time: until one of them succeeds, no later call reaches the server.
   const first = seen.slice(0, 5);
   expect(first.filter((name) => name !== 'a' && name !== 'b')).toEqual([]);
   expect(seen.length).toBe(9);
 });
 
-test('a server that goes on refusing gets five requests for each call, and the caller its answer', async () => {
+test('a server that keeps refusing gets five requests for a call; the caller gets its last response', async () => {
   const { seen, url } = await serve(Number.POSITIVE_INFINITY, () => ({}));
   const { api, get } = await recipe();
   const response = await get(`${url}/a`);
@@ -110,7 +110,7 @@ test('a server that goes on refusing gets five requests for each call, and the c
   expect([api.running, api.waiting]).toEqual([0, 0]);
 });
 
-test('an answer of node:http has the header too', async () => {
+test('reads the header of a node:http response', async () => {
   const { url } = await serve(1, () => ({ 'Retry-After': '2' }));
   const answer = await new Promise<IncomingMessage>((resolve) => void httpGet(url, resolve));
   answer.resume();

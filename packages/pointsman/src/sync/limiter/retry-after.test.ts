@@ -21,7 +21,7 @@ test.each<[unknown, number | undefined]>([
   [['3'], 3_000],
   ['Sun, 06 Nov 1994 08:49:40 GMT', 3_000],
   ['Sun, 06 Nov 1994 08:49:30 GMT', 0],
-  // Garbage, some of which Date.parse and Number take.
+  // Garbage, some of which Date.parse and Number accept.
   ...[
     '',
     'soon',
@@ -50,13 +50,13 @@ test.each<[unknown, number | undefined]>([
   expect([retryAfter(response), retryAfter(response.headers)]).toEqual([ms, ms]);
 });
 
-test('is undefined where the header is missing', () => {
+test('returns undefined if the header is missing', () => {
   for (const none of [new Response(), new Headers(), {}, { headers: {} }, new Map(), []]) {
     expect(retryAfter(none)).toBeUndefined();
   }
 });
 
-test.each([undefined, null, '120', 120])('of %s is a mistake', (source) => {
+test.each([undefined, null, '120', 120])('throws for %s', (source) => {
   expect(() => retryAfter(source as never)).toThrow(
     /source must be a response or its headers, got/,
   );

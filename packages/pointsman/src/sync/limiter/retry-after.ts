@@ -1,4 +1,4 @@
-/** When a service may be called again: the header `Retry-After` of an answer. */
+/** Parses the `Retry-After` header of a response. */
 
 import { invalid } from '../errors.js';
 
@@ -6,16 +6,16 @@ interface Getter {
   get(name: string): unknown;
 }
 
-/** A date of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`. */
+/** An HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT`. */
 const date = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const seconds = /^\d+(\.\d+)?$/;
 
 /**
- * Returns the number of milliseconds after which a service asks to be called again: the header `Retry-After`, as seconds
- * or as a date of HTTP, which counts from `Date.now()`; 0 for a date that has passed. Returns `undefined` where the header
- * is missing or is neither.
+ * Returns the delay in milliseconds that a service asks for in its `Retry-After` header. The header is a number of
+ * seconds or an HTTP date; a date is compared with `Date.now()`, and a past date gives 0. Returns `undefined` if the
+ * header is missing or is neither.
  *
- * @param source A `Response` of `fetch`, an answer of Node's `http`, or the headers of one: `Headers`, a `Map`, an object.
+ * @param source A `Response` of `fetch`, a response of Node's `http`, or its headers: `Headers`, a `Map`, an object.
  * @throws {TypeError} if `source` is not an object.
  *
  * @example

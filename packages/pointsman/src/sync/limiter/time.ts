@@ -2,12 +2,12 @@
  * The time of a limiter, and its one timer.
  *
  * The time advances with the clock and with the timer: a timer that fires is evidence that its delay has passed, even
- * if the clock stands still. So a limiter goes on under fake timers, whichever of the platform's clocks they fake.
+ * if the clock stands still. So a limiter works under fake timers, whichever of the platform's clocks they fake.
  *
  * Invariants:
- * - `now` never goes back. A clock that goes back has been set or replaced: the time goes on from `now`.
- * - With a clock that only goes forward, and timers that fire at most `EARLY` ms early by it, `now` is the time of that
- *   clock or older. So the law of the limiter holds by that clock.
+ * - `now` never goes back. A clock that goes back has been set or replaced: the time continues from `now`.
+ * - With a monotonic clock, and timers that fire at most `EARLY` ms early by it, `now` is at most the time of that
+ *   clock. So the guarantees of the limiter hold in the time of that clock.
  * - The caller of `arm` has called `isAhead` or `read` just before, so the delay counts from the present.
  */
 
@@ -17,7 +17,7 @@ import type { ReplaceableClock } from './clock.js';
 /** By how many milliseconds a timer may fire early: platforms count in whole milliseconds, and from a cached time. */
 const EARLY = 2;
 
-/** How many milliseconds have passed when fake timers have been installed or removed: what started before is over. */
+/** The milliseconds that `now` advances when fake timers were installed or removed, so that earlier starts are forgotten. */
 const ERA = 2 ** 32;
 
 export class Time {
@@ -27,16 +27,16 @@ export class Time {
   now = -Infinity;
   readonly #clock: ReplaceableClock;
   readonly #passed: () => void;
-  /** What is added to the clock's time. */
+  /** Added to the clock's time. */
   #offset = 0;
-  /** Set while a timer is. The timer knows it as well: one that could not be cleared has no effect. */
+  /** The pending timer. Its callback compares itself with this field, so a timer that could not be cleared has no effect. */
   #timer: { readonly era: unknown; handle?: unknown } | undefined;
   #at = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
-  /** The clock's era when it was last read. */
+  /** The clock's era at the last read. */
   #era: unknown;
-  /** How many timers in a row have fired before the same moment. */
+  /** The number of timers in a row that fired early for the same moment. */
   #early = 0;
 
   /** `passed` is called when the timer has fired. */
@@ -51,7 +51,7 @@ export class Time {
     return this.#timer !== undefined;
   }
 
-  /** Whether the timer was set before the clock was replaced: then it may never fire. */
+  /** Whether the clock was replaced after the timer was set, so that the timer may never fire. */
   get isLost(): boolean {
     return this.#timer !== undefined && this.#timer.era !== this.#clock.era;
   }
@@ -81,7 +81,7 @@ export class Time {
   arm(at: number, holding: boolean): void {
     if (this.#timer !== undefined) {
       const { isLost } = this;
-      // One that is overdue may have been taken away by what fakes it.
+      // Fake timers may have discarded a timer that is overdue.
       const isAlive = !isLost && this.#at > this.now;
       if (isAlive && this.#at <= at && at < Infinity && this.#holding === holding) return;
       if (!isLost) this.#clock.clearTimeout(this.#timer.handle);
@@ -105,8 +105,8 @@ export class Time {
     this.#timer = undefined;
     const missing = this.#at - this.read();
     this.#early = missing > 0 ? this.#early + 1 : 0;
-    // A timer that counts in whole milliseconds, from a cached time, misses less than that; and two more after it, each
-    // of a millisecond or more, make up for all that it has missed. So this clock is not the one of the timers.
+    // A timer that counts in whole milliseconds from a cached time fires less than `EARLY` ms early, and two further
+    // timers of at least a millisecond each make up for that. Beyond that, the timers do not follow this clock.
     if (missing >= EARLY || this.#early > 2) {
       this.#offset += missing;
       this.now = this.#at;

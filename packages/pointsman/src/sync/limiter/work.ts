@@ -1,4 +1,4 @@
-/** The function that a limiter runs: what it is called with, and how long it may take. */
+/** Calls the function that a limiter runs, with a signal, and bounds its time. */
 
 import { TimeoutError } from '../errors.js';
 import { giveUpOn } from '../give-up.js';
@@ -8,27 +8,26 @@ import type { Permit } from '../permit.js';
 /** The second argument of a function that a limiter runs. */
 export interface RunContext {
   /**
-   * Aborts when `runTimeout` has elapsed, or when the `signal` among the options aborts. Never aborts if neither is
-   * given.
+   * Aborts when `runTimeout` elapses, or when the `signal` option aborts. Never aborts if neither is given.
    */
   readonly signal: AbortSignal;
 }
 
 export type Work<T> = (permit: Permit, context: RunContext) => T | PromiseLike<T>;
 
-/** How long a function may wait, and run. */
+/** The bounds of a function's wait and work. */
 export interface Bounds extends WaitOptions {
   readonly runTimeout?: number | undefined;
 }
 
-/** For a function without bounds. Each read makes a signal: listeners of many functions on one would never leave. */
+/** For a function without bounds. Each read creates a signal: on a shared one, listeners would accumulate. */
 export const unbounded: RunContext = {
   get signal() {
     return new AbortController().signal;
   },
 };
 
-/** Calls the function with the signal that its bounds ask for. */
+/** Calls the function with a signal for its bounds. */
 export function callWithin<T>(
   fn: Work<T>,
   permit: Permit,
@@ -36,7 +35,7 @@ export function callWithin<T>(
   label: string,
 ): T | PromiseLike<T> {
   if (runTimeout < Infinity) return callFor(runTimeout, fn, permit, signal, label);
-  // The signal of a case of `select` only ends waits, and this wait is over.
+  // The signal of a `select` case ends only waits, and this wait is over.
   return fn(permit, signal === undefined || '_own' in signal ? unbounded : { signal });
 }
 
@@ -53,7 +52,7 @@ async function callFor<T>(
   let stopTimer = () => {};
   const timedOut = new Promise<never>((_, reject) => {
     const end = (error: unknown) => {
-      // First, so that an error that the abort causes does not count.
+      // Reject first: an error that the abort causes must not win.
       reject(error);
       abort(error);
     };
