@@ -48,7 +48,7 @@ function watched() {
   return { controller, signal: own, listeners, abort };
 }
 
-/** Whether a thread receives messages without a return to its event loop. */
+/** Whether a thread can receive messages without returning to its event loop. */
 const canReceive = inNode && !('Deno' in globalThis || 'Bun' in globalThis);
 
 describe('before it has begun', () => {
@@ -142,7 +142,7 @@ describe('before it has begun', () => {
     expect(pool.metrics.threadsStarted).toBe(1);
   });
 
-  test('a timeout of 0 refuses it at once unless a thread has nothing to do', async () => {
+  test('a timeout of 0 rejects it at once unless a thread is idle', async () => {
     const { pool, board } = await open({ maxWaiting: 0, whenFull: 'drop-oldest' });
     const buffer = new ArrayBuffer(8);
     const given = reasonOf(pool.run('size', [buffer], { timeout: 0, transfer: [buffer] }));
@@ -154,11 +154,11 @@ describe('before it has begun', () => {
     expect(buffer.byteLength).toBe(8);
     const written = pool.run('write', [1]);
     expect(await reasonOf(pool.run('write', [2], { timeout: 0 }))).toBeInstanceOf(TimeoutError);
-    // No task had to make room for it.
+    // No other task was dropped for it.
     expect(await written).toBe(1);
     expect(board.log).toEqual([1]);
     expect(pool.metrics).toMatchObject({ cancelled: 0, completed: 1 });
-    // Its thread has it now: what is more urgent does not take its place.
+    // Its thread has it now: a more urgent task does not displace it.
     const begun = pool.run('write', [3], { timeout: 0 });
     expect(await reasonOf(pool.run('write', [4], { timeout: 0 }))).toBeInstanceOf(TimeoutError);
     expect(await begun).toBe(3);
@@ -182,7 +182,7 @@ describe('before it has begun', () => {
     },
   );
 
-  test('a timeout that is over when the task has begun does not touch it', async () => {
+  test('a timeout that elapses after the task has begun does not affect it', async () => {
     const { pool, board } = await openWarm();
     const gate = board.gate();
     const held = pool.run('hold', [gate.number, 'held'], { timeout: 60_000 });
@@ -340,7 +340,7 @@ describe('while it runs', () => {
       const reason = await reasonOf(pool.run(name, [gate.number], { runTimeout: 30 }));
       expect(reason).toBeInstanceOf(TimeoutError);
       expect((reason as Error).message).toBe(`${name}() has run for 30 ms`);
-      // The same thread is free for it.
+      // The same thread runs it.
       await pool.run('echo', [1]);
       expect([gate.begun, gate.ended]).toEqual([1, 1]);
     }
@@ -362,10 +362,10 @@ describe('while it runs', () => {
     expect(await collect(pool.map('write', [2, 3, 4], { runTimeout: 60_000 }))).toEqual([2, 3, 4]);
   });
 
-  test('a runTimeout does not count the time that its thread is kept busy by another', async () => {
+  test('a runTimeout does not count the time that an earlier task keeps the thread busy', async () => {
     const { pool, board } = await openWarm();
     const gate = board.gate();
-    // Its result is here, and then the thread does not return to its event loop.
+    // The task has sent its result, and then does not return to the event loop of its thread.
     await pool.run('returnAndHold', [gate.number]);
     await until(() => gate.begun === 1);
     const late = pool.run('write', [1], { runTimeout: 20 });
@@ -377,7 +377,7 @@ describe('while it runs', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 0, threadsStarted: 1 });
   });
 
-  test('one that does not stop after its runTimeout is ended with its thread', async () => {
+  test('a task that does not stop after its runTimeout is ended with its thread', async () => {
     const { pool, board } = await openWarm({ grace: 5 });
     const gate = board.gate();
     const given = pool.run('loop', [gate.number], { runTimeout: 20 });
@@ -412,36 +412,33 @@ describe('while it runs', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 2, threadsStarted: 1 });
   });
 
-  test.runIf(canReceive)(
-    'a loop that looks at the reason sees the one that was given',
-    async () => {
-      const { pool, board } = await openWarm({ grace: 60_000 });
-      const words = board.take(2);
-      for (const reason of [new RangeError('why'), 'a text', { why: 1 }, Symbol('not cloned')]) {
-        const controller = new AbortController();
-        const gate = board.gate();
-        const given = pool.run('loopUntilReason', [gate.number], { signal: controller.signal });
-        // They are received by the loop, and begin behind it.
-        const others = range(3).map(() => pool.run('count', [words]));
-        await until(() => gate.begun === 1);
-        controller.abort(reason);
-        expect(await reasonOf(given)).toBe(reason);
-        await Promise.all(others);
-        const seen = await pool.run('reasonHeard');
-        if (typeof reason === 'symbol') expect(seen).toMatchObject({ message: expect.any(String) });
-        else expect(seen).toEqual(reason);
-      }
-      expect(board.at(words)).toBe(12);
+  test.runIf(canReceive)('a loop that reads the reason sees the one that was given', async () => {
+    const { pool, board } = await openWarm({ grace: 60_000 });
+    const words = board.take(2);
+    for (const reason of [new RangeError('why'), 'a text', { why: 1 }, Symbol('not cloned')]) {
+      const controller = new AbortController();
       const gate = board.gate();
-      await reasonOf(pool.run('loopUntilReason', [gate.number], { runTimeout: 20 }));
-      expect(await pool.run('reasonHeard')).toEqual(
-        new TimeoutError('loopUntilReason() has run for 20 ms'),
-      );
-      expect(pool.metrics.threadsStarted).toBe(1);
-    },
-  );
+      const given = pool.run('loopUntilReason', [gate.number], { signal: controller.signal });
+      // The loop receives them, and they begin after it.
+      const others = range(3).map(() => pool.run('count', [words]));
+      await until(() => gate.begun === 1);
+      controller.abort(reason);
+      expect(await reasonOf(given)).toBe(reason);
+      await Promise.all(others);
+      const seen = await pool.run('reasonHeard');
+      if (typeof reason === 'symbol') expect(seen).toMatchObject({ message: expect.any(String) });
+      else expect(seen).toEqual(reason);
+    }
+    expect(board.at(words)).toBe(12);
+    const gate = board.gate();
+    await reasonOf(pool.run('loopUntilReason', [gate.number], { runTimeout: 20 }));
+    expect(await pool.run('reasonHeard')).toEqual(
+      new TimeoutError('loopUntilReason() has run for 20 ms'),
+    );
+    expect(pool.metrics.threadsStarted).toBe(1);
+  });
 
-  test('what listens is called once, and sees what the signal is', async () => {
+  test('a listener is called once, and sees the state of the signal', async () => {
     const { pool, board } = await openWarm({ grace: 60_000 });
     for (const name of ['listenAndAwait', 'listenAndLoop'] as const) {
       const gate = board.gate();

@@ -1,4 +1,4 @@
-/** The end of a pool: callers that wait learn of it, and nothing is left. */
+/** The end of a pool: waiting callers are settled, and nothing is left. */
 import { describe, expect, test } from 'vitest';
 import {
   collect,
@@ -13,7 +13,7 @@ import {
 import { PoolClosedError, TimeoutError } from './index.js';
 
 describe('close', () => {
-  test('rejects tasks that wait, refuses others, and lets running ones come to their end', async () => {
+  test('rejects waiting tasks, refuses new ones, and lets running ones finish', async () => {
     const { pool, board } = await openWarm({ threads: 2 });
     const gate = board.gate();
     const held = range(2).map(() => pool.run('hold', [gate.number, 'held']));
@@ -35,7 +35,7 @@ describe('close', () => {
     expect(pool.metrics).toMatchObject({ completed: 4, failed: 0, cancelled: 20, threadsLost: 0 });
   });
 
-  test('rejects tasks that a thread has ahead, also those that cannot come back', async () => {
+  test('rejects tasks that a thread has ahead, even those that cannot be taken back', async () => {
     const opened = await openWarm();
     const { pool, board } = opened;
     await makeShort(opened);
@@ -55,7 +55,7 @@ describe('close', () => {
     expect([gate.begun, board.log]).toEqual([1, []]);
   });
 
-  test('its reason is for tasks and callers that wait, and for those that come later', async () => {
+  test('its reason rejects waiting and later tasks and callers', async () => {
     const { pool, board } = await openWarm({ maxWaiting: 2 });
     expect(pool.closed).toBe(false);
     const gate = board.gate();
@@ -163,7 +163,7 @@ describe('close', () => {
 });
 
 describe('shutdown', () => {
-  test('runs all that wait, and refuses others', async () => {
+  test('runs all waiting tasks, and refuses new ones', async () => {
     const { pool, board } = await openWarm({ threads: 2 });
     const gate = board.gate();
     const held = range(2).map(() => pool.run('hold', [gate.number]));
@@ -188,7 +188,7 @@ describe('shutdown', () => {
     await pool.shutdown({ timeout: 0 });
   });
 
-  test('its timeout and its signal bound only its own wait', async () => {
+  test('its timeout and its signal bound only the wait of the call', async () => {
     const { pool, board } = await openWarm({ name: 'images' });
     const gate = board.gate();
     const held = pool.run('hold', [gate.number, 'held']);
@@ -218,7 +218,7 @@ describe('shutdown', () => {
     expect(await reasonOf(pool.run('echo', [1]))).toBeInstanceOf(PoolClosedError);
   });
 
-  test('close afterwards rejects what still waits, with its own reason', async () => {
+  test('close afterwards rejects the tasks that still wait with its own reason', async () => {
     const { pool, board } = await openWarm();
     const gate = board.gate();
     const held = pool.run('hold', [gate.number, 'held']);

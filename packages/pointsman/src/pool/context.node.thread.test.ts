@@ -1,11 +1,11 @@
-/** What a caller passes to a task runs in the caller's asynchronous context, however many callers there are. */
+/** Functions and iterators that a caller passes to a task run in the caller's asynchronous context. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { openWarm, until } from '../../tests/pool/pools.js';
 
 const storage = new AsyncLocalStorage<string>();
 
-test('a function, onProgress and an iterator, each of its own call', async () => {
+test('a function, onProgress and an iterator run in the context of their own call', async () => {
   const { pool } = await openWarm();
   const seen = await Promise.all(
     ['A', 'B', 'C'].map((request) =>
@@ -32,7 +32,7 @@ test('a function, onProgress and an iterator, each of its own call', async () =>
   expect(seen).toEqual(['AAAA', 'BBBB', 'CCCC']);
 });
 
-test('one function that several callers pass runs in the context of each', async () => {
+test('a function that several callers pass runs in the context of each', async () => {
   const { pool, board } = await openWarm();
   const seen: unknown[] = [];
   const note = () => void seen.push(storage.getStore());
@@ -46,7 +46,7 @@ test('one function that several callers pass runs in the context of each', async
   expect(seen).toEqual(['A', 'B', 'C']);
 });
 
-test('a getter of an argument, although the task is handed over later', async () => {
+test('a getter of an argument runs in the context of the call, even if the task is sent later', async () => {
   const { pool, board } = await openWarm();
   const gate = board.gate();
   const held = pool.run('hold', [gate.number]);

@@ -9,11 +9,11 @@ import { TimeoutError } from '../sync/errors.js';
 import { now } from '../transport/clock.js';
 import type { Claims } from './claims.js';
 
-/** How a task that does not return to its event loop learns that it shall stop. */
+/** How a task that does not return to its event loop learns that it must stop. */
 export interface StopSource {
-  /** Absent where no memory is shared. */
+  /** Absent if no memory is shared. */
   readonly claims: Claims | undefined;
-  /** Receives what was said to task `number`, where that is possible: the reason may be there. */
+  /** Receives pending messages for task `number`, if that is possible: the reason may be among them. */
   receive(number: number): void;
 }
 
@@ -30,7 +30,7 @@ export class RunningTask {
   /** As of {@link now}; 0 if it has none. */
   readonly #deadline: number;
   #controller: AbortController | undefined;
-  /** It has been aborted, or is being aborted: the platform then asks the signal what it is. */
+  /** It has been aborted, or is being aborted: the platform reads the state of the signal meanwhile. */
   #isStopped = false;
 
   constructor(
@@ -58,7 +58,7 @@ export class RunningTask {
     return this.#controller.signal;
   }
 
-  /** Called when the message with the reason has come. */
+  /** Called when the message with the reason has arrived. */
   stop(reason: unknown): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -73,7 +73,7 @@ export class RunningTask {
     const stop = claims?.stopOf(this.number);
     if (stop === undefined) return;
     this.#source.receive(this.number);
-    // Where messages come by the event loop only, the reason does not come in time.
+    // If messages arrive only through the event loop, the reason does not arrive in time.
     if (stop === 'timed out') this.stop(new TimeoutError(`${this.name}() has not ended in time`));
     else this.stop(new DOMException('the task was aborted', 'AbortError'));
   }
@@ -121,15 +121,15 @@ function running(member: string): RunningTask {
  */
 export interface TaskContext {
   /**
-   * Aborts when the caller of `run` gives the task up, by a signal or with the pool, and when its `runTimeout` is
-   * over.
+   * Aborts when the caller of `run` aborts its signal, when the pool is terminated, and when the `runTimeout` of the
+   * task elapses.
    * `aborted` and `throwIfAborted()` see it at once, even in a loop that never returns to the event loop,
    * for the price of one load, where memory is shared; listeners hear of it when the loop gets its turn. A
    * task that does not stop within the pool's `grace` is ended with its thread.
    */
   readonly signal: AbortSignal;
   /**
-   * When the task's `runTimeout` is over, in milliseconds on this thread's clock `performance.now()`. Undefined
+   * When the task's `runTimeout` elapses, in milliseconds of this thread's `performance.now()`. Undefined
    * if it has none.
    */
   readonly deadline: number | undefined;

@@ -1,8 +1,8 @@
-/** Each task has its own copy of its arguments, and each caller of its result, however many travel together. */
+/** Each task gets its own copy of its arguments, and each caller its own copy of the result. */
 import { describe, expect, test } from 'vitest';
 import { openWarm, range, reasonOf } from '../../tests/pool/pools.js';
 
-/** Values that hold the list, of each size and kind that is copied in its own way. */
+/** Values that hold the list, one for each way of copying. */
 const given = {
   small: (sizes: number[]) => ({ sizes }),
   large: (sizes: number[]) => ({ sizes, rest: range(100).map((n) => ({ n })) }),
@@ -23,7 +23,7 @@ test.each(Object.entries(given))(
   },
 );
 
-test('a result that several tasks return: each caller has it as it was then', async () => {
+test('a result that several tasks return: each caller gets it as it was then', async () => {
   const { pool } = await openWarm();
   const results = await Promise.all(range(4).map(() => pool.run('shared')));
   expect(results.map(({ hits }) => hits)).toEqual([1, 2, 3, 4]);
@@ -32,13 +32,13 @@ test('a result that several tasks return: each caller has it as it was then', as
   expect(new Set(results.map(({ nested }) => nested)).size).toBe(4);
 });
 
-test('bytes that several tasks return: each caller has them as they were then', async () => {
+test('bytes that several tasks return: each caller gets them as they were then', async () => {
   const { pool } = await openWarm();
   const results = await Promise.all(range(3).map((n) => pool.run('sharedBytes', [n])));
   expect(results.map(([first]) => first)).toEqual([0, 1, 2]);
 });
 
-test('within one task what is the same stays the same', async () => {
+test('identity is preserved within one task', async () => {
   const { pool } = await openWarm();
   const one = { n: 1, self: undefined as unknown };
   one.self = one;
@@ -65,8 +65,8 @@ test('properties of small values arrive as by structured clone', async () => {
   expect(together.bytes.buffer).toBe(together.buffer);
 });
 
-describe('a buffer that two tasks of one turn move', () => {
-  test('by the list of the task: the second is refused, and the first has it', async () => {
+describe('a buffer that two tasks of one turn transfer', () => {
+  test('the first gets it, and the second rejects', async () => {
     const { pool } = await openWarm();
     const buffer = new ArrayBuffer(4);
     const options = { transfer: [buffer] };
@@ -80,7 +80,7 @@ describe('a buffer that two tasks of one turn move', () => {
     expect(await pool.run('echo', ['fine'])).toBe('fine');
   });
 
-  test('one that is in no argument is named by its place in the list', async () => {
+  test('a buffer that is in no argument is named by its place in the transfer list', async () => {
     const { pool } = await openWarm();
     const buffer = new ArrayBuffer(4);
     const run = () => pool.run('echo', [1], { transfer: [buffer] });
@@ -120,7 +120,7 @@ describe('a value that is deep', () => {
     expect(await pool.run('echo', [nested(900)])).toEqual(nested(900));
   });
 
-  test.each([1_001, 3_000, 100_000])('is refused with its depth: %d', async (levels) => {
+  test.each([1_001, 3_000, 100_000])('rejects with its depth: %d', async (levels) => {
     const { pool } = await openWarm();
     expect(await reasonOf(pool.run('echo', [nested(levels)]))).toMatchObject({
       name: 'DataCloneError',

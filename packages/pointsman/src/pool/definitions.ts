@@ -22,7 +22,7 @@ export class Definitions {
   add({ id, source, names, values }: Inline<AnyFunction>): void {
     if (this.#ids.has(id)) return;
     const clear = this.#ids.size === MOST;
-    // Throws if it cannot be sent: then the worker has what it had.
+    // Throws if it cannot be sent, so that the worker keeps its previous definition.
     this.#send(id, { source, names, values, clear });
     if (clear) this.#ids.clear();
     this.#ids.add(id);

@@ -22,7 +22,7 @@ export interface InboxOptions {
   readonly mailbox: Mailbox | undefined;
   /** Takes a message. */
   take(message: unknown[]): void;
-  /** A message has come that cannot be read, for this reason. */
+  /** Called for a message that cannot be read, with the reason. */
   unreadable(cause: unknown): void;
   /** Does what was taken, until `end` as of {@link now}; whether there is more to do. */
   work(end: number): boolean;
@@ -36,7 +36,7 @@ export class Inbox {
   readonly #options: InboxOptions;
   readonly #policy = new WaitPolicy();
   #goesOn = false;
-  /** Messages that have come while a task ran, and are taken in the next turn. */
+  /** Messages that arrived while a task ran; they are handled in the next turn. */
   #held: unknown[][] = [];
 
   constructor(options: InboxOptions) {
@@ -57,9 +57,9 @@ export class Inbox {
   }
 
   /**
-   * Receives what has come while a task runs, if that is possible without a return to the event loop.
-   * `takeUrgent` takes what cannot wait out of a message and returns the rest, which is taken in the next turn: nothing
-   * else may run inside of the task.
+   * Receives messages while a task runs, if that is possible without returning to the event loop. `takeUrgent` handles
+   * the records of a message that cannot wait and returns the others, which are handled in the next turn: no other code
+   * may run inside the task.
    */
   receiveDuringTask(takeUrgent: (message: unknown[]) => unknown[]): void {
     const { mailbox } = this.#options;

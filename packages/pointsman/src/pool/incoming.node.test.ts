@@ -1,4 +1,4 @@
-/** A thread that says anything: it costs its own tasks at most, and neither ends nor hangs its host. */
+/** A thread may send anything: that fails at most its own tasks, and neither ends nor hangs its host. */
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -7,14 +7,14 @@ import { Pool } from './index.node.js';
 import { Mailbox } from './mailbox.js';
 import { type CompleteSetup, READY, RETURNED, SETUP, TASK } from './protocol.js';
 
-/** A thread that the test plays. It answers as it should, but for what the test has it say. */
+/** A thread played by the test. It replies correctly, except for the messages that the test makes it send. */
 class Played extends EventEmitter {
   setup: CompleteSetup | undefined;
   readonly #tasks: number[] = [];
   readonly #says: (thread: Played) => void;
   isEnded = false;
 
-  /** `says`: what it does when its first task has come. */
+  /** `says`: called when the first task arrives. */
   constructor(says: (thread: Played) => void) {
     super();
     this.#says = says;
@@ -54,7 +54,7 @@ class Played extends EventEmitter {
   }
 }
 
-/** A pool whose first thread says this, and whose others answer as they should. */
+/** A pool whose first thread sends this, and whose other threads reply correctly. */
 function poolWith(says: (thread: Played) => void) {
   let started = 0;
   const pool = new Pool<{ echo(value: unknown): unknown }>({
@@ -86,7 +86,7 @@ async function expectAlive(pool: ReturnType<typeof poolWith>): Promise<void> {
 
 const [PACKED, ERROR] = [1 << 8, 1 << 9];
 
-describe('a message that makes no sense', () => {
+describe('a malformed message', () => {
   test.each<[string, unknown]>([
     ['null', null],
     ['a text', 'nonsense'],
@@ -101,7 +101,7 @@ describe('a message that makes no sense', () => {
     const pool = poolWith((thread) => thread.say(message));
     await expect(pool.run('echo', [1])).rejects.toMatchObject({
       name: 'ThreadEndedError',
-      message: 'the thread that ran echo() has sent a message that makes no sense',
+      message: 'the thread that ran echo() has sent a malformed message',
       cause: expect.any(Error),
     });
     await expectAlive(pool);
@@ -119,7 +119,7 @@ describe('a message that makes no sense', () => {
   );
 });
 
-test('a thread that never stops talking is ended all the same', async () => {
+test('a thread that never stops sending is ended', async () => {
   const pool = poolWith((thread) => {
     for (let n = 0; n < 5_000; n++) thread.say([READY + 6, 0, undefined, n, undefined]);
   });
@@ -130,7 +130,7 @@ test('a thread that never stops talking is ended all the same', async () => {
   await expectAlive(pool);
 });
 
-test('whatever a thread says', async () => {
+test('random messages of a thread', async () => {
   const small = fc.integer({ min: -2, max: 40 });
   const value = fc.oneof(
     small,
@@ -159,7 +159,7 @@ test('whatever a thread says', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(message, { maxLength: 4 }), words, async (messages, words) => {
       const pool = poolWith((thread) => {
-        // The memory that it shares may say anything, too.
+        // The shared memory may contain anything, too.
         const memory = thread.setup?.memory as SharedArrayBuffer;
         new Int32Array(memory).set(words);
         for (const message of messages) {

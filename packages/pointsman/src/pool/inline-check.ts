@@ -29,8 +29,8 @@ const helper = /^(__|_[a-z]|cov_)/;
 
 /**
  * The source of a function as an expression that can be evaluated anywhere. Throws unless all that it
- * uses is declared in it, global, or one of these names. It need not use all of these: compilers, as that of Bun,
- * put a constant's value in its place.
+ * uses is declared in it, global, or one of these names. It need not use all of these: compilers such as Bun's
+ * replace the name of a constant by its value.
  */
 export function check(source: string, names: readonly string[]): string {
   const expression = expressionOf(source);

@@ -377,7 +377,7 @@ describe('on a page', () => {
 });
 
 describe('an inline function', () => {
-  test('need not use its captures: a compiler may have put a constant in the place of its name', () => {
+  test('need not use its captures: a compiler may have replaced a name by its constant', () => {
     const factor = 3;
     expect(again((n: number) => n * 3, { factor })(14)).toBe(42);
   });

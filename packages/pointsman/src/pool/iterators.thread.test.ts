@@ -166,10 +166,10 @@ test('values that are asked for all at once', async () => {
   expect(steps.map(({ value }) => value)).toEqual([...range(5), undefined, undefined, undefined]);
 });
 
-test('a value is there before the next one is made', async () => {
+test('a value arrives before the next one is computed', async () => {
   const { pool, board } = await openWarm();
   const gate = board.gate();
-  // Behind the last it does not return to its event loop until the gate is open.
+  // After the last value it does not return to its event loop until the gate is open.
   const iterator = await pool.run('numbersThenHold', [3, gate.number]);
   for (const value of range(3)) expect(await iterator.next()).toEqual({ done: false, value });
   expect(gate.ended).toBe(0);

@@ -1,14 +1,14 @@
 /**
- * The priorities of a queue that have tasks, as a binary heap: to enter, to leave and to change place takes
- * logarithmic time, however many priorities there are.
+ * A binary heap of the priorities of a queue that have tasks: inserting, removing and moving an item take time
+ * logarithmic in the number of priorities.
  *
- * Invariant: each item is at the index that it knows, and no item goes before its parent. The queue calls
- * {@link LevelHeap.update} after every change of what the order depends on.
+ * Invariant: each item stores its own index, and no item goes before its parent. The queue calls
+ * {@link LevelHeap.update} after every change that may affect the order.
  */
 
 export type Order = 'byTurn' | 'byPriority';
 
-/** An item knows its index in each heap that it is in. */
+/** An item stores its index in each heap that it is in. */
 export interface Placed {
   readonly places: Record<Order, number>;
 }
@@ -61,7 +61,7 @@ export class LevelHeap<Item extends Placed> {
     this.#put(item, index);
   }
 
-  /** Moves the children that go before the item up; returns the index that is free for it. */
+  /** Moves up the children that go before the item; returns the index that becomes free for it. */
   #sink(item: Item): number {
     const items = this.#items;
     let index = item.places[this.#order];

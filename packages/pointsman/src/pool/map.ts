@@ -16,7 +16,7 @@ export interface MapOptions extends RunOptions {
 const names: ReadonlySet<string> = new Set([...runNames, 'concurrency']);
 
 /**
- * `run` runs a task for an input; `space` waits until the queue has space for one, and is undefined if it has.
+ * `run` runs a task for an input. `space` waits until the queue has space for one, or returns undefined if it has.
  */
 export function mapOver(
   run: (input: unknown, signal: AbortSignal) => Promise<unknown>,
@@ -82,7 +82,7 @@ async function* results(
           exhausted = true;
           break;
         }
-        // If there will be no space any more, the task is refused with the reason.
+        // If the wait for space is rejected, running the task rejects with the reason.
         let isHopeless = false;
         for (let wait = space(ending.signal); wait && !isHopeless; wait = space(ending.signal)) {
           await wait.catch(() => {

@@ -35,7 +35,7 @@ test('its functions, nested, and the default', async () => {
   expect(heard).toEqual([0, 1]);
 });
 
-describe('a value that cannot be read where it arrives costs its own task only', () => {
+describe('a value that the receiving thread cannot read fails only its own task', () => {
   const nested = (levels: number) => {
     let value: unknown[] = [];
     for (let level = 1; level < levels; level++) value = [value];
@@ -43,7 +43,7 @@ describe('a value that cannot be read where it arrives costs its own task only',
   };
 
   test('an argument', async () => {
-    // A stack on which so many levels cannot be read.
+    // A stack that is too small to read so many levels.
     const pool = open({ resourceLimits: { stackSizeMb: 0.4 } });
     await pool.run('echo', [1]);
     const others = Array.from({ length: 20 }, (_, n) => pool.run('echo', [n]));

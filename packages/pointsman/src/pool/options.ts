@@ -32,14 +32,14 @@ export interface PoolOptions {
   /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
   /**
-   * The number of tasks that may wait while each thread runs one. {@link Pool.waitForSpace} waits until there are
-   * fewer. Default: any number, `Infinity`.
+   * Maximum number of tasks that wait while each thread runs one. {@link Pool.waitForSpace} waits until there are
+   * fewer. Default: `Infinity`.
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * Which task is rejected with a `QueueFullError` when one more would have to wait than may: with `reject`, the
-   * default, the new one; with `drop-oldest`, of the tasks of the lowest priority the one that has waited longest, or
-   * the new one if no task that waits is of its priority or a lower one.
+   * Which task is rejected with a `QueueFullError` when `maxWaiting` tasks wait and another one arrives. `reject`, the
+   * default: the new task. `drop-oldest`: of the waiting tasks of the lowest priority, the one that has waited longest,
+   * or the new task if its own priority is lower.
    */
   readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
   /**
@@ -48,7 +48,7 @@ export interface PoolOptions {
    */
   readonly ageing?: number | undefined;
   /**
-   * Milliseconds that a running task has to stop when it is given up, before its thread is ended. The promise of
+   * Milliseconds that a running task has to stop after it is given up, before its thread is ended. The promise of
    * `run` does not wait for that. Default: 100.
    */
   readonly grace?: number | undefined;
@@ -98,15 +98,15 @@ export interface RunOptions {
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Milliseconds from the call until the task begins: a task that has not begun by then is taken back, without any
-   * effect, and rejects with a `TimeoutError`. 0 rejects it unless a thread has nothing to do. Default: `Infinity`,
-   * any time. A total deadline is `signal: AbortSignal.timeout(ms)`.
+   * Maximum milliseconds from the call until the task begins. A task that has not begun by then is removed, without any
+   * effect, and rejects with a `TimeoutError`. 0 rejects it unless a thread is idle. Default: `Infinity`. For a total
+   * deadline use `signal: AbortSignal.timeout(ms)`.
    */
   readonly timeout?: number | undefined;
   /**
-   * Milliseconds that the task may run, from its begin until its result is there or, if that is an iterator, is read
-   * to the end. Then the task rejects with a `TimeoutError`, its `task.signal` aborts with the same, and it has the
-   * pool's `grace` to stop. Such a task is not handed to a thread ahead of time. Default: `Infinity`, any time.
+   * Maximum milliseconds that the task runs, from its start until its result has arrived or, for an iterator, was read
+   * to the end. Then the task rejects with a `TimeoutError`, its `task.signal` aborts with the same error, and it has
+   * the pool's `grace` to stop. Such a task is not handed to a thread ahead of time. Default: `Infinity`.
    */
   readonly runTimeout?: number | undefined;
   /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */

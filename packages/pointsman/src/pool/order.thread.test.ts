@@ -1,4 +1,4 @@
-/** Which task is next, on which thread, and for how many the queue has space. */
+/** The order of tasks, the thread that runs each, and the space in the queue. */
 import { describe, expect, test } from 'vitest';
 import type { Gate } from '../../tests/pool/board.js';
 import {
@@ -209,7 +209,7 @@ describe('maxWaiting', () => {
     return { ...opened, gate, all: [held, ...waiting] };
   }
 
-  test.each([undefined, 'reject'] as const)('%s: a new task is refused', async (whenFull) => {
+  test.each([undefined, 'reject'] as const)('%s: a new task is rejected', async (whenFull) => {
     const { pool, board, gate, all } = await full(whenFull);
     for (const priority of [-1, 0, 1]) {
       const refused = await reasonOf(pool.run('write', [3], { priority }));
@@ -224,7 +224,7 @@ describe('maxWaiting', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 3, failed: 0 });
   });
 
-  test('drop-oldest: of the lowest priority the one that has waited longest is refused', async () => {
+  test('drop-oldest: rejects the task of the lowest priority that has waited longest', async () => {
     const { pool, board, gate, all } = await full('drop-oldest');
     const outcomes = all.map((promise) => promise.catch((error: unknown) => error));
     const equal = pool.run('write', [3]);
@@ -241,7 +241,7 @@ describe('maxWaiting', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 5, failed: 0 });
   });
 
-  test('drop-oldest: of tasks that a thread has ahead, too', async () => {
+  test('drop-oldest: also rejects tasks that a thread has ahead', async () => {
     const opened = await openWarm({ maxWaiting: 3, whenFull: 'drop-oldest' });
     const { pool, board } = opened;
     await pool.run('write', [-1]);
@@ -250,7 +250,7 @@ describe('maxWaiting', () => {
     const held = pool.run('hold', [gate.number]);
     await until(() => gate.begun === 1);
     const tasks = range(6).map((n) => pool.run('write', [n]).catch((error: unknown) => error));
-    // What moves cannot come back, but it can be refused.
+    // A task with a transferred buffer cannot be taken back from a thread, but it can be rejected.
     const { buffer } = new Uint8Array(8);
     const moved = pool.run('size', [buffer], { transfer: [buffer] });
     gate.open();
@@ -300,7 +300,7 @@ describe('maxWaiting', () => {
     expect(board.log).toEqual(byPriority.slice(0, 500));
   });
 
-  test('map waits for space, beside others that take it', async () => {
+  test('map waits for space while other callers take it', async () => {
     const { pool, board } = await openWarm({ maxWaiting: 1, threads: 1 });
     let refused = 0;
     const others = (async () => {
@@ -342,7 +342,7 @@ describe('maxWaiting', () => {
       await pool.waitForSpace({ timeout: 0 });
     });
 
-    test('at once if a thread has nothing to do', async () => {
+    test('at once if a thread is idle', async () => {
       const { pool } = await openWarm({ maxWaiting: 0 });
       await pool.waitForSpace({ timeout: 0 });
     });
@@ -360,7 +360,7 @@ describe('maxWaiting', () => {
       await Promise.all(tasks);
     });
 
-    test('when a task begins, in order, for as many as there is space for', async () => {
+    test('when a task begins, in order, for as many callers as there is space', async () => {
       const { pool, board } = await openWarm({ maxWaiting: 1 });
       const gates = range(3).map(() => board.gate()) as [Gate, Gate, Gate];
       const held = gates.slice(0, 2).map(({ number }) => pool.run('hold', [number]));
@@ -382,7 +382,7 @@ describe('maxWaiting', () => {
       await Promise.all(held);
     });
 
-    test('when a task that waits is given up', async () => {
+    test('when a waiting task is given up', async () => {
       const { pool, board } = await openWarm({ maxWaiting: 1 });
       const gate = board.gate();
       const held = pool.run('hold', [gate.number]);

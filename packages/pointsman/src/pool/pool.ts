@@ -75,7 +75,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
   readonly #workers: WorkerSet;
   readonly #space: QueueSpace;
-  /** Callers that wait until no task runs or waits. */
+  /** The waiting callers of `drain` and `shutdown`. */
   readonly #drains = new Waiters();
   readonly #metrics = new Metrics();
   /** Tasks that are not over. */
@@ -122,7 +122,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     );
   }
 
-  /** The number of tasks that wait: for a thread, or in one. */
+  /** The number of tasks that wait, in the queue or in a thread. */
   get waiting(): number {
     return this.#active - this.running;
   }
@@ -132,12 +132,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return this.#workers.running;
   }
 
-  /** The number of threads that live. */
+  /** The number of live threads. */
   get threads(): number {
     return this.#workers.size;
   }
 
-  /** Whether it refuses new tasks: from the first {@link close}, {@link shutdown} or {@link terminate} on. */
+  /** Whether new tasks are refused: true from the first {@link close}, {@link shutdown} or {@link terminate} on. */
   get closed(): boolean {
     return this.#closed !== undefined;
   }
@@ -185,8 +185,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /**
    * Runs a function for each of `inputs`, as its only argument, and gives the results in order. At most
    * `concurrency` tasks are under way or have not been read, by default twice as many as threads; inputs
-   * are taken no faster, and no task is run before the queue has space for it. What fails ends it, and aborts those
-   * that are under way; so do leaving the loop and the signal. `timeout` and `runTimeout` are those of each task.
+   * are taken no faster, and no task is run before the queue has space for it. The first failure, leaving the loop and
+   * the signal end the `map` and abort its running tasks. `timeout` and `runTimeout` apply to each task.
    *
    * ```js
    * for await (const hash of pool.map('hash', passwords)) console.log(hash);
@@ -219,10 +219,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Resolves when a task would find space in the queue, first come, first served; at once unless the pool has
-   * `maxWaiting`. Nothing is reserved: run the task right away. Rejects with the signal's reason, with a
-   * `TimeoutError` after `timeout` milliseconds, of which 0 means that there has to be space at once, or with the
-   * reason of {@link close}.
+   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. Reserves
+   * nothing: run the task right away. Rejects with the signal's reason, with a `TimeoutError` after `timeout`
+   * milliseconds, or with the reason of {@link close}. A `timeout` of 0 rejects unless there is space now.
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
@@ -233,8 +232,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Resolves when no task runs and none waits, and changes nothing: new tasks are accepted meanwhile, and waited for.
-   * Rejects with the signal's reason, or with a `TimeoutError` after `timeout` milliseconds.
+   * Resolves when no task runs or waits. New tasks are still accepted, and `drain` waits for them too. Rejects with the
+   * signal's reason, or with a `TimeoutError` after `timeout` milliseconds.
    */
   async drain(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('drain');
@@ -244,12 +243,13 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Ends the pool gracefully: refuses new tasks with a {@link PoolClosedError}, runs all that wait, ends the threads,
-   * and then resolves. Callers that wait for space are rejected.
+   * Shuts the pool down gracefully: refuses new tasks with a {@link PoolClosedError}, runs all waiting tasks, ends the
+   * threads, and then resolves. Rejects callers that wait for space.
    *
-   * `timeout` and `signal` bound only the wait of this call. When they elapse, it rejects with a `TimeoutError` that
-   * says how many tasks run and wait, or with the signal's reason; the pool stays closed to new tasks and goes on with
-   * its queue. {@link close} then rejects the tasks that wait, and {@link terminate} all. A second call waits likewise.
+   * `timeout` and `signal` bound only the wait of this call. When one of them ends the wait, the call rejects with a
+   * `TimeoutError` that says how many tasks run and wait, or with the signal's reason. The pool stays closed to new tasks
+   * and continues with its queue. {@link close} then rejects the waiting tasks, and {@link terminate} all tasks. A second
+   * call waits in the same way.
    */
   async shutdown(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('shutdown');
@@ -261,10 +261,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Refuses new tasks and rejects those that wait, with `reason`, any value, by default a {@link PoolClosedError}; so
-   * are callers that wait for space. Lets running tasks come to their end, ends the threads, and then resolves. A
-   * second call does nothing and returns the same promise. After a {@link shutdown} it rejects the tasks that still
-   * wait; new tasks are refused as before.
+   * Refuses new tasks, and rejects waiting tasks and callers that wait for space, with `reason`: any value, by default a
+   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A second call does nothing
+   * and returns the same promise. After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as
+   * before.
    */
   close(reason?: unknown): Promise<void> {
     if (!(this instanceof Pool)) return Promise.reject(detached('close'));
@@ -287,7 +287,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return this.#terminating;
   }
 
-  /** The same as {@link shutdown} without options: what `await using` calls. */
+  /** Calls {@link shutdown} without options, for `await using`. */
   [asyncDispose](): Promise<void> {
     return this.shutdown();
   }
@@ -301,7 +301,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     if (this.#closed) throw this.#closed.reason;
     if (timeout === 0) {
       if (this.#scheduler.idle === 0) throw hasNotBegun(task.name, 0, this.#label);
-      // It has a thread now, and must not come back to wait for one.
+      // An idle thread runs it now; it must not come back to the queue.
       task.isUnique = true;
     }
     // Time may have passed in this turn, which counts for a timeout.
@@ -335,13 +335,13 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         this.#stop(task, 'timed out', error);
         return;
       }
-      // Its thread was kept busy by something that an earlier task has left: it has not begun.
+      // It has not begun: code that an earlier task left running keeps its thread busy.
       this.#scheduler.putBack([task]);
       this.#goOn();
     },
   };
 
-  /** Gives up a task that was not begun; returns whether it was not. */
+  /** Rejects a task if it has not begun; returns whether it has not. */
   #refuseUnbegun(task: Task, reason: unknown): boolean {
     const { worker } = task;
     if (worker === undefined) this.#scheduler.remove(task);
@@ -351,7 +351,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return true;
   }
 
-  /** Gives up a task that runs. */
+  /** Gives up a running task. */
   #stop(task: Task, stop: Stop, reason: unknown): void {
     task.isCancelled = true;
     this.#metrics.cancelled++;
@@ -441,7 +441,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Refuses what comes from now on; the first reason holds. Resolves when all tasks are over and all threads have
+   * Refuses new tasks from now on, with the first reason given. Resolves when all tasks are done and all threads have
    * ended.
    */
   #refuseMore(reason: unknown): Promise<void> {

@@ -25,7 +25,7 @@ export const THREW = OWN_KINDS + 6;
 export const ITERATES = OWN_KINDS + 7;
 /** Task `id`, which began at `a` and ran for `c` milliseconds, has been iterated over. */
 export const ITERATED = OWN_KINDS + 8;
-/** Whether the value of a record of this kind is what its task is settled with. */
+/** Whether the value of a record of this kind settles its task. */
 export const isOfResult = (kind: number): boolean => kind >= RETURNED && kind <= ITERATED;
 /** Task `id` says that it has come to `b`. */
 export const PROGRESS = OWN_KINDS + 9;
@@ -77,11 +77,11 @@ export interface Definition {
 
 /** What a task asks for beyond its arguments. */
 export interface WireOptions {
-  /** When it must have begun, by the clock that all threads share; 0 if it may begin at any time. */
+  /** The latest time at which it may begin, by the clock that all threads share; 0 if it may begin at any time. */
   readonly startBy: number;
-  /** Milliseconds that it may run; undefined if it may run for any time. */
+  /** Maximum run time in milliseconds; undefined if unbounded. */
   readonly runTimeout: number | undefined;
-  /** Whether its progress is listened to. */
+  /** Whether the caller listens to its progress. */
   readonly progress: boolean;
   /** The number of the function, if it was written in place. */
   readonly inline: number | undefined;

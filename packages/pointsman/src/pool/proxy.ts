@@ -1,11 +1,11 @@
 /** The functions of a pool as functions to be called. */
 
-/** How many names keep their function. Names may come from outside of the program, and be without number. */
+/** Maximum number of cached names. Names may come from outside the program, so their number is not bounded. */
 const MAX_KNOWN = 256;
 
 /**
- * Each property is the function of that name, whose properties are the functions with that name and a dot before.
- * The first names that are used have one and the same function each time; beyond that it is made anew.
+ * Each property is the function of that name; its own properties are the functions named `<name>.<property>`.
+ * The first names that are used get the same function each time; for further names a new function is made.
  */
 export function proxyOf(
   run: (name: string, args: readonly unknown[]) => Promise<unknown>,

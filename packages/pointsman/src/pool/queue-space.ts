@@ -1,8 +1,8 @@
 /**
  * Back-pressure: callers wait here until the pool's queue has space.
  *
- * Invariant: callers are told in the order in which they came, and no more of them than there is space for. Until
- * a caller has had its turn of the event loop, its space is not promised to another one.
+ * Invariant: callers are resolved in FIFO order, at most as many as there is space for. The space of a resolved
+ * caller is not offered to another one until the next turn of the event loop.
  */
 
 import { QueueFullError, TimeoutError } from '../sync/errors.js';
@@ -11,17 +11,17 @@ import { soon } from '../transport/event-loop.js';
 import { Waiters } from './waiters.js';
 
 export class QueueSpace {
-  /** How many tasks may wait. */
+  /** Maximum number of tasks that wait. */
   readonly #max: number;
   readonly #waiting: () => number;
   readonly #label: string;
   readonly #waiters = new Waiters();
-  /** How many callers were told in this turn, and may come now. */
+  /** The number of callers resolved in this turn, which may now run a task. */
   #invited = 0;
 
   /**
-   * `waiting`: how many tasks wait beyond those that can begin; negative if more could. `label`: what errors begin
-   * with.
+   * `waiting`: the number of waiting tasks minus those that can begin; negative if more could begin. `label`: the prefix
+   * of error messages.
    */
   constructor(max = Number.POSITIVE_INFINITY, waiting: () => number, label: string) {
     this.#max = max;
@@ -29,7 +29,7 @@ export class QueueSpace {
     this.#label = label;
   }
 
-  /** How many more tasks may come. */
+  /** The number of tasks for which there is space. */
   get #left(): number {
     return this.#max === Number.POSITIVE_INFINITY ? this.#max : this.#max - this.#waiting();
   }
@@ -51,7 +51,7 @@ export class QueueSpace {
     );
   }
 
-  /** There may be space. */
+  /** Called when there may be new space. */
   changed(): void {
     if (this.#waiters.size === 0) return;
     for (let left = this.#left - this.#invited; left > 0 && this.#waiters.tellFirst(); left--) {

@@ -1,4 +1,4 @@
-/** The tasks that wait: whose turn it is, which leave early, which is dropped first. */
+/** The queue of waiting tasks: which is next, which leave early, which is dropped first. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QueuedTask, TaskQueue } from './queue.js';
@@ -220,12 +220,12 @@ describe('oldestOfLowest', () => {
   const oldestOf = (tasks: Task[], ageing?: number) =>
     queueOf(tasks, ageing).oldestOfLowest()?.name;
 
-  test('is the one that came first, whatever its key', () => {
+  test('is the first that was enqueued, whatever its key', () => {
     expect(oldestOf(keyed('a1 b1 a2'))).toBe('a1');
     expect(oldestOf(keyed('b1 a1 b2'))).toBe('b1');
   });
 
-  test('is of the lowest priority, however long others have waited', () => {
+  test('has the lowest priority, however long others have waited', () => {
     const tasks = [
       new Task('high', 0, 1),
       new Task('plain', 10, 0),
@@ -237,7 +237,7 @@ describe('oldestOfLowest', () => {
     expect(oldestOf([...tasks].reverse())).toBe('low too');
   });
 
-  test('is one that was put back, if there is one', () => {
+  test('is a task that was put back, if there is one', () => {
     const queue = queueOf(keyed('a1 a2 b1'));
     const taken = [queue.shift(), queue.shift()] as [Task, Task];
     expect(taken[1].name).toBe('b1');
@@ -254,7 +254,7 @@ test('the cost of a task grows with the logarithm of the number of priorities', 
     const queue = new TaskQueue<Task>(1000);
     for (let n = 0; n < count; n++) {
       const task = new Task('', 0, (n * 7_919) % count);
-      // The queue asks for it in each comparison of two levels.
+      // The queue reads it in each comparison of two levels.
       Object.defineProperty(task, 'enqueuedAt', { get: () => comparisons++ * 0 });
       queue.push(task);
     }

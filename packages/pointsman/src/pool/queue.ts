@@ -6,8 +6,7 @@
  * priority. So a task that waits long enough goes before all that come later, whatever their priority, and
  * the order of two tasks never changes. In a level the lanes take turns.
  *
- * Each operation takes time that is logarithmic in the number of priorities, and does not depend on the
- * number of tasks.
+ * Each operation takes time logarithmic in the number of priorities, independent of the number of tasks.
  *
  * Invariant: a level and a lane are part of the queue for exactly as long as they hold a task. What
  * was used last is used again when it has become empty, so that tasks of one priority and key, which is
@@ -63,18 +62,18 @@ class Level implements Placed {
 
 export type { Lane };
 
-/** The task that is next in a level that has one. */
+/** The next task of a level that is not empty. */
 const nextOf = (level: Level): QueuedTask => level.turn?.first as QueuedTask;
 
 export class TaskQueue<Task extends QueuedTask> {
   size = 0;
   readonly #ageing: number;
   readonly #levels = new Map<number, Level>();
-  /** The level whose next task goes first is the first. */
+  /** Ordered by next task: the first level has the task that goes first. */
   readonly #byTurn = new LevelHeap<Level>('byTurn', (level, other) =>
     this.#isBefore(nextOf(level), nextOf(other)),
   );
-  /** The level of the lowest priority is the first. */
+  /** Ordered by priority: the first level has the lowest. */
   readonly #byPriority = new LevelHeap<Level>(
     'byPriority',
     (level, other) => level.priority < other.priority,
@@ -166,7 +165,7 @@ export class TaskQueue<Task extends QueuedTask> {
     return true;
   }
 
-  /** Of the tasks of the lowest priority, the one that has waited longest. */
+  /** Returns the task of the lowest priority that has waited longest. */
   oldestOfLowest(): Task | undefined {
     return this.#byPriority.first?.earliest as Task | undefined;
   }
@@ -188,7 +187,7 @@ export class TaskQueue<Task extends QueuedTask> {
     return this.#lane;
   }
 
-  /** Makes a level that has got its first task part of the queue. */
+  /** Adds a level to the queue when it gets its first task. */
   #open(level: Level): void {
     this.#levels.set(level.priority, level);
     this.#byTurn.insert(level);

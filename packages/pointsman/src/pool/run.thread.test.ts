@@ -382,7 +382,7 @@ describe('what a task says of itself', () => {
     expect(rest).toEqual({ name: 'about', aborted: false });
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(runTimeout);
-    // Not the one of the task before. A bound of the wait is none of the run.
+    // Not the deadline of the previous task. A bound on the wait does not bound the run.
     expect(await pool.run('about', [], { timeout: 60_000 })).toMatchObject({ left: undefined });
     const endless = { runTimeout: Number.POSITIVE_INFINITY };
     expect(await pool.run('about', [], endless)).toMatchObject({ left: undefined });

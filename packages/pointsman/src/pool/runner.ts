@@ -47,7 +47,7 @@ export interface RunnerHost {
   report(error: unknown): void;
   /** Asks to be replaced. */
   retire(): void;
-  /** Receives what was said to task `number`, which runs, if that is possible without a return to the event loop. */
+  /** Receives messages for the running task `number`, if that is possible without returning to the event loop. */
   receive(number: number): void;
   /** There may be something to do; see {@link Runner.work}. */
   resume(): void;
@@ -218,7 +218,7 @@ export class Runner {
     this.#define(inline, call);
   }
 
-  /** The same of one that cannot be put together here: its tasks fail. */
+  /** The same for a function that cannot be built in this thread: its tasks fail. */
   defineUnreadable(inline: number, error: unknown): void {
     this.#define(inline, () => {
       throw error;

@@ -82,7 +82,7 @@ function open(count: number, runTime?: number) {
   const scheduler = new Scheduler<Task, Worker>(1_000);
   const workers = Array.from({ length: count }, () => new Worker());
   for (const worker of workers) scheduler.addWorker(worker);
-  /** Lets it learn what these functions take; at first of all that the tests use. */
+  /** Teaches the scheduler the run times of these functions. */
   const ran = (time: number, names: Iterable<string> = 'abcdefghxy') => {
     for (const name of [...names, 'new', 'urgent']) scheduler.ran(name, time);
   };
@@ -161,15 +161,15 @@ describe('how much ahead', () => {
   });
 });
 
-describe('behind a task that takes longer', () => {
-  /** Two workers; `long` takes 20 ms, all others next to nothing. */
+describe('behind a longer task', () => {
+  /** Two workers; `long` takes 20 ms, all others almost nothing. */
   function mixed() {
     const opened = open(2, 0.02);
     opened.scheduler.ran('long', 20);
     return opened;
   }
 
-  test('no task waits: it goes behind another short one, or stays in the queue', () => {
+  test('no task waits: it goes behind a short one, or stays in the queue', () => {
     const { scheduler, workers, add } = mixed();
     add('long', 'a', 'b', 'c');
     expect(workers.map(({ names }) => names)).toEqual(['long', 'a b c']);
@@ -185,7 +185,7 @@ describe('behind a task that takes longer', () => {
     const { scheduler, workers, add, finish } = mixed();
     add('a', 'b', 'long');
     expect(workers.map(({ names }) => names)).toEqual(['a long', 'b']);
-    // Behind one that runs next to nothing it may wait; nothing may wait behind it.
+    // It may wait behind a task that takes almost no time; nothing may wait behind it.
     add('c', 'd');
     expect(workers.map(({ names }) => names)).toEqual(['a long', 'b c d']);
     expect(scheduler.queued).toBe(0);
@@ -193,13 +193,13 @@ describe('behind a task that takes longer', () => {
     expect(workers[0].names).toBe('');
   });
 
-  test('no task waits whose function has not run yet', () => {
+  test('no task waits behind a function that has not run yet', () => {
     const { scheduler, workers, add } = open(1, 0.02);
     add('a', 'unknown', 'b');
     expect([workers[0].names, scheduler.queued]).toEqual(['a unknown', 1]);
   });
 
-  test('a function is as long as its last tasks were', () => {
+  test('the expected time of a function follows its latest tasks', () => {
     const { scheduler, workers, add, finish } = mixed();
     for (let n = 0; n < 60; n++) scheduler.ran('long', 0.01);
     add('long', 'long', 'a');
@@ -211,7 +211,7 @@ describe('behind a task that takes longer', () => {
     expect(scheduler.queued).toBe(1);
   });
 
-  test('no task waits when that turns out to be long', () => {
+  test('no task waits once the running task turns out to be long', () => {
     const { scheduler, workers, add } = open(1, 0.02);
     add('a', 'b');
     workers[0].busySince -= 6;
@@ -219,11 +219,11 @@ describe('behind a task that takes longer', () => {
     expect([workers[0].names, scheduler.queued]).toEqual(['a b', 1]);
   });
 
-  test('an idle worker takes what waits behind the one with most work', async () => {
+  test('an idle worker takes tasks from the worker with the most work', async () => {
     const { scheduler, workers, add, finish } = open(3, 0.02);
     add('a', 'b', 'c', 'x', 'd', 'e', 'y', 'f', 'g');
     expect(workers.map(({ names }) => names)).toEqual(['a x y', 'b d f', 'c e g']);
-    // It turns out to be long.
+    // The running task turns out to be long.
     (workers[1].held[0] as Task).expectedTime = 20;
     finish(workers[2], 3);
     await nextMacrotask();
@@ -232,7 +232,7 @@ describe('behind a task that takes longer', () => {
   });
 });
 
-describe('a task that has to begin at once', () => {
+describe('a task that must begin at once', () => {
   const timed = (name: string) => new Task(name, 0, false, true);
 
   test('goes to an idle worker only', () => {
@@ -247,7 +247,7 @@ describe('a task that has to begin at once', () => {
 });
 
 describe('dropOldest', () => {
-  test('takes out the oldest of the lowest priority, in the queue or in a worker', () => {
+  test('removes the oldest task of the lowest priority, from the queue or from a worker', () => {
     const { scheduler, workers } = open(1, 0.001);
     const tasks = [
       new Task('a'),

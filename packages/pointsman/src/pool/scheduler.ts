@@ -3,15 +3,15 @@
  * task and give it back.
  *
  * Invariants:
- * - No task is handed over behind one that is known to take longer: it waits in the queue, for the worker
- *   that is idle first.
- * - A worker that is still idle a turn later takes over half of the tasks that wait in the worker with most work.
+ * - No task is handed to a worker behind one that is known to take longer: it waits in the queue for the first
+ *   idle worker.
+ * - A worker that is still idle a turn later takes over half of the tasks that wait in the worker with the most work.
  * - What waits in a worker comes back before anything more urgent has to wait for it.
  * - Neither holds for what cannot be handed over twice, which therefore goes ahead only behind its like.
  *
  * A worker has short tasks ahead so that it need not wait for the host between two of them: about a
- * millisecond of work, by the time that each function has lately taken. More would keep other keys waiting,
- * and save nothing.
+ * millisecond of work, estimated from the recent run times of each function. More would keep other keys waiting
+ * without saving time.
  */
 
 import { turnTime } from '../transport/clock.js';
@@ -20,15 +20,15 @@ import { type QueuedTask, TaskQueue } from './queue.js';
 
 /** What it asks of a task. */
 export interface ScheduledTask extends QueuedTask {
-  /** The function that it runs. */
+  /** The name of its function. */
   readonly name: string;
-  /** Whether it is handed over to an idle worker only, so that it begins then. */
+  /** Whether it is handed over only to an idle worker, so that it begins at once. */
   readonly beginsAtOnce: boolean;
   /** Whether it can be handed over only once, so that it cannot come back. */
   readonly isUnique: boolean;
   /** The scheduler's: how many came before it. */
   sequence: number;
-  /** The scheduler's: milliseconds that its function has lately taken. */
+  /** Set by the scheduler: the recent mean run time of its function, in milliseconds. */
   expectedTime: number;
 }
 
@@ -38,7 +38,7 @@ export interface ScheduledWorker<Task> {
   readonly outstanding: number;
   /** The sum of their expected times. */
   readonly expectedTime: number;
-  /** Since when the first of them has been the first, as of {@link turnTime}. */
+  /** The {@link turnTime} since which the first of its tasks has been the first. */
   readonly busySince: number;
   /** Whether it can be handed another. */
   readonly accepts: boolean;
@@ -47,9 +47,9 @@ export interface ScheduledWorker<Task> {
   /** What all tasks that it has run; undefined if they differ. */
   readonly runsOnly: string | undefined;
   submit(task: Task): void;
-  /** The tasks that it has, the oldest first. */
+  /** Its tasks, the oldest first. */
   tasks(): Task[];
-  /** Takes back a task that it has not begun; returns whether it has not. */
+  /** Takes back a task that the worker has not begun; returns whether it has not. */
   withdraw(task: Task): boolean;
   /** Gives back so many of those that it has not begun, the last first; less urgent ones only. */
   giveBack(atMost: number, lessUrgentThan?: number): Task[];
@@ -59,23 +59,23 @@ export interface ScheduledWorker<Task> {
 const AHEAD = 1;
 /** One that runs and one that waits. Row: 1 ms, 16 in flight. */
 const LEAST_AHEAD = 2;
-/** Milliseconds of a task from which on a wake-up is no cost worth hiding. Nothing is handed over behind it. */
+/** Milliseconds from which on a task is long: a wake-up after it costs little, so no task is handed over behind it. */
 const LONG = 5;
-/** Milliseconds that a function is expected to take before it has run. */
+/** The expected run time, in milliseconds, of a function that has not run yet. */
 const UNKNOWN = 1_000;
 /** The most that come back when something urgent comes. Row: 256 empty tasks in flight. */
 const MOST_AHEAD = 256;
-/** The weight of the last task in a mean: what tasks take may change at any time. */
+/** The weight of the latest task in a moving mean: run times may change at any time. */
 const WEIGHT = 1 / 8;
 
-/** A mean in which the last times count most. */
+/** An exponential moving mean. */
 const meanOf = (mean: number | undefined, time: number): number =>
   mean === undefined ? time : mean + (time - mean) * WEIGHT;
 
 export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorker<Task>> {
   readonly #queue: TaskQueue<Task>;
   #workers: Worker[] = [];
-  /** Milliseconds that tasks of each function have lately taken. Only functions that exist are in it. */
+  /** The recent mean run time of each function, in milliseconds. Contains only functions that exist. */
   readonly #functionTimes = new Map<string, number>();
   #meanRunTime: number | undefined;
   /** Tasks under way that are more or less urgent than usual. */
@@ -88,7 +88,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.#queue = new TaskQueue(ageing);
   }
 
-  /** Milliseconds that tasks have lately taken, of whichever function. */
+  /** The recent mean run time of all tasks, in milliseconds. */
   get meanRunTime(): number {
     return this.#meanRunTime ?? UNKNOWN;
   }
@@ -137,7 +137,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.#queue.remove(task);
   }
 
-  /** Of the tasks of the lowest priority, takes out the one that has waited longest, in the queue or in a worker. */
+  /** Removes the task of the lowest priority that has waited longest, from the queue or from a worker. */
   dropOldest(): Task | undefined {
     const candidates = this.#workers.flatMap((worker) =>
       worker
@@ -165,7 +165,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     for (const task of tasks) this.#queue.unshift(task);
   }
 
-  /** A worker has run a task of this function for so many milliseconds. */
+  /** Records that a worker has run a task of this function for `time` milliseconds. */
   ran(name: string, time: number): void {
     this.#meanRunTime = meanOf(this.#meanRunTime, time);
     this.#functionTimes.set(name, meanOf(this.#functionTimes.get(name), time));
@@ -208,7 +208,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.#workers = this.#workers.filter((each) => each !== worker);
   }
 
-  /** An idle worker, else of those in which it may wait the one that has fewest tasks. */
+  /** Returns an idle worker, otherwise the worker with the fewest tasks among those in which it may wait. */
   #workerFor(task: Task): Worker | undefined {
     let best: Worker | undefined;
     for (const worker of this.#workers) {
@@ -221,13 +221,13 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   }
 
   /**
-   * A task that cannot come back stays where it is, whatever runs there. So it goes ahead only where tasks are
-   * short, and only behind others of its own function. Row: 1 MB transferred, 16 in flight.
+   * A task that cannot be taken back stays in its worker, whatever runs there. So it is handed over ahead of time only
+   * behind short tasks of its own function. Row: 1 MB transferred, 16 in flight.
    */
   #mayWaitIn(worker: Worker, { name, isUnique, beginsAtOnce, expectedTime }: Task): boolean {
     const { outstanding } = worker;
     if (beginsAtOnce || outstanding >= MOST_AHEAD) return false;
-    // What it runs takes longer than its function usually does.
+    // The running task takes longer than its function usually does.
     if (turnTime() - worker.busySince > LONG) return false;
     if (isUnique && worker.runsOnly !== name) return false;
     if (outstanding < LEAST_AHEAD && !isUnique) {
@@ -244,7 +244,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.putBack(back);
   }
 
-  /** In a turn of its own: the caller that has just got a result may have another task for the worker. */
+  /** Runs in a later turn: the caller that has just got a result may have another task for the worker. */
   #rebalanceSoon(): void {
     if (this.#willRebalance || !this.#isUneven) return;
     this.#willRebalance = true;
@@ -272,7 +272,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     return isIdle && isBehind;
   }
 
-  /** Of the workers in which a task waits, the one with most work. */
+  /** Returns the worker with the most work among those in which a task waits. */
   get #busiest(): Worker | undefined {
     let busiest: Worker | undefined;
     for (const worker of this.#workers) {

@@ -3,9 +3,9 @@
  * knows.
  *
  * Invariants:
- * - The source is asked for one step at a time. Readers ask ahead; when they leave, what they have asked for and
- *   was not begun is not made.
- * - No value waits for the next one to be made.
+ * - The source runs one step at a time. Readers request ahead; when they leave, requested steps that have not begun
+ *   do not run.
+ * - No value waits for the next one to be computed.
  */
 
 import { soon } from '../transport/event-loop.js';
@@ -61,7 +61,7 @@ export class Streaming implements AsyncIterator<unknown> {
       if (done) this.#end();
       return { done: done === true, value: await value };
     });
-    // The next step is begun when this one has been sent: it may take long, or never end.
+    // The next step begins after this value has been sent: the step may take long, or never end.
     this.#last = result.catch(() => this.#end()).then(() => new Promise<void>(soon));
     return result;
   }

@@ -11,9 +11,9 @@ import type { Task, TaskHolder } from './task.js';
 export class TaskSlots {
   /** How many there are: one that runs, and those that wait in the worker. */
   size = 0;
-  /** Milliseconds: the sum of their expected times. */
+  /** The sum of the tasks' expected times, in milliseconds. */
   expectedTime = 0;
-  /** Since when the oldest of them has been the oldest, as of {@link turnTime}. */
+  /** The {@link turnTime} since which the oldest task has been the oldest. */
   busySince = 0;
   readonly #holder: TaskHolder;
   /** Absent where memory cannot be shared: then what was handed over counts as begun. */
@@ -57,7 +57,7 @@ export class TaskSlots {
   remove(task: Task): void {
     this.#tasks[task.number & SLOT_MASK] = undefined;
     this.size--;
-    // What rounding leaves must not add up.
+    // Reset when empty, so that rounding errors do not accumulate.
     this.expectedTime = this.size === 0 ? 0 : this.expectedTime - task.expectedTime;
     task.worker = undefined;
     clearTimeout(task.killTimer);

@@ -1,8 +1,8 @@
 /**
- * What may end a task before its result: its signal, the bound of its wait and the bound of its run.
+ * Ends a task before its result: by its signal, its `timeout` or its `runTimeout`.
  *
- * Invariant: the time that it runs is measured only while a worker has it, and from the moment at which that worker
- * got it. A task with such a bound goes to idle workers only, so that this is when it begins.
+ * Invariant: the run time is measured only while a worker has the task, from the moment at which the worker
+ * got it. A task with a `runTimeout` goes to idle workers only, so that it begins at that moment.
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';
@@ -10,13 +10,13 @@ import { giveUpOn } from '../sync/give-up.js';
 import type { RunOptions } from './options.js';
 import type { Task } from './task.js';
 
-/** What a pool does about a task that is given up. */
+/** The pool's reactions to a task that is given up. */
 export interface TaskWatcher {
   /** Its signal has aborted. */
   aborted(task: Task, reason: unknown): void;
-  /** Its `timeout` is over. It may have begun. */
+  /** Its `timeout` has elapsed. It may have begun. */
   waitedTooLong(task: Task, error: unknown): void;
-  /** A worker has had it for its `runTimeout`. */
+  /** Its `runTimeout` has elapsed since a worker got it. */
   ranTooLong(task: Task, error: unknown): void;
 }
 
@@ -29,7 +29,7 @@ export class TaskWatch {
   readonly #stopWait: () => void;
   #stopRun: () => void = nothing;
 
-  /** `label`: what errors begin with. Throws if the signal cannot be listened to. */
+  /** `label`: the prefix of error messages. Throws if adding a listener to the signal throws. */
   constructor(task: Task, options: RunOptions, label: string, watcher: TaskWatcher) {
     const { signal, timeout = Number.POSITIVE_INFINITY } = options;
     this.#task = task;
@@ -40,7 +40,7 @@ export class TaskWatch {
       signal === undefined
         ? nothing
         : giveUpOn({ signal }, (reason) => watcher.aborted(task, reason), timedOut);
-    // With 0 it does not wait at all.
+    // A task with a timeout of 0 does not wait.
     this.#stopWait =
       timeout === 0
         ? nothing
@@ -51,7 +51,7 @@ export class TaskWatch {
           );
   }
 
-  /** A worker has the task. */
+  /** Called when a worker gets the task: starts the `runTimeout`. */
   handedOver(): void {
     const timeout = this.#runTimeout;
     if (timeout === Number.POSITIVE_INFINITY) return;
@@ -62,7 +62,7 @@ export class TaskWatch {
     );
   }
 
-  /** No worker has the task any more. */
+  /** Called when the worker no longer has the task: stops the `runTimeout`. */
   stopRun(): void {
     this.#stopRun();
   }

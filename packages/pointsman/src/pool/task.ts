@@ -41,12 +41,12 @@ export class Task implements QueuedTask {
   readonly options: TaskOptions | undefined;
   readonly priority: number;
   readonly key: unknown;
-  /** Runs what is passed on in the context of the call of `run`. */
+  /** Runs callbacks and iterators of the caller in the asynchronous context of the call of `run`. */
   readonly inContext: RunInContext;
   enqueuedAt = 0;
-  /** When it must have begun, by the clock that all threads share; 0 if it may begin at any time. */
+  /** The latest time at which it may begin, by the clock that all threads share; 0 if it may begin at any time. */
   startBy = 0;
-  /** Milliseconds that it may run; undefined if it may run for any time. */
+  /** Maximum run time in milliseconds; undefined if unbounded. */
   readonly runTimeout: number | undefined;
   isSettled = false;
   /** It can be handed over only once: something in its arguments moves, or is iterated over. */
@@ -59,7 +59,7 @@ export class Task implements QueuedTask {
   worker: TaskHolder | undefined = undefined;
   number = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Gives it up when its signal aborts or a time is over; absent if it has neither. */
+  /** Gives the task up when its signal aborts or a timeout elapses; undefined if it has neither. */
   watch: TaskWatch | undefined = undefined;
 
   // The scheduler's, and the queue's.
@@ -83,7 +83,7 @@ export class Task implements QueuedTask {
     runTimeout: number | undefined,
   ) {
     this.name = name;
-    // The task may wait, be taken back and be handed over again. Meanwhile the caller may fill its list anew.
+    // The task may wait, be taken back and be handed over again. Meanwhile the caller may change its list.
     this.args = args.slice();
     this.options = options;
     this.priority = priority;
@@ -98,22 +98,22 @@ export class Task implements QueuedTask {
     });
   }
 
-  /** Whether it asks for nothing beyond its arguments. */
+  /** Whether it has no options: only arguments have to be sent. */
   get isPlain(): boolean {
     return this.options === undefined && this.startBy === 0 && this.runTimeout === undefined;
   }
 
-  /** Whether a worker has to begin it when it gets it, so that the time that it runs is known here. */
+  /** Whether a worker must begin it as soon as it gets it, so that this thread knows when it begins. */
   get beginsAtOnce(): boolean {
     return this.runTimeout !== undefined;
   }
 
-  /** Nothing gives it up any more. */
+  /** Removes the listener and the timers that could give the task up. */
   stopWatching(): void {
     this.watch?.stop();
   }
 
-  /** Settles the promise that `run` has returned. */
+  /** Settles the promise that `run` returned. */
   settle(value: unknown, failed: boolean): void {
     if (this.isSettled) return;
     this.isSettled = true;

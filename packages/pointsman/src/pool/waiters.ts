@@ -1,7 +1,7 @@
 /**
- * Callers that wait for something to come true, in the order in which they came.
+ * Callers that wait for an event, in FIFO order.
  *
- * Invariant: a caller leaves when it is told, rejected or gives up, and only once.
+ * Invariant: a caller leaves exactly once: when it is resolved, is rejected or gives up.
  */
 
 import { giveUpOn, isOver } from '../sync/give-up.js';
@@ -20,7 +20,7 @@ export class Waiters {
     return this.#waiters.size;
   }
 
-  /** Waits until it is told. A `timeout` of 0 is over at once. */
+  /** Waits until {@link tellFirst} resolves this caller. A `timeout` of 0 rejects at once. */
   async wait(options: WaitOptions, timedOut: (timeout: number) => unknown): Promise<void> {
     if (options.timeout === 0) throw timedOut(0);
     await new Promise<void>((resolve, reject) => {
@@ -47,10 +47,10 @@ export class Waiters {
     });
   }
 
-  /** Tells the caller that has waited longest; returns whether there was one. */
+  /** Resolves the caller that has waited longest; returns whether there was one. */
   tellFirst(): boolean {
     for (const waiter of this.#waiters) {
-      // Its signal has aborted, and is about to say so.
+      // Its signal has aborted; the listener that rejects the caller is about to run.
       if (isOver(waiter.signal)) continue;
       this.#waiters.delete(waiter);
       waiter.resolve();

@@ -33,7 +33,7 @@ import type { WorkerOwner } from './worker-owner.js';
 /** Messages that are dealt with together, so that this thread's event loop has its turn. Row: 256 empty tasks. */
 const MOST_TOGETHER = 16;
 
-/** Messages of a thread that are read before it is ended: its result may be among them. */
+/** Maximum number of a thread's messages that are read before it is ended: its result may be among them. */
 const MOST_BEFORE_END = 1_000;
 
 export interface WorkerHandleOptions extends Setup {
@@ -118,10 +118,10 @@ export class WorkerHandle implements TaskHolder {
         if (kind === protocol.UNCAUGHT) owner.failedOutsideTask(error);
         const task = this.#slots.get(number);
         if (task && protocol.isOfResult(kind)) this.#finish(task, error, true);
-        // Without the names of its functions it would never be given a task.
+        // A thread whose function names are unknown would never get a task.
         else if (kind === protocol.READY) this.#malformed(error);
       },
-      // A task that is handed over for one caller must not call back in the context of another.
+      // A task of one caller must not call back in the context of another.
       separatesFunctions: true,
       pendingChanged: (pending) => {
         this.isCalled = pending > 0;
@@ -201,7 +201,7 @@ export class WorkerHandle implements TaskHolder {
     return true;
   }
 
-  /** Takes what it has said so far, `most` messages of it. */
+  /** Handles the messages that it has sent so far, at most `most` of them. */
   #drain(most: number): void {
     this.#isDraining = true;
     for (let left = most; left > 0 && !this.#isOver && this.#receiveNext(); left--) {}
@@ -213,9 +213,9 @@ export class WorkerHandle implements TaskHolder {
     else this.#malformed(new TypeError('a batch of records was expected'));
   }
 
-  /** It has sent what no thread of this package sends, so its state is not known. */
+  /** Ends the thread: it has sent a message that this package never sends, so its state is unknown. */
   #malformed(cause: unknown): void {
-    if (!this.#isDraining) this.#over('has sent a message that makes no sense', cause);
+    if (!this.#isDraining) this.#over('has sent a malformed message', cause);
   }
 
   #receiveNext(): boolean {
@@ -233,7 +233,7 @@ export class WorkerHandle implements TaskHolder {
     return true;
   }
 
-  /** Which tasks a message belonged to that was not announced is not known. */
+  /** Ends the thread if the message was not announced: the tasks that it belonged to are then unknown. */
   #receiveUnreadable(cause: unknown): void {
     if (this.#endpoint.receiveUnreadable(cause) || this.#isDraining) return;
     this.#lose('has given a result that cannot be read', cause);
@@ -304,7 +304,7 @@ export class WorkerHandle implements TaskHolder {
 
   #lose(why: string, cause?: unknown, exitCode?: number): void {
     if (this.#isOver) return;
-    // One that has not exited may say more than can be read.
+    // A thread that has not exited may send faster than the host reads.
     this.#drain(exitCode === undefined ? MOST_BEFORE_END : Number.POSITIVE_INFINITY);
     this.#over(why, cause, exitCode);
   }
@@ -359,7 +359,7 @@ export class WorkerHandle implements TaskHolder {
       const options = task.isPlain ? undefined : this.#wireOptionsOf(task);
       const { TASK } = protocol;
       const transfer = own?.transfer;
-      // It may have waited, and is handed over in the turn of another.
+      // A task that has waited is handed over in the turn of another caller.
       const sent = task.inContext(() =>
         this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
       );
@@ -401,7 +401,7 @@ export class WorkerHandle implements TaskHolder {
 
   #wireOptionsOf({ options, startBy, runTimeout }: Task): WireOptions {
     const inline = options?.inline;
-    // What the function takes from its surroundings may not be cloneable: then its tasks cannot run.
+    // The captured values of the function may not be cloneable: then its tasks cannot run.
     if (inline !== undefined) this.#definitions.add(inline);
     return { startBy, runTimeout, progress: options?.progress !== undefined, inline: inline?.id };
   }
@@ -440,7 +440,7 @@ export class WorkerHandle implements TaskHolder {
   stop(task: Task, stop: Stop, reason: unknown): void {
     task.killTimer = setTimeout(() => this.#kill(task), this.#options.grace);
     this.#endpoint.sendError(protocol.STOP, task.number, reason);
-    // A thread that sees the word finds the reason among its messages.
+    // Flush first: a thread that sees the stop word must find the reason among its messages.
     this.#endpoint.flush();
     this.#claims?.stop(task.number, stop);
   }
