@@ -38,7 +38,7 @@ interface LazyView {
 
 const prototypes = new WeakMap<readonly string[], object>();
 
-/** As {@link build}; each function is made when it is first asked for, since most of such views call one. */
+/** Like {@link build}, but makes each function when it is first read, because most of these views call only one. */
 function lazy(names: readonly string[], make: (target: number) => AnyFunction): object {
   let prototype = prototypes.get(names);
   if (prototype === undefined) {
@@ -142,7 +142,7 @@ export function fill(view: object, endpoint: BridgeEndpoint, names: readonly str
   return Object.assign(view, calls(endpoint, names, undefined, buildAll));
 }
 
-/** Stands for functions whose names are not known: a call of any name gets what `answer` returns for it. */
+/** A view for functions whose names are not known yet: a call of any name returns `answer(name)`. */
 export function unknown(answer: (name: string) => unknown): object {
   return new Proxy({}, { get: (_, key) => unknownFunction(answer, key, '') });
 }

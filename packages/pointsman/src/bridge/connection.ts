@@ -35,7 +35,7 @@ export interface ConnectionOptions {
   /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
-  /** Runs what the other side calls in the context in which this side was made. */
+  /** Runs calls of the other side in the asynchronous context in which this side was created. */
   readonly run: RunInContext;
   /** The bridge has ended. */
   ended(ending: Ending): void;
@@ -48,7 +48,7 @@ export class Connection {
   readonly #values: Port | undefined;
   readonly #stopListening: () => void;
   #ended = false;
-  /** The next message of the worker's own channel has values. */
+  /** Whether the next message of the worker's own channel carries values. */
   #isAnnounced = false;
   #letGo = (): void => {};
   /** Resolves when the bridge has ended here and nothing of what was sent can be overtaken by the news of that. */
@@ -126,7 +126,7 @@ export class Connection {
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
     const way = (type === 'values' && this.#values) || this.#way;
     if (type === 'values' && way === this.#options.base) {
-      // The worker's own messages go the same way: the host must know which one it cannot read.
+      // User messages of the worker use the same channel: the host must know which message it could not read.
       way.postMessage(message(this.#options.offer.id, 'next'));
     }
     way.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
@@ -148,12 +148,12 @@ export class Connection {
   #receiveUnreadable(cause: unknown, isInFrame = false): void {
     this.#isAnnounced = false;
     if (this.endpoint.receiveUnreadable(cause, isInFrame)) return;
-    // An answer may be lost, and it is not known whose.
+    // The lost message may be a reply, and its call is unknown.
     const said = cause instanceof Error ? `: ${cause.message}` : '';
     this.close({ text: `a message cannot be read${said}` }, true);
   }
 
-  /** A message of the worker's own channel cannot be read; it may be one of the user's. */
+  /** Called for an unreadable message of the worker's own channel; it may be a user message. */
   receiveUnreadableOfWorker(cause: unknown): void {
     const { memory } = this.#options.offer;
     if (memory === undefined) this.endpoint.receiveUnreadable(cause, false);

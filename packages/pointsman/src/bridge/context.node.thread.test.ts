@@ -1,4 +1,4 @@
-/** What is passed to a call, and what is served, runs in the asynchronous context that it belongs to. */
+/** Callbacks run in the asynchronous context of their call, and served functions in that of `expose` or `connect`. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
 import { bridged, until, ways } from '../../tests/bridge/threads.js';
@@ -24,7 +24,7 @@ describe.each(ways)('%s', (way) => {
       },
     );
 
-  test('a function and an iterator, each of its own call', async () => {
+  test('a function and an iterator run in the context of their own call', async () => {
     const { bridge } = await start();
     const seen = await Promise.all(
       ['A', 'B', 'C'].map((request) =>
@@ -49,7 +49,7 @@ describe.each(ways)('%s', (way) => {
     expect(seen).toEqual(['AAA', 'BBB', 'CCC']);
   });
 
-  test('a function that several calls pass one after the other', async () => {
+  test('a function that several calls pass one after another', async () => {
     const { bridge } = await start();
     const seen: unknown[] = [];
     const note = () => void seen.push(storage.getStore());
@@ -59,7 +59,7 @@ describe.each(ways)('%s', (way) => {
     expect(seen).toEqual(['A', 'B']);
   });
 
-  test('what the host serves runs in the context of `expose`, whoever has called meanwhile', async () => {
+  test('a function that the host serves runs in the context of `expose`, for any caller', async () => {
     const { bridge } = await start();
     const seen = await Promise.all(
       ['A', 'B', 'C'].map((request) => storage.run(request, () => bridge.worker.callHost())),

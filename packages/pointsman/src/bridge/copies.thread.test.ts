@@ -1,4 +1,4 @@
-/** Each call has its own copy of its arguments, and each caller of its answer, however many travel together. */
+/** Each call gets its own copy of its arguments, and each caller its own copy of the result. */
 import { describe, expect, test } from 'vitest';
 import { bridged, ways } from '../../tests/bridge/threads.js';
 
@@ -46,7 +46,7 @@ describe.each(ways)('%s', (way) => {
     expect(value.n).toBe(0);
   });
 
-  test('an answer, as it was then', async () => {
+  test('a result, as it was when it was returned', async () => {
     cache.hits = 0;
     const { run } = await start();
     const [hits, areDistinct] = await run(async ({ host }) => {
@@ -57,7 +57,7 @@ describe.each(ways)('%s', (way) => {
     expect(areDistinct).toBe(3);
   });
 
-  test('bytes that were moved before: the call is refused, and no other', async () => {
+  test('bytes that were transferred before: only that call rejects', async () => {
     const { bridge, run } = await start();
     const results = await run(async ({ host, bridge, caught }) => {
       const bytes = new Uint8Array(4);
@@ -81,7 +81,7 @@ describe.each(ways)('%s', (way) => {
     expect(second).toMatchObject({ value: 3 });
   });
 
-  test('a value that is too deep: the call is refused with its depth, and no other', async () => {
+  test('a value that is too deep: only that call rejects, with the depth', async () => {
     const { bridge } = await start();
     let value: unknown = 0;
     for (let level = 0; level < 3_000; level++) value = { value };

@@ -30,8 +30,8 @@ export interface BridgeEndpoint {
   /** A message of the other side's endpoint has come. `isInFrame`: while a frame is being read. */
   receive(type: string, payload: unknown, isInFrame: boolean): void;
   /**
-   * A message of the other side's endpoint has come that cannot be read. Whether it is known what it belongs to:
-   * then only that fails.
+   * Called for an unreadable message of the other side's endpoint. Returns whether it is known which call the message
+   * belongs to; only that call then fails.
    */
   receiveUnreadable(cause: unknown, isInFrame: boolean): boolean;
   /** Handles all that the other side has said, before the bridge is closed. */

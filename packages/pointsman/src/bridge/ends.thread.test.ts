@@ -357,7 +357,7 @@ test('the host calls before the worker has connected', async () => {
   await expect(bridge.worker.double(1)).rejects.toBeInstanceOf(BridgeClosedError);
 });
 
-test('what is called before `ready` rejects if it is asynchronous, and a name that is not there is none', async () => {
+test('an asynchronous call before `ready` rejects; a name that is not served is undefined', async () => {
   const thread = await startThread();
   const bridge = expose(thread.worker, { inner: { add: (a: number, b: number) => a + b } });
   const found = await thread.run(async ({ bridge, caught }) => {
@@ -411,7 +411,7 @@ test.skipIf(!('Deno' in globalThis || 'Bun' in globalThis))(
   },
 );
 
-test('messages of the worker that were made from JSON are none of the bridge', async () => {
+test('a worker message that was made from JSON is never taken for a bridge message', async () => {
   const thread = await startThread();
   const bridge = expose(thread.worker, {});
   await thread.run(({ scope }) => {

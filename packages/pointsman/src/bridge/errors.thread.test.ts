@@ -310,7 +310,7 @@ test.each(ways)('a property that cannot be passed on is left out and named: %s',
   );
   const caught = await run(({ host, caught }) => caught(() => host.async.fail()));
   expect(caught).toMatchObject(expected);
-  // An error in a value is treated in the same way.
+  // The same holds for an error inside a value.
   const size = await run(({ host }) =>
     host.async.size({ error: Object.assign(new Error('in a value'), { weak: new WeakMap() }) }),
   );

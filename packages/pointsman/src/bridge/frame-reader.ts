@@ -24,7 +24,7 @@ export class FrameReader {
   /** The frame that comes next waits for a value that travels by message. */
   isPaused = false;
   readonly ring: RingReader;
-  /** Why the frame that was read last has no value, if that is so: what it consists of cannot be read here. */
+  /** The reason if the value of the last frame cannot be read in this thread. */
   failure: Error | undefined;
   #isBroken = false;
   readonly #options: FrameReaderOptions;

@@ -3,7 +3,7 @@
  * stands for each.
  *
  * Invariant: the values of a frame that travel by message are posted in one message, before the frame is
- * published. So the first message that was not used yet belongs to the next frame that has such values.
+ * published. So the first unused message belongs to the next frame with such values.
  */
 
 import { DataCloneError, Refused } from '../transport/clone-errors.js';
@@ -23,12 +23,12 @@ export class FrameValues implements ValueReferences {
   /** Of the frame that is being written: what it counts, and what travels beside it. */
   #passed = new Set<number>();
   #moving: Transferred<unknown>[] = [];
-  /** Of the frame that is being read: what it counts, and what has come beside it. */
+  /** For the frame that is being read: the number of its values, and the values that arrived beside it. */
   #received = new Set<number>();
   #values: readonly unknown[] = [];
-  /** Messages that have come and belong to later frames. */
+  /** Received messages that belong to later frames. */
   #arrived: (readonly unknown[] | DataCloneError)[] = [];
-  /** Why the values beside the frame that is being read cannot be read. */
+  /** The reason if the values beside the current frame cannot be read. */
   failure: DataCloneError | undefined;
 
   constructor(references: References) {
@@ -86,19 +86,19 @@ export class FrameValues implements ValueReferences {
     return this.#values[id];
   }
 
-  /** The values beside a frame have come. */
+  /** Called when the values beside a frame arrive. */
   arrive(values: readonly unknown[]): void {
     this.#arrived.push(values);
   }
 
-  /** The same, and they cannot be read. */
+  /** Called when the values beside a frame arrive and cannot be read. */
   arriveUnreadable(cause: unknown): void {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
     const message = `a value that travels by message cannot be read in this thread${reason}`;
     this.#arrived.push(new DataCloneError(message, { cause }));
   }
 
-  /** Takes what belongs to the frame that is about to be read; whether it has come. */
+  /** Takes the values of the frame that is about to be read; returns whether they have arrived. */
   take(): boolean {
     const first = this.#arrived.shift();
     if (first === undefined) return false;

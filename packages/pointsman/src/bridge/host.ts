@@ -249,7 +249,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
     base,
     heard,
     () => {
-      // Once connected the bridge has a port of its own.
+      // After connecting, the bridge uses a port of its own.
       if (connection === undefined) end({ text: workerHasEnded });
     },
     (cause) => connection?.receiveUnreadableOfWorker(cause),

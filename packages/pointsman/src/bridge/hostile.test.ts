@@ -1,6 +1,6 @@
 /**
- * What the other thread may have overwritten: frames, messages and records of any content. Nothing hangs and nothing
- * crashes; what cannot be read is an error of its own frame, message or record.
+ * Frames, messages and records of any content, as the other thread may write them. Nothing hangs and nothing crashes;
+ * unreadable content is an error of its own frame, message or record.
  */
 import { describe, expect, test } from 'vitest';
 import { Endpoint } from '../transport/endpoint.js';
@@ -10,7 +10,7 @@ import { CorruptMessageError, Reader } from './ring/reader.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
 import { Writer } from './ring/writer.js';
 
-/** The same numbers in each run. */
+/** A random number generator with a fixed seed. */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -36,7 +36,7 @@ const samples: readonly (() => unknown)[] = [
   },
 ];
 
-test('bytes of a value that were changed: a value, or an error', () => {
+test('changed bytes of a value give a value or an error', () => {
   const random = seeded(1);
   for (let round = 0; round < 4_000; round++) {
     const line = new Line();
@@ -58,7 +58,7 @@ test('bytes of a value that were changed: a value, or an error', () => {
   }
 });
 
-test('random bytes: a value, or an error', () => {
+test('random bytes give a value or an error', () => {
   const random = seeded(2);
   const bytes = new Memory(new ArrayBuffer(256));
   for (let round = 0; round < 10_000; round++) {
@@ -73,7 +73,7 @@ test('random bytes: a value, or an error', () => {
   }
 });
 
-describe('the head of a frame that was changed', () => {
+describe('a changed frame header', () => {
   const capacity = 4096;
 
   function ring() {
@@ -106,7 +106,7 @@ describe('the head of a frame that was changed', () => {
     expect(() => reader.next(new Reader())).toThrow(CorruptMessageError);
   });
 
-  test('any content ends in a frame that lies in the ring, or in an error', () => {
+  test('any content gives a frame that lies in the ring, or an error', () => {
     const random = seeded(3);
     for (let round = 0; round < 3_000; round++) {
       const { memory, reader, put } = ring();
@@ -131,7 +131,7 @@ describe('the head of a frame that was changed', () => {
 describe('records of messages', () => {
   const SEND = 2;
 
-  /** An endpoint that answers into a list. */
+  /** An endpoint whose replies go to a list. */
   function endpoint() {
     const sent: unknown[][] = [];
     const made = new Endpoint({
@@ -169,7 +169,7 @@ describe('records of messages', () => {
       const records: unknown[] = [];
       for (let count = random(6); count > 0; count--) {
         const kind = random(24) | (random(2) << 8);
-        // The error of a call without an answer is an unhandled rejection.
+        // The error of a call without a reply is an unhandled rejection.
         records.push((kind & 0xff) === SEND ? 0 : kind, any(), any(), any(), any());
       }
       made.receive(random(10) === 0 ? records.slice(1 + random(4)) : records);

@@ -5,7 +5,7 @@
  * the host offers at once, and again to a worker that says hello later.
  *
  * Invariant: each message names its connection, so that several bridges and the user's own messages can share a
- * channel. No message of the user's that was made from JSON can be taken for one of these: they end with a bigint.
+ * channel. They end with a bigint, so no user message that was made from JSON can be mistaken for one of them.
  */
 
 import { platform } from '../transport/platform.js';

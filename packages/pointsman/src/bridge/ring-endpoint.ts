@@ -377,7 +377,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   }
 
   receiveUnreadable(cause: unknown, isInFrame: boolean): boolean {
-    // Of all messages only those with values may be unreadable.
+    // Only messages with values may be unreadable.
     this.#values.arriveUnreadable(cause);
     if (!isInFrame) this.#poller.pump();
     return true;

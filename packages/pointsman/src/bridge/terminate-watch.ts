@@ -1,18 +1,18 @@
 /**
- * How a host learns that its worker was terminated where no event tells: in Deno a Web Worker that is blocked runs
- * on, with its ports and its locks, until it returns to its event loop. The host is where `terminate` is called.
+ * Reports that a worker was terminated, for platforms without such an event. In Deno a blocked Web Worker keeps running,
+ * with its ports and locks, until it returns to its event loop. The host is the thread that calls `terminate`.
  *
- * Invariant: `terminate` of a worker is replaced once, however many bridges it has, and does what it did.
+ * Invariant: `terminate` of a worker is wrapped once, however many bridges it has, and keeps its effect.
  */
 
 import { type Port, platform } from '../transport/platform.js';
 
 const listeners = new WeakMap<Port, Set<() => void>>();
 
-/** Calls `terminated` when the worker is terminated; returns how to stop. */
+/** Calls `terminated` when the worker is terminated; returns a function that stops watching. */
 export function watchTerminate(worker: Port, terminated: () => void): () => void {
   const { terminate } = worker;
-  // A worker of Node has an event for it, and one of a browser its lock.
+  // A Node worker has an event for this, and a browser worker has its lock.
   if (terminate === undefined || worker.on || !platform.receive) return () => {};
   let all = listeners.get(worker);
   if (all === undefined) {

@@ -130,7 +130,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   function begin({ names }: Offer): void {
     if (connection === undefined || state.ending) return;
     const { endpoint } = connection;
-    // What is not there from now on is not exposed.
+    // From now on, an absent name is a name that is not exposed.
     Object.setPrototypeOf(view, Object.prototype);
     fill(view, endpoint, names);
     connection.post(

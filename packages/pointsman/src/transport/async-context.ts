@@ -1,18 +1,18 @@
 /**
- * The asynchronous context of a call (`AsyncLocalStorage`): what the caller has passed on runs in it later, although
- * the event loop hears of that in the context of another call, or of none.
+ * The asynchronous context of a call (`AsyncLocalStorage`). Functions that the caller passed on run in it later, although
+ * the event loop dispatches them in the context of another call, or of none.
  *
- * Invariant: where the runtime has no such contexts, as browsers, the work just runs.
+ * Invariant: in a runtime without such contexts, such as a browser, the work runs directly.
  */
 
 import { platform } from './platform.js';
 
-/** Runs work in the context that was captured. */
+/** Runs work in the captured context. */
 export type RunInContext = <Result>(work: () => Result) => Result;
 
 export const runHere: RunInContext = (work) => work();
 
-/** The context in which this is called. */
+/** Captures the context of the caller. */
 export function captureContext(): RunInContext {
   return platform.captureContext?.() ?? runHere;
 }

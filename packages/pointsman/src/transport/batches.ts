@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - Records arrive in the order in which they were added.
- * - No two records of a batch refer to the same object, and no code but this one can reach what is in them.
- *   Structured clone keeps identity within a message, so a shared object would arrive as one object for both.
+ * - No two records of a batch refer to the same object, and no other code has a reference to their objects.
+ *   Structured clone preserves identity within a message, so a shared object would arrive as one object in both.
  *
  * A batch is one flat array, {@link STRIDE} entries for each record: structured clone takes about as long
  * for an object around each of them as for what is in it.
@@ -27,7 +27,7 @@ export class Batches {
     this.#post = post;
   }
 
-  /** Adds a record, which is sent at the end of this turn's microtasks. It can be cloned, and no caller has it. */
+  /** Adds a record, sent at the end of this turn's microtasks. It must be cloneable, and no other code may refer to it. */
   add(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
     this.#records.push(kind, id, a, b, c);
     if (this.#isDue) return;
@@ -48,7 +48,7 @@ export class Batches {
     this.#post(records, []);
   }
 
-  /** Sends a record now, in a message of its own, behind what was added. Throws if it cannot be cloned. */
+  /** Sends a record now, in a message of its own, after the added records. Throws if it cannot be cloned. */
   sendAlone(record: unknown[], transfer: readonly Transferable[]): void {
     this.flush();
     this.#post(record, [...transfer]);

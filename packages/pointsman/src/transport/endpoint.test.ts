@@ -1,19 +1,19 @@
-/** Two endpoints that are joined without threads, so that each message can be changed or lost on its way. */
+/** Two endpoints connected without threads, so that a test can change or lose each message. */
 import { describe, expect, test } from 'vitest';
 import { Endpoint } from './endpoint.js';
 import type { NamedFunction } from './functions.js';
 
-/** What is done with a message: it is delivered, or cannot be read. */
+/** Whether a message is delivered, or cannot be read. */
 type Way = (records: unknown[]) => 'deliver' | 'unreadable';
 
 interface Joined {
   readonly near: Endpoint;
   readonly far: Endpoint;
-  /** Messages that an end had no idea of what they belonged to. */
+  /** Unreadable messages that no endpoint had announced. */
   readonly unknown: unknown[];
 }
 
-/** `there` and `back` are the ways of the messages of `near` and of `far`. */
+/** `there` and `back` deliver the messages of `near` and of `far`. */
 function join(
   served: Record<string, (...args: never[]) => unknown>,
   there: Way = () => 'deliver',
@@ -54,7 +54,7 @@ const hasMemory = (records: unknown[]) =>
     : 'deliver';
 const memory = () => new SharedArrayBuffer(8);
 
-describe('a message that cannot be read costs its own call only', () => {
+describe('a message that cannot be read fails only its own call', () => {
   const served = {
     echo: (value: unknown) => value,
     later: async (value: unknown) => value,
@@ -99,7 +99,7 @@ describe('a message that cannot be read costs its own call only', () => {
     expect(await seen).toBe('DataCloneError');
   });
 
-  test('one that was not announced is told of, and harms no call of another message', async () => {
+  test('an unannounced message is reported, and does not fail calls of other messages', async () => {
     let isLost = false;
     const { near, unknown } = join(served, () => (isLost ? 'unreadable' : 'deliver'));
     const before = near.call(ECHO, [1], {}, 'echo');
@@ -119,7 +119,7 @@ function aborted(signal: AbortSignal): Promise<string> {
 }
 
 describe('messages', () => {
-  test('plain values of one turn travel in one, and a value that is copied by the platform in its own', async () => {
+  test('plain values of one turn travel in one message; a value that the platform copies gets its own', async () => {
     const sizes: number[] = [];
     const { near } = join({ echo: (value: unknown) => value }, (records) => {
       sizes.push(records.length / 5);
@@ -145,7 +145,7 @@ describe('messages', () => {
     expect(await inner).toEqual({ inner: true });
   });
 
-  test('a getter that throws fails its call only', async () => {
+  test('a getter that throws fails only its call', async () => {
     const { near } = join({ echo: (value: unknown) => value });
     const value = {
       get a(): never {

@@ -5,10 +5,10 @@
  * Invariants:
  * - Each call has one outcome: a value, an error, or that the connection is closed. What comes later for
  *   a call that was given up is dropped.
- * - What is sent arrives in order. A value that cannot be sent, or not be read on the other side, fails the one
- *   call that it belongs to.
- * - A value is copied when it is sent, for this one record: nothing in it is shared with another record, and a
- *   later change does not reach the other side.
+ * - Records arrive in the order in which they were sent. A value that cannot be sent, or that the other side cannot
+ *   read, fails only the call that it belongs to.
+ * - A value is copied when it is sent, for one record: it shares nothing with another record, and a later change
+ *   does not reach the other side.
  *
  * Who owns the endpoint may send records of kinds of its own, from {@link OWN_KINDS} on.
  */
@@ -40,7 +40,7 @@ const CANCEL = 5;
 const RELEASE = 6;
 /** The signal `id` has been aborted, with the reason `b`. */
 const ABORT = 7;
-/** The next message is a record of kind `a` and number `id`, which this side may not be able to read. */
+/** Announces that the next message is a record of kind `a` and number `id`, which the receiver may be unable to read. */
 const ANNOUNCE = 8;
 export const OWN_KINDS = 16;
 
@@ -59,7 +59,7 @@ export interface EndpointOptions {
   readonly functions?: readonly NamedFunction[];
   /** A record of the owner's own kind has come. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
-  /** The value of a record of the owner's own kind cannot be read. */
+  /** Called when the value of a record of the owner's own kind cannot be read. */
   unreadable?(kind: number, id: number, error: unknown): void;
   /** Runs what the other end calls in the context that it belongs to. */
   readonly run?: RunInContext | undefined;
@@ -103,7 +103,7 @@ export class Endpoint {
   #lastId = 0;
   #wasActive = false;
   #closed: string | undefined;
-  /** The record that the next message holds, if the other side has announced it. */
+  /** The record in the next message, if the other side has announced it. */
   #announced: { readonly kind: number; readonly id: number } | undefined;
 
   constructor(options: EndpointOptions) {
@@ -179,11 +179,11 @@ export class Endpoint {
   // --- records ---
 
   /**
-   * Sends a record; its value `b` may contain what structured clone cannot carry. Throws a {@link DataCloneError}
-   * if it cannot be sent: then nothing of it was.
+   * Sends a record. Its value `b` may contain functions, signals and iterators, which structured clone cannot carry.
+   * Throws a {@link DataCloneError} if it cannot be sent; nothing of it was then sent.
    *
-   * A small plain value is copied here and travels with others. Any other travels in a message of its own, at once:
-   * for many objects or bytes a second copy would cost more than a message.
+   * A small plain value is copied here and travels with others. Any other value is sent at once in a message of its
+   * own: for many objects or bytes a second copy would cost more than a message.
    */
   send(
     kind: number,
@@ -197,7 +197,7 @@ export class Endpoint {
     return this.#send(kind, id, a, b, c, transfer, copy);
   }
 
-  /** The same; the value is a list of arguments. */
+  /** The same for a list of arguments. */
   sendArguments(
     kind: number,
     id: number,
@@ -314,8 +314,8 @@ export class Endpoint {
   }
 
   /**
-   * A message has come that cannot be read. Whether its sender has announced it: then only what it belongs to
-   * fails.
+   * Called for a message that cannot be read. Returns whether its sender has announced it; only the call that it
+   * belongs to then fails.
    */
   receiveUnreadable(cause: unknown): boolean {
     const announced = this.#announced;

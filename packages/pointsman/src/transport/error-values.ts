@@ -106,10 +106,10 @@ export function takeApart(error: Error, isUncloneable: (value: unknown) => boole
   };
 }
 
-/** The property of an error that names those which were left out. */
+/** The property of an error that lists the names of the omitted properties. */
 const DROPPED = 'droppedProperties';
 
-/** The properties of an error that can be passed on: each is read once. `flags` are of {@link hiddenPartsOf}. */
+/** Returns the properties of an error that can be passed on. Reads each once. `flags` come from {@link hiddenPartsOf}. */
 export function partsOf(
   error: Error,
   flags: number,

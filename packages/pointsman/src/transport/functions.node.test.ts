@@ -1,11 +1,11 @@
-/** Objects of another realm, as code in a context of `vm` makes them. */
+/** Objects of another realm, made by code in a `vm` context. */
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { functionsOf } from './functions.js';
 
 const namesOf = (api: object) => functionsOf(api, 'api', []).map(({ name }) => name);
 
-test('nothing that all objects and functions of that realm inherit is served', () => {
+test('members that all objects and functions of that realm inherit are not served', () => {
   const account = runInNewContext(`
     class Base { close() {} static make() {} }
     class Account extends Base { balance() {} }

@@ -88,7 +88,7 @@ function isPart(value: unknown, of: object): value is object {
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  // Of another realm too: nothing but the prototype of all objects inherits nothing itself.
+  // Also in another realm, only the prototype of all objects has no prototype itself.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true;
   return Object.prototype.toString.call(value) === '[object Module]';
 }

@@ -16,7 +16,7 @@ usePlatform({
   movesBytes: !('Deno' in globalThis),
   readsEachElement: 'Deno' in globalThis,
   captureContext() {
-    // An eighth of the time of `AsyncLocalStorage.snapshot`, which Node 20 binds to a function first.
+    // Takes an eighth of the time of `AsyncLocalStorage.snapshot`, which in Node 20 binds a function first.
     const resource = new AsyncResource('pointsman', { requireManualDestroy: true });
     return (work) => resource.runInAsyncScope(work);
   },

@@ -30,7 +30,7 @@ export interface Platform {
   readonly readsEachElement: boolean;
   /** The next message of a port without a return to the event loop; absent where there is no such thing. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
-  /** Captures the asynchronous context of the caller; absent where there is no such thing. */
+  /** Captures the asynchronous context of the caller; absent on platforms without one. */
   readonly captureContext?: () => <Result>(work: () => Result) => Result;
 }
 

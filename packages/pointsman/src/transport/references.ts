@@ -39,8 +39,8 @@ export interface ReferenceCalls {
   /** The signal that was passed on as `id` has been aborted. */
   abort(id: number, reason: unknown): void;
   /**
-   * Whether a function that is passed on in two messages is two functions for the other side, each of which runs
-   * in the context of its own call.
+   * Whether a function passed in two messages becomes two functions on the other side, each of which runs in the
+   * context of its own call.
    */
   readonly separatesFunctions?: boolean | undefined;
 }
@@ -53,7 +53,7 @@ interface Exported {
   readonly value: object;
   readonly call: AnyFunction;
   count: number;
-  /** Runs it in the context of the call that has passed it on last. */
+  /** Runs it in the context of the latest call that passed it on. */
   run: RunInContext;
   /** Frees what the value holds here once nobody uses it. */
   readonly end: () => void;
@@ -146,7 +146,7 @@ export class References {
     let iterator: AnyIterator | undefined;
     let isOver = false;
     const step = async (id: number, method: 'next' | 'return' | 'throw', argument: unknown) => {
-      // The other side names the method: it may call these, and no other.
+      // The other side chooses the method name: it may call only these.
       if (!ITERATOR_METHODS.has(method)) throw new TypeError('an iterator has no such method');
       iterator ??= iterate();
       const own = iterator[method] as ((argument: unknown) => unknown) | undefined;
@@ -186,7 +186,7 @@ export class References {
     const exported = this.#exported.get(id);
     if (exported === undefined) return;
     this.#exported.delete(id);
-    // It may have been passed on once more, under another number.
+    // It may have been passed on again, under another number.
     if (this.#ids.get(exported.value) === id) this.#ids.delete(exported.value);
     exported.run(exported.end);
   }

@@ -1,23 +1,23 @@
 /**
- * Copies of small values, as structured clone would make them. Such a copy may travel in one message with
- * others: it shares no object with them, and what the caller changes later does not change it.
+ * Copies small values as structured clone would. A copy may travel in one message with others: it shares no object
+ * with them, and later changes by the caller do not affect it.
  *
- * Invariant: a value is copied completely or not at all, and a getter in it runs at most once more if it is not.
+ * Invariant: a value is copied completely or not at all. If it is not, a getter in it runs at most one extra time.
  */
 
 import { platform } from './platform.js';
 
-/** What {@link copySmall} returns for a value that is large, or not plain. */
+/** Returned by {@link copySmall} for a value that is large or not plain. */
 export const NOT_SMALL = Symbol('not small');
 
-/** Objects of a value, which are compared one by one. Row: small objects, 256 in flight. */
+/** Maximum number of objects in a value; they are compared one by one. Row: small objects, 256 in flight. */
 const MAX_OBJECTS = 40;
-/** Elements of an array, or keys of an object. */
+/** Maximum number of elements of an array, or keys of an object. */
 const MAX_LENGTH = 64;
-/** Bytes of an array of bytes: to copy more takes longer than a message of its own. Row: 1 kB of bytes. */
+/** Maximum number of bytes in a byte array: copying more takes longer than a message of its own. Row: 1 kB of bytes. */
 const MAX_BYTES = 1 << 12;
 
-/** The objects of the value that is being copied, and their copies: kept for the next value, as most are tiny. */
+/** The objects of the current value, and their copies. The lists are reused for the next value, as most are tiny. */
 const sources: (object | undefined)[] = [];
 const copies: (object | undefined)[] = [];
 let count = 0;
@@ -27,7 +27,7 @@ export function copySmall(value: unknown): unknown {
   return hasIdentity(value) ? guarded(value, copyObject) : value;
 }
 
-/** The arguments of a call, as a list: the array itself never reaches what is called. */
+/** Copies the arguments of a call. The array itself never reaches the called function. */
 export function copySmallArguments(args: readonly unknown[]): unknown {
   for (let index = 0; index < args.length; index++) {
     if (hasIdentity(args[index])) return guarded(args as unknown[], copyItems);
@@ -38,7 +38,7 @@ export function copySmallArguments(args: readonly unknown[]): unknown {
 const none: readonly unknown[] = [];
 
 function guarded<Value>(value: Value, copy: (value: Value) => unknown): unknown {
-  // A getter of the value sends another.
+  // A getter of the value sends another value.
   if (isCopying) return NOT_SMALL;
   isCopying = true;
   try {
@@ -50,7 +50,7 @@ function guarded<Value>(value: Value, copy: (value: Value) => unknown): unknown 
   }
 }
 
-/** Whether two messages could share it, or it cannot be cloned. */
+/** Whether two messages could share the value, or it cannot be cloned. */
 function hasIdentity(value: unknown): boolean {
   const type = typeof value;
   return type === 'object' ? value !== null : type === 'function' || type === 'symbol';
@@ -71,7 +71,7 @@ function copyObject(value: unknown): unknown {
 }
 
 function copyPlain(source: Record<string, unknown>): unknown {
-  // One with a symbol may be an iterator, or an object of the platform.
+  // An object with a symbol key may be an iterator, or a platform object.
   if (Object.getOwnPropertySymbols(source).length > 0) return NOT_SMALL;
   const copy = { ...source };
   const keys = Object.keys(copy);
@@ -91,7 +91,7 @@ function copyPlain(source: Record<string, unknown>): unknown {
 function copyArray(source: readonly unknown[]): unknown {
   const { length } = source;
   if (length > MAX_LENGTH) return NOT_SMALL;
-  // Holes, and properties that are no elements: those come after the elements.
+  // Reject holes and non-element properties; the latter come after the elements.
   const keys = Object.keys(source);
   if (keys.length !== length) return NOT_SMALL;
   if (length > 0 && keys[length - 1] !== String(length - 1)) return NOT_SMALL;
@@ -118,7 +118,7 @@ function copyBytes(source: Uint8Array): unknown {
   if (platform.readsEachElement) return NOT_SMALL;
   const { buffer, byteLength } = source;
   if (byteLength === 0 || byteLength > MAX_BYTES) return NOT_SMALL;
-  // Structured clone takes the whole buffer, and another view in the value would show the same.
+  // Structured clone copies the whole buffer, and another view in the value would share it.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return NOT_SMALL;
   if ((buffer as Resizable).resizable || sources.includes(buffer)) return NOT_SMALL;
   if (count + 2 > MAX_OBJECTS) return NOT_SMALL;
@@ -130,5 +130,5 @@ function copyBytes(source: Uint8Array): unknown {
   return copy;
 }
 
-/** Not every runtime has such buffers. */
+/** Not every runtime has resizable buffers. */
 type Resizable = ArrayBuffer & { readonly resizable?: boolean };

@@ -1,7 +1,7 @@
 /**
- * What a value needs on its way to another thread, found by looking at each of its objects once.
+ * Determines how a value can be sent to another thread, by visiting each of its objects once.
  *
- * Invariant: the walk is a loop, so a value of any depth can be looked at. The value is not changed.
+ * Invariant: the walk is a loop, not a recursion, so a value of any depth can be visited. The value is not changed.
  */
 
 import { isSignal } from '../sync/options.js';
@@ -12,38 +12,38 @@ import { isTransferred } from './transfer.js';
 import { partsOfView } from './views.js';
 
 /**
- * Levels of a value. The deserializer of V8 calls itself for each level: a thread with the usual stack reads
- * about 1,400, and in Deno a port receives nothing more after a message that could not be read.
+ * Maximum number of levels of a value. V8's deserializer recurses for each level: a thread with the default stack
+ * reads about 1,400. In Deno a port receives nothing more after a message that could not be read.
  */
 export const MAX_DEPTH = 1_000;
 
-/** Levels that a thread can read whose stack was made small. */
+/** The number of levels that even a thread with a small stack can read. */
 const SAFE_DEPTH = 100;
 
-/** Bytes from which on a copy is moved: structured clone copies them twice. Row: 1 MB cloned. */
+/** Bytes from which on a copy is transferred: structured clone would copy them twice. Row: 1 MB cloned. */
 const HEAVY = 1 << 18;
 
-/** Elements from which on an array is looked through by its keys: it may be nearly empty. */
+/** Elements from which on an array is visited by its keys: it may be sparse. */
 const MAY_BE_SPARSE = 1 << 24;
 
-/** Levels that an error takes when it was taken apart. */
+/** Levels that the encoded form of an error takes. */
 const LEVELS_OF_ERROR = 5;
 
 const movedBefore = 'a buffer that was moved before';
 
-/** Objects after which it is remembered which ones were visited. Most values have fewer. */
+/** Number of objects from which on the visited ones are remembered. Most values have fewer. */
 const FEW = 64;
 
 export interface Survey {
-  /** It holds what structured clone cannot carry, or not in full. */
+  /** Whether it holds a value that structured clone cannot carry, or not in full. */
   readonly needsPacking: boolean;
-  /** Another thread may be unable to read it: it holds an object of the platform, or is deep. */
+  /** Whether another thread may be unable to read it: it holds a platform object, or is deep. */
   readonly isRisky: boolean;
 }
 
 /**
- * Looks at a value. `transfer`: what moves is not looked into. Throws a {@link DataCloneError} if the value is
- * too deep, or holds a buffer that was moved before, which some threads post and no thread can read.
+ * Visits a value, except the objects in `transfer`. Throws a {@link DataCloneError} if the value is too deep, or holds a
+ * buffer that was transferred before, which some runtimes post although no thread can read it.
  */
 export function survey(root: unknown, transfer: readonly object[]): Survey {
   if (!isComposite(root)) return { needsPacking: false, isRisky: false };
@@ -109,7 +109,7 @@ function needsPlaceholder(value: object): boolean {
   );
 }
 
-/** What has no parts: bytes, and what structured clone knows by its class. */
+/** Whether the object has no parts to visit: bytes, and classes that structured clone knows. */
 export function isLeaf(value: object): boolean {
   return (
     ArrayBuffer.isView(value) ||
@@ -121,7 +121,7 @@ export function isLeaf(value: object): boolean {
   );
 }
 
-/** Whether another thread may be unable to read it: an object of no class of the language or of the program. */
+/** Whether another thread may be unable to read it: its class is neither of the language nor of the program. */
 export function isOfPlatform(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype) return false;
@@ -129,7 +129,7 @@ export function isOfPlatform(value: object): boolean {
   return kind === 'opaque' || kind === 'message' || kind === 'geometry';
 }
 
-/** A getter that throws costs its property only: see `pack.ts`. */
+/** A getter that throws drops only its property: see `pack.ts`. */
 function collectPartsOfError(error: Error, into: object[]): void {
   for (const key of new Set([...Object.keys(error), 'cause', 'errors'])) {
     try {
@@ -139,7 +139,7 @@ function collectPartsOfError(error: Error, into: object[]): void {
   }
 }
 
-/** Whether it is a buffer that was moved, or shows one. */
+/** Whether it is a transferred buffer, or a view of one. */
 export function isDetached(value: object): boolean {
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > 0) return false;
@@ -151,7 +151,7 @@ export function isDetached(value: object): boolean {
   }
 }
 
-/** Many bytes, and the whole of their buffer: structured clone takes all of it. */
+/** Whether it has many bytes and covers its whole buffer: structured clone copies the whole buffer. */
 export function isHeavy(value: object, transfer: readonly object[]): value is Uint8Array {
   return (
     value instanceof Uint8Array &&
@@ -163,7 +163,7 @@ export function isHeavy(value: object, transfer: readonly object[]): value is Ui
   );
 }
 
-/** The objects that it refers to. */
+/** Returns the objects that it refers to. */
 export function collectParts(value: object, into: object[]): void {
   if (Array.isArray(value) && value.length < MAY_BE_SPARSE) {
     for (const item of value) if (isComposite(item)) into.push(item);

@@ -1,8 +1,8 @@
 /**
- * Which properties of an error cannot be copied to another thread: they are left out, as structured clone leaves
- * out all of them, and the others arrive.
+ * Finds the properties of an error that cannot be copied to another thread. They are left out and the others arrive;
+ * structured clone would leave out all of them.
  *
- * Invariant: each object is looked at once for all errors of a message.
+ * Invariant: each object is visited once for all errors of a message.
  */
 
 import { isSignal } from '../sync/options.js';
@@ -12,10 +12,10 @@ import { collectParts, isComposite, isDetached, isLeaf } from './survey.js';
 import { isTransferred } from './transfer.js';
 
 export class UncloneableSearch {
-  /** Objects that can be copied, with all of their parts. */
+  /** Objects that can be copied with all of their parts. */
   readonly #cloneable = new Set<object>();
 
-  /** Whether something in the value can neither be copied nor be passed on by reference. */
+  /** Whether a part of the value can neither be copied nor be passed by reference. */
   holds(root: unknown): boolean {
     if (typeof root === 'symbol') return true;
     if (!isComposite(root)) return false;
@@ -25,7 +25,7 @@ export class UncloneableSearch {
       for (let value = open.pop(); value !== undefined; value = open.pop()) {
         if (visited.has(value) || this.#cloneable.has(value)) continue;
         visited.add(value);
-        // The properties of an error within are judged one by one, when their turn has come.
+        // The properties of a nested error are judged one by one, when that error is written.
         if (isByReference(value) || value instanceof Error) continue;
         if (!canBeCloned(value)) return true;
         if (!isLeaf(value)) {

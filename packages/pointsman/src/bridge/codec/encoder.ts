@@ -10,7 +10,7 @@
  *   {@link Encoder.abandon}.
  *
  * Where it differs from structured clone: views are copied by what they show, each with a buffer of its own;
- * errors keep their own properties; and a value has at most so many levels that any thread can read it.
+ * errors keep their own properties; and the depth of a value is bounded, so that any thread can read it.
  */
 
 import { DataCloneError, Refused, refusal } from '../../transport/clone-errors.js';
@@ -52,9 +52,9 @@ export class Encoder {
   #many: Set<object> | undefined;
   /** Their numbers, if the value is written as a graph. */
   #graph: Map<object, number> | undefined;
-  /** Objects that the one that is written lies in. */
+  /** The number of objects that enclose the current one. */
   #depth = 0;
-  /** What is known of the properties of errors in this value. */
+  /** Which properties of the errors in this value cannot be passed on. */
   #uncloneable: UncloneableSearch | undefined;
   /** Whether all objects inherit properties that a loop over their keys would meet. */
   #polluted = false;
@@ -202,7 +202,7 @@ export class Encoder {
     this.#depth--;
   }
 
-  /** What is in an object is about to be written. */
+  /** Called before the contents of an object are written. */
   #enter(): void {
     if (++this.#depth > MAX_DEPTH) throw tooDeep;
   }
@@ -359,10 +359,10 @@ export class Encoder {
   }
 }
 
-/** Thrown where a value has more levels than can be read. */
+/** Thrown when a value has more levels than a thread can read. */
 const tooDeep = Symbol('too deep');
 
-/** What the caller gets to see of what was thrown in the depth of a value. */
+/** The error for the caller, made from an error thrown inside a nested value. */
 function explained(root: unknown, error: unknown): unknown {
   if (error instanceof Refused) return refusal(root, error);
   if (error !== tooDeep) return error;
@@ -381,7 +381,7 @@ function refuseDetached(value: object): void {
   if (isDetached(value)) throw new Refused(value, 'a buffer that was moved before');
 }
 
-/** Whether the key is that of an element of an array. */
+/** Whether the key is the index of an array element. */
 function isIndex(key: string): boolean {
   const index = Number(key);
   return index >= 0 && index < 2 ** 32 - 1 && String(index) === key;

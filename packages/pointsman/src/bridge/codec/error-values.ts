@@ -18,7 +18,7 @@ import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
 import type { ValueReader, ValueWriter } from './shapes.js';
 
-/** A property that cannot be passed on is left out and named. */
+/** Writes an error. A property that cannot be passed on is left out, and its name is written instead. */
 export function writeError(
   writer: Writer,
   error: Error,

@@ -40,7 +40,7 @@ export const geometryTag = 32;
 export const againTag = 33;
 /** What follows holds objects that were there before. */
 export const graphTag = 34;
-/** An array, and then its properties that are no elements, up to {@link endTag}. */
+/** An array, followed by its non-element properties up to {@link endTag}. */
 export const namedTag = 35;
 
 export const small = 128;

@@ -365,8 +365,8 @@ export class RingReader {
   }
 
   /**
-   * Throws if no writer can have written such a frame: it must lie between HEAD and TAIL, and before the end of
-   * the memory. A frame of no bytes would be read for ever.
+   * Throws if no writer can have written this frame: a frame lies between HEAD and TAIL, and ends before the end of
+   * the memory. An empty frame would make the reader loop forever.
    */
   #check(length: number, size: number): void {
     const { capacity } = this.#place;

@@ -37,7 +37,7 @@ export function instrument(text: string, shared: Shared): Instrumented {
   for (const line of lines) {
     if (line.startsWith('class ')) fields = [];
     if (/^ {2}constructor\(/.test(line)) constructing = true;
-    // It would hide what the reader of a mistaken writer reads.
+    // The check would hide what a reader sees of a writer with a bug.
     if (line.trimStart().startsWith('this.#check(')) continue;
     const field = declared.exec(line)?.[1];
     if (fields && field) fields.push(field);
