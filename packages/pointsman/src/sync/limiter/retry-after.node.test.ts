@@ -68,24 +68,21 @@ test.each<[string, () => Record<string, string>, number]>([
   ['a number of seconds', () => ({ 'retry-after': '1' }), 1_000],
   ['a date', () => ({ 'retry-after': later() }), 0],
   ['a date that has passed', () => ({ 'retry-after': new Date(0).toUTCString() }), 0],
-])(
-  '%s: a refused call is retried before the calls that came later',
-  async (_, headers, least) => {
-    const { seen, times, url } = await serve(1, headers);
-    const { api, get } = await recipe();
-    api.setLimits({ concurrency: 1 });
-    const done: string[] = [];
-    const call = async (name: string) => {
-      const response = await get(`${url}/${name}`);
-      expect(await response.text()).toBe(`welcome /${name}`);
-      done.push(name);
-    };
-    await Promise.all(['a', 'b', 'c'].map(call));
-    expect(seen).toEqual(['a', 'a', 'b', 'c']);
-    expect(done).toEqual(['a', 'b', 'c']);
-    expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(least);
-  },
-);
+])('%s: a refused call is retried before the calls that came later', async (_, headers, least) => {
+  const { seen, times, url } = await serve(1, headers);
+  const { api, get } = await recipe();
+  api.setLimits({ concurrency: 1 });
+  const done: string[] = [];
+  const call = async (name: string) => {
+    const response = await get(`${url}/${name}`);
+    expect(await response.text()).toBe(`welcome /${name}`);
+    done.push(name);
+  };
+  await Promise.all(['a', 'b', 'c'].map(call));
+  expect(seen).toEqual(['a', 'a', 'b', 'c']);
+  expect(done).toEqual(['a', 'b', 'c']);
+  expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(least);
+});
 
 test('concurrent calls keep their order, however often they are refused', async () => {
   const { seen, url } = await serve(4, () => ({}));
