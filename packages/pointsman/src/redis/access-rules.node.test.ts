@@ -1,4 +1,4 @@
-/** The access rules of the guide are enough, for both libraries. */
+/** The access rules in the guide are sufficient, for both client libraries. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../tests/redis/clients.js';
@@ -23,7 +23,7 @@ const libraries = ['ioredis', 'node-redis'] as const;
 
 describe.each(libraries)('%s', (library) => {
   describe.each(['script', 'pure'] as const)('%s', (handler) => {
-    test.each(modes)('everything that a mutex does is allowed: %s', async (mode) => {
+    test.each(modes)('all operations of a mutex are allowed: %s', async (mode) => {
       await scene.server.command('ACL', 'LOG', 'RESET');
       const user = { username: `app-${handler}`, password: 'password' };
       const settings = { library, handler, mode, namespace, user };
@@ -46,7 +46,7 @@ describe.each(libraries)('%s', (library) => {
       const lost = await mutex.lock('k');
       expect(await other.forceUnlock('k')).toHaveLength(1);
       await expect.poll(() => lost.signal.aborted, soon).toBe(true);
-      // Some processes without the script at once, so that they take turns.
+      // Several processes with the handler `pure` at once, so that they take turns.
       await Promise.all(
         [mutex, other].flatMap((each) => [1, 2, 3, 4].map((n) => each.run(`${n}`, () => {}))),
       );

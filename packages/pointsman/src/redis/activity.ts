@@ -1,8 +1,8 @@
 /**
- * What a mutex has under way: the requests that wait and the locks that are held, with those of the mutexes within it.
+ * Counts the waiting requests and the held locks of a mutex, with those of the mutexes within it.
  *
  * Invariant: a request counts as waiting from the call until it is granted or refused, and its lock counts as held from
- * the grant until it is released or lost. No step between the two counts as idle.
+ * the grant until it is released or lost. The mutex never appears idle in between.
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';
@@ -12,7 +12,7 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 export class Activity {
   waiting = 0;
   held = 0;
-  /** That of the mutex that this one is within. */
+  /** The activity of the mutex that this one is within. */
   parent: Activity | undefined;
   readonly #drains = new Set<() => void>();
 
@@ -27,7 +27,7 @@ export class Activity {
     for (const resolve of drains) resolve();
   }
 
-  /** Resolves when nothing is held and no request waits. Rejects when the options give the wait up. */
+  /** Resolves when nothing is held and no request waits. Rejects when `timeout` elapses or `signal` aborts. */
   async drain(options: WaitOptions = {}, label = ''): Promise<void> {
     checkWaitOptions(options);
     const { signal, timeout } = options;

@@ -1,4 +1,4 @@
-/** Draining, shutting down, closing, and what errors are called. */
+/** `drain`, `shutdown`, `close`, and the prefixes of error messages. */
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -125,7 +125,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.closed).toBe(true);
   });
 
-  test('counts its requests that wait, with those of the mutexes within it', async () => {
+  test('counts its waiting requests and those of the mutexes within it', async () => {
     const mutex = await scene.process(way);
     const child = mutex.within(`${scene.namespace}-child`);
     expect([mutex.waiting, child.waiting]).toEqual([0, 0]);
@@ -154,7 +154,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.waiting).toBe(0);
   });
 
-  test('drain resolves when nothing is held and nothing waits, and changes nothing', async () => {
+  test('drain resolves when nothing is held and no request waits, and changes nothing', async () => {
     const mutex = await scene.process(way);
     await mutex.drain({ timeout: 0 });
     const child = mutex.within(`${scene.namespace}-child`);
@@ -178,7 +178,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(await mutex.run('a', () => 'again')).toBe('again');
   });
 
-  test('shutdown refuses newcomers, serves the queue and closes', async () => {
+  test('shutdown refuses new requests, serves the queue and closes', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const child = mutex.within(`${scene.namespace}-child`);
     const [guard, inner, foreign] = [
@@ -218,7 +218,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(other);
   });
 
-  test('a shutdown that is given up goes on, and closes in the end', async () => {
+  test('a shutdown whose caller gave up continues, and closes in the end', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     const waiter = mutex.run('a', () => 'served');
@@ -228,7 +228,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(() => isOver(mutex), soon).toBe(true);
   });
 
-  test('close after a shutdown rejects what still waits with its own reason', async () => {
+  test('close after a shutdown rejects the requests that still wait with its own reason', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     const { signal } = guard;
@@ -262,7 +262,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await down.promise;
   });
 
-  test('a wait at a condition that is refused leaves nothing that counts', async () => {
+  test('a refused wait at a condition is no longer counted', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     await scene.server.command('CONFIG', 'SET', 'maxmemory', '1');
@@ -277,7 +277,7 @@ describe.each(ways)('$handler, $mode', (way) => {
   });
 });
 
-/** A signal on which nothing can listen. */
+/** A signal to which no listener can be added. */
 function unusable(): AbortSignal {
   const { signal } = new AbortController();
   signal.addEventListener = () => {
@@ -299,7 +299,7 @@ async function untilParked(mutex: RedisMutex): Promise<void> {
     .toBe(1);
 }
 
-test('a method that has lost its object rejects, or throws, and says so', async () => {
+test('a method called without its object rejects or throws, and says so', async () => {
   const mutex = await scene.process();
   const guard = await mutex.lock('a');
   const { drain, shutdown, close, query, forceUnlock, within, wrap, condition } = mutex;

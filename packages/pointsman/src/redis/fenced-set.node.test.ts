@@ -55,7 +55,7 @@ test.each(libraries)(
 
 const ioredis = async () => (await connect('ioredis', scene.server.port)) as Redis;
 
-test('the value and its token are in one hash, which no other key is', async () => {
+test('the value and its token are in one hash, apart from other keys', async () => {
   const client = await ioredis();
   expect(await fencedSet(client, 'x', 'new', 200)).toBe(true);
   for (const other of ['{x}', '{x}:fence', 'x:fence', '{x}fence', 'x:', '{{x}}']) {
@@ -66,7 +66,7 @@ test('the value and its token are in one hash, which no other key is', async () 
 });
 
 test.each(['nan', '0x10', '-1', '1e9', 'inf', '', ' 7', '7 ', '7.5', 'abc'])(
-  'a fence of %j is refused, and nothing is written',
+  'a stored fence of %j is refused, and nothing is written',
   async (fence) => {
     const client = await ioredis();
     const key = `${scene.namespace}:value`;
@@ -76,7 +76,7 @@ test.each(['nan', '0x10', '-1', '1e9', 'inf', '', ' 7', '7 ', '7.5', 'abc'])(
   },
 );
 
-test('a key that holds anything else is refused, and stays as it is', async () => {
+test('a key that holds anything else is refused and not changed', async () => {
   const client = await ioredis();
   const key = `${scene.namespace}:value`;
   await client.set(key, 'text');
@@ -88,7 +88,7 @@ test('a key that holds anything else is refused, and stays as it is', async () =
   expect(await client.hgetall(key)).toEqual({ name: 'ann' });
 });
 
-test('a time to live is kept, and the fence goes with the value', async () => {
+test('a time to live is kept, and the fence expires with the value', async () => {
   const client = await ioredis();
   const key = `${scene.namespace}:value`;
   await fencedSet(client, key, 'one', 5);
@@ -99,7 +99,7 @@ test('a time to live is kept, and the fence goes with the value', async () => {
   expect(await fencedSet(client, key, 'three', 1)).toBe(true);
 });
 
-test('a guard that is released, or is not of this key, is refused', async () => {
+test('a released guard, or a guard of other keys, is refused', async () => {
   const client = await ioredis();
   const mutex = await scene.process();
   const key = `${scene.namespace}:value`;

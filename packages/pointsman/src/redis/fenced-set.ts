@@ -1,8 +1,8 @@
 /**
- * A store that refuses the writes of a lost lock: the other half of a fencing token.
+ * A write that is refused if its lock was lost: the storage side of fencing tokens.
  *
- * Invariant: the value at a key was written with the highest token that was ever accepted for it. Both are in one
- * hash, so one cannot expire, be evicted or be overwritten without the other.
+ * Invariant: the value at a key was written with the highest token that was accepted for it. Both are in one hash, so
+ * neither can expire, be evicted or be overwritten without the other.
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
@@ -13,21 +13,21 @@ import { fencedSet as script } from './lua/scripts.js';
 import { isTorn } from './options.js';
 
 /**
- * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to whether it was set.
+ * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to true if it was set.
  *
- * The key is a hash: `value` is the value, as text, and `fence` is the token. Read it with `HGET key value`. Both stay
- * until the key is deleted or expires; a time to live that the key has is kept. When the key is gone, its fence is
- * gone too, and any token can set it again.
+ * The key is a hash with the fields `value`, as text, and `fence`, the token. Read the value with `HGET key value`. A
+ * time to live of the key is kept. When the key is deleted or expires, its fence is gone too, and any token can set it
+ * again.
  *
  * Runs a Lua script on the client itself.
  *
  * @param client The client to write with, of the same kinds as for {@link RedisMutex}.
  * @param key A non-empty, well-formed string.
  * @param value A well-formed string, or a number.
- * @param fence The guard under which you write, of a lock on `key`. For a lock on other keys, pass its token.
+ * @param fence The guard of the lock on `key` under which you write. For a lock on other keys, pass its token.
  * @throws {TypeError | RangeError} for bad input, such as a guard that has been released or does not lock `key`.
- * An error of the server rejects with the error of the client: a key that holds anything else than such a hash is
- * refused with `WRONGTYPE`, and nothing is written.
+ * If the server replies with an error, the promise rejects with the client's error: `WRONGTYPE` if the key is not such a
+ * hash. Nothing is then written.
  *
  * @example
  * ```ts

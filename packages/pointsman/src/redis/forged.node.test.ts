@@ -1,4 +1,4 @@
-/** A client that may only publish and subscribe on the server can neither grant a lock nor take one. */
+/** A client that may only publish and subscribe can neither grant a lock nor take one. */
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
@@ -6,7 +6,7 @@ import { signMessage } from './protocol/wire.js';
 
 const scene = useServer();
 
-/** A client that is no process of the namespace. */
+/** A client that is not a process of the namespace. */
 async function stranger() {
   const [ear, mouth] = [new Redis(scene.server.port), new Redis(scene.server.port)];
   onTestFinished(() => {
@@ -18,7 +18,7 @@ async function stranger() {
     if (channel !== `{${scene.namespace}}:`) heard.push(text);
   });
   await ear.psubscribe(`{${scene.namespace}}:*`);
-  /** Publishes a text in the channels of all processes. */
+  /** Publishes a message in the channels of all processes. */
   const say = async (text: string): Promise<void> => {
     const channels = (await mouth.pubsub('CHANNELS', `{${scene.namespace}}:*`)) as string[];
     for (const channel of channels) await mouth.publish(channel, text);
@@ -42,7 +42,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const { held, waiting } = await a.query();
     const heldId = held.find(({ keys }) => keys.includes('k'))?.id as string;
     const waitingId = waiting.find(({ keys }) => keys.includes('k'))?.id as string;
-    /** Resolves when both have received all that was published before. */
+    /** Resolves when both have received all messages published before. */
     const both = async (): Promise<void> => {
       await Promise.all([first.release(), second.release()]);
       for (const other of [await waitFirst, await waitSecond]) await other.release();
@@ -50,7 +50,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     return { ...evil, guard, waiter, heldId, waitingId, both };
   }
 
-  test('a grant and a loss that are made up are not believed', async () => {
+  test('a forged grant and a forged loss are ignored', async () => {
     const { say, guard, waiter, heldId, waitingId, both } = await scenario();
     for (const [name, ...rest] of [
       ['held', waitingId, highest, 0],
@@ -71,7 +71,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await (await waiter.promise).release();
   });
 
-  test('what was said once cannot be said again, nor be changed', async () => {
+  test('a replayed or changed message is ignored', async () => {
     const { say, heard, guard, waiter, waitingId, both } = await scenario();
     await both();
     const said = [...heard];

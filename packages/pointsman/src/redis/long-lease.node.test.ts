@@ -1,4 +1,4 @@
-/** No timer overflows, however long the leases are: the platform fires such a timer at once, again and again. */
+/** No timer overflows, however long the leases are: the platform would fire such a timer at once, repeatedly. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { everyWay, untilWaiting, useServer, watch } from '../../tests/redis/scene.js';
 import { OneShotTimer } from './session/one-shot-timer.js';

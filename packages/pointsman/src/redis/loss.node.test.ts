@@ -91,7 +91,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
-  test('the server has forgotten the index: locks and places in the queue stay', async () => {
+  test('the index is lost: locks and places in the queue stay', async () => {
     const processes = [await scene.process(brief), await scene.process(brief)] as const;
     const [a, b] = processes;
     const guard = await a.lock(['k', 'l']);

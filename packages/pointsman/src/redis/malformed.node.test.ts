@@ -1,6 +1,6 @@
 /**
- * What cannot be understood costs its own operation: a message is dropped, a reply or a record rejects what asked for
- * it. It never ends the process, never leaves a call unsettled and never affects another call.
+ * A malformed message is dropped; a malformed reply or record rejects the operation that read it. Neither ends the
+ * process, leaves a call unsettled or affects another call.
  */
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -91,7 +91,7 @@ const exchange = fc
   }));
 
 describe('decoders', () => {
-  test('a message is what was sent, whatever its process is called', () => {
+  test('a message round-trips, whatever the name of its process', () => {
     fc.assert(
       fc.property(message, (message) => {
         expect(decodeMessage(encodeMessage(message))).toEqual(message);
@@ -99,7 +99,7 @@ describe('decoders', () => {
     );
   });
 
-  test('a grant in a reply is what was sent, whatever its process is called', () => {
+  test('a grant in a reply round-trips, whatever the name of its process', () => {
     fc.assert(
       fc.property(grant, ({ id, token, contended, extra }) => {
         const line = `${id} ${token} ${contended ? 1 : 0}`;
@@ -112,7 +112,7 @@ describe('decoders', () => {
     );
   });
 
-  test('a text is a message that can be sent again, or none', () => {
+  test('a text decodes to a message that encodes again, or to undefined', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.json(),
@@ -184,7 +184,7 @@ describe('decoders', () => {
     }
   });
 
-  test('a record is read whole or refused', () => {
+  test('a record is read completely or refused', () => {
     const record = fc.constant('{"order":"8","tokens":1,"keys":["k"],"condition":"c"}');
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string(), mutated(record)), (text) => {
@@ -208,7 +208,7 @@ const garbage = [
 ];
 
 describe.each(libraries)('%s', (library) => {
-  test('messages that cannot be understood are dropped and counted', async () => {
+  test('malformed messages are dropped and counted', async () => {
     const [holder, other] = [
       await scene.process({ library, mode: 'strict' }),
       await scene.process({ library, mode: 'strict' }),
@@ -238,7 +238,7 @@ describe.each(libraries)('%s', (library) => {
     expect(other.metrics.malformedMessages).toBeGreaterThanOrEqual(garbage.length);
   });
 
-  test('a grant of keys that were not asked for is dropped', async () => {
+  test('a grant of keys that were not requested is dropped', async () => {
     const [holder, other] = [await scene.process({ library }), await scene.process({ library })];
     const guard = await holder.lock('k');
     const waiter = watch(other.lock('k'));
@@ -257,7 +257,7 @@ describe.each(libraries)('%s', (library) => {
 const names = ['web[1]', '[', '[]', 'a~b', 'a.b', '%s%d', `q'"\\`, 'nul\0x', 'é😀', 'a:b{c}', '-'];
 
 describe.each(handlers)('%s', (handler) => {
-  test.each(names)('a process may be called %j', async (name) => {
+  test.each(names)('a process may be named %j', async (name) => {
     const [mutex, other] = [
       await scene.process({ handler, name }),
       await scene.process({ handler, name }),
@@ -274,7 +274,7 @@ describe.each(handlers)('%s', (handler) => {
     await served;
   });
 
-  test('records that cannot be understood are refused in time, and other namespaces go on', async () => {
+  test('malformed records are refused in time, and other namespaces are not affected', async () => {
     const base = `{${scene.namespace}}`;
     const other = (await scene.process({ handler, ttl: short })).within(`${scene.namespace}-other`);
     const texts = ['', '{}', 'a.0/1 x', '9'.repeat(400)];
@@ -308,7 +308,7 @@ describe.each(handlers)('%s', (handler) => {
   }, 60_000);
 });
 
-test('a reply that cannot be understood is refused, and what follows it is served', async () => {
+test('a malformed reply is refused, and later requests are served', async () => {
   const client = await connect('ioredis', scene.server.port);
   const real = connectionsOf(client);
   let mutate = (reply: unknown): unknown => reply;

@@ -31,7 +31,7 @@ export interface RedisMutexMetrics {
   readonly losses: number;
   /** Batches sent to the server, heartbeats included. */
   readonly batches: number;
-  /** Messages in the channels of this mutex that were dropped because they could not be understood. */
+  /** Messages in the channels of this mutex that were dropped because they were malformed or not signed. */
   readonly malformedMessages: number;
 }
 

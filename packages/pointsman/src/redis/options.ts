@@ -121,7 +121,7 @@ function readChoice<T extends string>(name: string, value: unknown, choices: rea
   return value as T;
 }
 
-/** A day. What is left of a lease, with all that time may lag behind, then fits into a timer. */
+/** A day. The rest of a lease plus the maximum lag of the time then fits into a timer. */
 const LONGEST_TTL = 86_400_000;
 
 export const readTtl = (ttl: unknown): number => {

@@ -99,16 +99,16 @@ export class RedisMutex {
   #parent: RedisMutex | undefined;
   /** Counts sessions, whose names must all be different. */
   #sessions = 0;
-  /** What new requests are refused with: the reason of the first call that ended it. */
+  /** The error for new requests: the reason of the first call that ended the mutex. */
   #refusal: { readonly reason: unknown } | undefined;
-  /** When all is given back and the connections are closed. */
+  /** Resolves when all locks are released and the connections are closed. */
   #closing: Promise<void> | undefined;
   /** The same for what a shutdown has begun. */
   #ending: Promise<void> | undefined;
 
   /**
    * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, of version 5 or
-   * later. It is never closed. A pool or a sentinel has to be connected.
+   * later. The mutex never closes it. A pool or a sentinel must be connected.
    * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
    */
   constructor(client: RedisClient, options: RedisMutexOptions = {}) {
@@ -284,14 +284,14 @@ export class RedisMutex {
     return this.#metrics.activity.waiting;
   }
 
-  /** Whether it refuses new requests: from the first call of {@link close} or {@link shutdown} on. */
+  /** Whether new requests are refused: true from the first call of {@link close} or {@link shutdown} on. */
   get closed(): boolean {
     return this.#refusal !== undefined;
   }
 
   /**
-   * Resolves when this object, with the mutexes {@link within} it, holds no lock and no request of it waits. Changes
-   * nothing: new requests are accepted meanwhile and afterwards.
+   * Resolves when this mutex and the mutexes {@link within} it hold no lock and have no waiting request. New requests
+   * are still accepted.
    *
    * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
    * the signal.
@@ -302,15 +302,15 @@ export class RedisMutex {
   }
 
   /**
-   * Ends it gracefully, with the mutexes {@link within} it: refuses new requests with a `ClosedError`, serves those that
-   * wait, awaits the release of every lock, and then closes the connections. Locks stay valid until they are released,
-   * and conditions can be notified and waited at until then. A request that waits at a condition is served by a
-   * notification, from any process.
+   * Shuts down gracefully, with the mutexes {@link within} it: refuses new requests with a `ClosedError`, serves those
+   * that wait, awaits the release of every lock, and then closes the connections. Locks stay valid until they are
+   * released; until then holders can notify conditions and wait at them. A request that waits at a condition is served
+   * by a notification from any process.
    *
-   * `timeout` and `signal` bound the wait for the queue. When they elapse, the promise rejects with a `TimeoutError`
-   * that says how many locks are held and how many requests wait, or with the reason of the signal; the mutex stays
-   * closed to new requests and goes on finishing its queue. {@link close} then rejects what still waits. Closing the
-   * connections takes as long as the server needs to answer, at most `ttl`. A second call waits likewise.
+   * `timeout` and `signal` bound only the wait for the queue. When one of them ends the wait, the promise rejects with a
+   * `TimeoutError` that says how many locks are held and how many requests wait, or with the signal's reason. The mutex
+   * stays closed to new requests and continues to serve its queue; {@link close} then rejects the requests that still
+   * wait. Closing the connections takes until the server answers, at most `ttl`. A second call waits in the same way.
    *
    * @example
    * ```ts
@@ -341,10 +341,10 @@ export class RedisMutex {
   }
 
   /**
-   * Ends it at once, with the mutexes {@link within} it: refuses new requests and rejects those that wait, with
-   * `reason`, any value; by default a `ClosedError`. All locks are given back, and the signals of their guards abort with
-   * a {@link LockLostError} whose `cause` is the reason, as the connections that renew them are closed. Resolves when all
-   * that is done. A second call does nothing, and returns the promise of the first.
+   * Closes at once, with the mutexes {@link within} it: refuses new requests and rejects those that wait with `reason`,
+   * any value, by default a `ClosedError`. Releases all locks, because the connections that renew them are closed; the
+   * signals of their guards abort with a {@link LockLostError} whose `cause` is the reason. Resolves when all this is
+   * done. A second call does nothing and returns the promise of the first.
    *
    * After a {@link shutdown} it rejects the requests that still wait, with its own reason. New requests are refused with
    * the `ClosedError` of the shutdown as before.
@@ -357,7 +357,7 @@ export class RedisMutex {
     return this.#closing;
   }
 
-  /** The same as {@link shutdown} without options; what `await using` calls. */
+  /** Calls {@link shutdown} without options, for `await using`. */
   [asyncDispose](): Promise<void> {
     return this.shutdown();
   }
@@ -366,7 +366,7 @@ export class RedisMutex {
     return new ClosedError(`${this.#label}the mutex is closed`);
   }
 
-  /** The first reason stays. */
+  /** Keeps the first reason. */
   #refuse(reason: unknown): void {
     this.#refusal ??= { reason };
     for (const child of this.#children) child.#refuse(reason);

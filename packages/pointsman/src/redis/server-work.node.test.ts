@@ -1,5 +1,5 @@
 /**
- * What a batch costs the server does not depend on what else is in the namespace. Counted in the commands that the
+ * The cost of a batch on the server does not depend on the rest of the namespace. The tests count the commands that the
  * script runs, with sessions of many processes on one connection.
  */
 import { Redis } from 'ioredis';
@@ -32,7 +32,7 @@ beforeEach(async () => {
   const where = { channels: 'plain', database: 0 } as const;
   script = new ScriptHandler(commands, baseOf('', scene.namespace), where);
   await script.prepare();
-  // A lease that is shorter than the server's life: nothing is granted before that much time has passed.
+  // A lease that is shorter than the server's uptime: nothing is granted before the uptime exceeds a lease.
   await send('first', 900, { name: 'reserve', tokens: 1 });
 });
 
@@ -60,7 +60,7 @@ const unlock = (process: string, ...keys: string[]): Operation => {
   return { name: 'unlock', id, keys };
 };
 
-/** The commands that the script ran, each with how often, for one batch. */
+/** The number of times that the script ran each command, for one batch. */
 async function workOf(process: string, ...operations: Operation[]) {
   const before = await scene.calls();
   const reply = await exchange(process, ...operations);
@@ -75,7 +75,7 @@ async function workOf(process: string, ...operations: Operation[]) {
 const sum = (work: Record<string, number>): number =>
   Object.values(work).reduce((total, calls) => total + calls, 0);
 
-/** Commands that read all of something. */
+/** Commands that read a whole collection. */
 const whole = ['hgetall', 'hkeys', 'hvals', 'zrange', 'scan', 'hscan', 'zscan'];
 
 function expectPartial(work: Record<string, number>): void {

@@ -47,8 +47,8 @@ interface NodeRedisSentinel {
 }
 
 /**
- * A client of ioredis 5 or later, or of node-redis 5 or later: of a single server, a cluster or a sentinel, or a pool. A
- * pool or a sentinel of node-redis has to be connected, as the connections are made like those that it has.
+ * A client of ioredis or node-redis, version 5 or later: for a single server, a cluster or a sentinel, or a pool. A pool
+ * or a sentinel of node-redis must be connected, because new connections are made like those that it has.
  */
 export type RedisClient =
   | IoredisClient

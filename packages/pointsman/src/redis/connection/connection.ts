@@ -13,7 +13,7 @@ export interface ConnectionFactory {
   readonly channels: 'plain' | 'sharded';
   /** What the client puts before every key. Connections put nothing before anything. */
   readonly keyPrefix: string;
-  /** The number of the database that the keys are in; channels are the same in all. Known once a connection is up. */
+  /** The number of the database with the keys; all databases share channels. Known once a connection is open. */
   readonly database: number;
   /** Opens a connection of its own for commands, with the client's settings. */
   commands(events: ConnectionEvents): CommandConnection;

@@ -52,7 +52,7 @@ const lenders = {
 
 describe.each(Object.entries(lenders))('%s', (_, connect) => {
   test.each(handlers)(
-    'locks, waits and is told, in the database of the client: %s',
+    'locks, waits and gets messages, in the database of the client: %s',
     async (handler) => {
       const settings = { namespace: scene.namespace, handler, ttl: 1_000 };
       const other = await scene.process({ ...settings, library: 'node-redis' });
@@ -96,7 +96,7 @@ test.each([
   await expect(mutex.lock('k')).rejects.toThrow(RedisLockError);
 });
 
-test('after a fail-over a sentinel leads to the new primary', { timeout: 60_000 }, async () => {
+test('after a failover the mutex uses the new primary', { timeout: 60_000 }, async () => {
   const mutex = new RedisMutex(await lenders['a sentinel'](), {
     namespace: scene.namespace,
     ttl: 500,
@@ -116,7 +116,7 @@ test('after a fail-over a sentinel leads to the new primary', { timeout: 60_000 
     .toContain('role:master');
   const role = () => scene.server.command('ROLE').then((role) => (role as string[])[0]);
   await expect.poll(role, later).toBe('slave');
-  // Until the sentinel has told the client, its requests may be refused.
+  // Until the sentinel notifies the client, requests may be refused.
   const after = await expect
     .poll(() => mutex.run('k', (guard) => guard.token).catch(() => 0), later)
     .toBeGreaterThan(before)

@@ -114,8 +114,8 @@ export function fromNodeRedis(client: NodeRedis): Adapter {
 }
 
 /**
- * Sockets like the clients that a pool or a sentinel lends. A sentinel lends one of the primary as it is now, so it is
- * asked each time. Which database they use shows with the first.
+ * Opens sockets like the clients that a pool or a sentinel lends. A sentinel lends a client of the current primary, so a
+ * client is borrowed for each socket. The first one shows which database they use.
  */
 function lenderOf(lender: Pool | Sentinel): Pick<Adapter, 'open' | 'database'> {
   let database = 0;

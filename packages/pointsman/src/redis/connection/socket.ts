@@ -26,7 +26,7 @@ export type Purpose = 'commands' | 'subscriptions';
 /** A client that the user gave, as a maker of sockets with its settings. */
 export interface Adapter {
   readonly keyPrefix: string;
-  /** The number of the database that the keys are in. Known once a socket is open. */
+  /** The number of the database with the keys. Known once a socket is open. */
   readonly database: number;
   /** The slot of a key in a cluster; undefined where all keys are in one place. */
   readonly slotOf?: (key: string) => number;

@@ -25,7 +25,7 @@ export const keysOf = (base: string): readonly [state: string, index: string] =>
   `${base}index`,
 ];
 
-/** Where processes without the script wait for their turn to write. */
+/** The queue of processes with the handler `pure` that wait for their turn to write. */
 export const turnsOf = (base: string): string => `${base}turns`;
 
 /**

@@ -20,7 +20,7 @@ import { Turns } from './turns.js';
 /** One transaction at a time on a connection: its WATCH is for all that is sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
 
-/** The commands that turn one stored state into another; `before` has no index if that is not whole. */
+/** The commands that turn one stored state into another; `before` has no index if the index is not complete. */
 function changesOf(
   [stateKey, indexKey]: ReturnType<typeof keysOf>,
   before: Stored,
@@ -75,7 +75,7 @@ export class PureHandler implements Handler {
         for (;;) {
           const reply = await this.#transactions.run(() => this.#attempt(batch));
           if (reply !== undefined) return reply;
-          // Others may use the connection meanwhile.
+          // Other batches may use the connection meanwhile.
           await this.#turns.wait(batch.ttl);
         }
       } finally {
@@ -92,7 +92,7 @@ export class PureHandler implements Handler {
     return this.#connection.call(this.#keys[0], ...command);
   }
 
-  /** Undefined if another process was faster, or has its turn. */
+  /** Returns undefined if another process was faster, or it is another process's turn. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
     const [stateKey, indexKey] = this.#keys;
     const begun = performance.now();

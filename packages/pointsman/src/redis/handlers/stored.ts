@@ -1,7 +1,7 @@
 /**
- * The state of a namespace as it lies in Redis: a hash, and a sorted set that is the index to it.
+ * The stored form of a namespace in Redis: a hash, and a sorted set that is its index.
  *
- * Invariant: the index follows from the hash alone, so a lost one is built again.
+ * Invariant: the index is derived from the hash alone, so a lost index can be rebuilt.
  */
 
 import { emptyState, type State } from '../protocol/apply.js';
@@ -20,7 +20,7 @@ type Five = [number, number, number, number, number];
 const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+) (\d+)$/;
 const sessionPattern = /^(\d+) (\d+) (\d+) (\S+)$/;
 
-/** A hash without a clock is no state: what else it may hold is void. */
+/** A hash without a clock is not a state: its other fields are ignored. */
 export function load(fields: ReadonlyMap<string, string>): State {
   const state = emptyState();
   if (!fields.has('')) return state;
@@ -74,7 +74,7 @@ export function store({ clock, locks, sessions, requests, guard }: State): Store
   return { fields, index };
 }
 
-/** Where a request stands in the queues of its keys, or of its condition. */
+/** The places of a request in the queues of its keys, or of its condition. */
 function placesOf(id: string, { order, keys, condition }: Request): string[] {
   const place = (kind: string, name: string) =>
     `${kind}${Buffer.byteLength(name)}:${name}:${order.padStart(16, '0')}${id}`;

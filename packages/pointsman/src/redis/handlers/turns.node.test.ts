@@ -1,4 +1,4 @@
-/** Processes that write by optimistic transactions all come to their turn, however slow one of them is. */
+/** Processes that write with optimistic transactions all get their turn, however slow one of them is. */
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { soon, useServer } from '../../../tests/redis/scene.js';
@@ -11,7 +11,7 @@ import { TRIES } from './turns.js';
 
 const scene = useServer();
 
-/** A process, each of whose commands can be made to wait for something before it is sent. */
+/** A process whose commands can each be delayed before they are sent. */
 function process(before: (command: readonly string[]) => unknown = () => {}) {
   const client = new Redis(scene.server.port);
   onTestFinished(() => client.disconnect());
@@ -46,12 +46,12 @@ const batch = (session: string, n: number): Batch => ({
 });
 const waiting = () => scene.server.command('LLEN', turnsOf(baseOf('', scene.namespace)));
 
-test('one whose every transaction another overtakes is served after a few failures', async () => {
+test('a process whose every transaction fails is served after a few attempts', async () => {
   const fast = process();
   let attempts = 0;
   let n = 0;
   const others: Promise<unknown>[] = [];
-  // After the slow one has read the namespace, and before it writes, another does a batch whole, if it can.
+  // Between the read and the write of the slow process, another process completes a batch, if it can.
   const slow = process(async ([name]) => {
     if (name !== 'MULTI') return;
     attempts++;
@@ -99,14 +99,14 @@ test('they are served in the order in which they failed', async () => {
   expect(await waiting()).toBe(0);
 });
 
-test('one that has died in its turn holds up the others for a part of a lease', async () => {
+test('a process that dies in its turn delays the others for part of a lease', async () => {
   await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
   const handler = process();
   expect(await handler.exchange({ ...batch('a.0', 1), ttl: 200 })).toMatchObject({ name: 'done' });
   expect(await waiting()).toBe(0);
 });
 
-test('one whose batch is refused leaves the queue', async () => {
+test('a process whose batch is refused leaves the queue', async () => {
   const fast = process();
   let attempts = 0;
   const slow = process(async ([name]) => {

@@ -1,13 +1,13 @@
 /**
- * Turns among processes that write a namespace by optimistic transactions, which fail when another is faster.
+ * Turns of the processes that write a namespace with optimistic transactions, which fail when another process is faster.
  *
- * Invariant: a process whose transaction has failed {@link TRIES} times stands in a queue on the server, and while any
- * process stands there only the first writes. So it fails at most once more for each transaction that began before it
- * joined, and processes are served in the order in which they joined, however long each computes.
+ * Invariant: a process whose transaction has failed {@link TRIES} times joins a queue on the server, and while the queue
+ * is not empty only its first process writes. So a process fails at most once more for each transaction that began before
+ * it joined, and processes are served in the order in which they joined, however long each computes.
  *
- * A process that has died, or stands still, is taken out by those behind it when it has been the first for longer than a
- * quarter of a lease, and longer than some of their own attempts: on a busy machine all are slow. It joins again at the
- * end if it goes on. The queue is only for progress: exclusion is that of the transactions.
+ * A process that has died or is suspended is removed by those behind it when it has been the first for longer than a
+ * quarter of a lease, and longer than several of their own attempts: on a busy machine all are slow. If it continues, it
+ * joins again at the end. The queue only ensures progress; the transactions ensure exclusion.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,23 +15,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 type Call = (...command: string[]) => Promise<unknown>;
 
-/** Transactions that may fail before the process joins the queue: short ones succeed sooner without. */
+/** Transactions that may fail before the process joins the queue: short ones succeed sooner without it. */
 export const TRIES = 3;
-/** Milliseconds between two looks at the queue for the process behind the first; those behind it look less often. */
+/** Milliseconds between two polls of the queue by the second process; those behind it poll less often. */
 const LOOK = 1;
 const LONGEST_LOOK = 50;
-/** A process that takes longer than so many attempts of another is taken for dead. */
+/** A first process that takes longer than this many attempts of another process is presumed dead. */
 const ATTEMPTS = 8;
 
 export class Turns {
   readonly #call: Call;
   readonly #key: string;
   readonly #me = randomUUID();
-  /** Whether it may stand in the queue. */
+  /** Whether this process may be in the queue. */
   #standing = false;
-  /** Milliseconds that an attempt takes, the longest of the latest. */
+  /** The duration of the longest recent attempt, in milliseconds. */
   #slowest = 0;
-  /** How many transactions have failed since the last that succeeded. */
+  /** The number of failed transactions since the last success. */
   #failed = 0;
 
   constructor(call: Call, key: string) {
@@ -51,26 +51,26 @@ export class Turns {
     return false;
   }
 
-  /** What ends the turn, to be carried out with what is written. */
+  /** The commands that end the turn; they are part of the transaction. */
   get end(): string[][] {
     return this.#standing ? [['LREM', this.#key, '0', this.#me]] : [];
   }
 
-  /** The turn has ended by what {@link end} says. */
+  /** Called when the transaction with the commands of {@link end} has succeeded. */
   ended(): void {
     this.#standing = false;
     this.#failed = 0;
   }
 
-  /** A transaction has failed, after so many milliseconds. */
+  /** Called when a transaction has failed, with its duration in milliseconds. */
   failed(time: number): void {
     this.#slowest = Math.max(this.#slowest * 0.9, time);
     this.#failed++;
   }
 
   /**
-   * Resolves when it is worth trying again: at once, or if the process has failed too often, when it has joined the
-   * queue and is the first. `ttl`: the lease that is to survive the wait.
+   * Resolves when the process should retry: at once, or, if it has failed too often, when it has joined the queue and is
+   * the first. `ttl`: the lease that has to outlast the wait.
    */
   async wait(ttl: number): Promise<void> {
     if (this.#failed < TRIES) return;
@@ -92,7 +92,7 @@ export class Turns {
     }
   }
 
-  /** The queue; with a `ttl` after this process has joined it. */
+  /** Reads the queue. With a `ttl`, this process joins it first. */
   async #look(ttl: number | undefined): Promise<string[]> {
     const calls: Promise<unknown>[] = [];
     if (ttl !== undefined) {

@@ -1,7 +1,7 @@
--- What every batch reads, and then the common case, before anything else: one request alone in its
--- batch that finds all of its keys free, or that gives keys back, while no request waits for one of
--- them. It does what the rest of the script would do. A batch that is not quite so falls through to
--- there, and has changed nothing.
+-- What every batch reads, and then a fast path for the common case: a request that is alone in its
+-- batch and finds all of its keys free, or releases keys, while no request waits for any of them.
+-- The fast path does what the rest of the script would do. Any other batch falls through to the
+-- rest, and has changed nothing.
 --
 -- Why it stands here: the rest takes twice the time, a quarter of it to define its functions.
 
@@ -21,7 +21,7 @@ local found = redis.call('HMGET', KEYS[1], unpack(fields))
 local server = redis.call('TIME')
 local micros = server[1] * 1000000 + server[2]
 local now = math.floor(micros / 1000)
--- Whether the index has been seen to be whole: then it has an empty member.
+-- Whether the index is known to be complete: it then has an empty member.
 local whole = false
 
 local token, times, time, seen, guard, run, waiting

@@ -6,7 +6,7 @@
 --                "session:<session>" -> "<expires> <incarnation> <ttl> <secret>"
 --                "request:<request>" -> what it waits for, in JSON
 --   index  zset  what the state says, in lexical order, so that a batch finds its part without the rest:
---                ''                                        the index is whole
+--                ''                                        the index is complete
 --                "k<length>:<key>:<order, 16 digits><request>"  a place in the queue of a key,
 --                "c<length>:..."                           and of a condition
 --                "e<expires, 16 digits> <session>"         the end of a lease
@@ -14,14 +14,14 @@
 --                "r<request>"                              a request that waits
 --
 -- Invariants:
--- - The state alone decides. It is one key, so no part of it is lost without the rest: if it is gone,
---   so is its clock, and the namespace begins anew. The index is built from it whenever it is missing.
+-- - Only the state decides. It is one key, so no part of it is lost without the rest: if it is gone,
+--   so is its clock, and the namespace starts over. The index is rebuilt from it whenever it is missing.
 -- - Each lock, session and request has its members in the index. A member whose field was deleted by
 --   hand is dropped when it is found.
--- - Time here is the namespace's own. It never runs backwards, and goes on only as far as the server's
---   clock has moved and the sender of a batch vouches for: so much time has passed, by a monotonic
---   clock, since it was last told the time. So a jump of the server's clock cannot end the leases of
---   processes that are alive.
+-- - Time here is the namespace's own. It never goes back, and advances only as far as both the server's
+--   clock has moved and the sender of a batch confirms: the sender measures with a monotonic clock how
+--   much time has passed since its last reply. So a jump of the server's clock cannot end the leases
+--   of live processes.
 --
 -- The server runs all of this anew for each batch. Everything hangs on one table, because a function
 -- that captures locals costs as much to make as a command.
@@ -110,7 +110,7 @@ function space.advance(seen)
   space.seen, space.latest = space.now - rest, space.time + rest
 end
 
--- Nothing is granted until the longest lease has run out that may exist.
+-- Nothing is granted until the longest lease that may exist has expired.
 function space.keep_guard()
   space.guard = math.max(space.guard, space.latest + space.longest())
 end
@@ -218,8 +218,9 @@ function space.next_token(count)
   return token
 end
 
--- Tells the process of a session; returns how many connections listened. Other clients may publish in
--- its channel and listen there: the message is signed with the session's secret, which does not travel.
+-- Sends a message to the process of a session; returns how many connections received it. Other clients
+-- may publish and subscribe in its channel: the message is signed with the session's secret, which it
+-- does not contain.
 function space.tell(session, message)
   if not space.lease_of(session) then
     return 0

@@ -92,7 +92,7 @@ function space.dequeue(id, request)
   space.waiting = math.max(0, space.waiting - #places)
 end
 
--- What stands in the state for each of these keys: "<request> <token>", or false.
+-- The lock fields of these keys in the state: "<request> <token>", or false.
 function space.holders(keys)
   local fields = {}
   for i, key in ipairs(keys) do
@@ -105,7 +105,7 @@ function space.holds(id, held)
   return held and string.sub(held, 1, #id + 1) == id .. ' '
 end
 
--- Those of the keys that the request holds; `held` is what stands in the state for them.
+-- The keys that the request holds; `held` has the lock fields of all keys.
 function space.held_by(id, keys, held)
   local mine = {}
   for i, key in ipairs(keys) do
@@ -127,7 +127,7 @@ function space.vacate(id, keys)
   space.free(keys)
 end
 
--- Asks processes that hand keys over among their own tasks for these keys.
+-- Asks the processes that hand these keys over among their own tasks to give them back.
 function space.revoke(holders)
   for _, held in ipairs(holders) do
     local id = held and string.match(held, '^(.*~) ')
@@ -221,8 +221,8 @@ function space.finish(session)
   end
 end
 
--- Ends a session that is not live and holds a key that is wanted. One without a record is no session
--- that has expired: the record is lost, and its process may believe in a lease that is not over.
+-- Ends a session that is not live and holds a requested key. A session without a record has not
+-- expired: its record is lost, and its process may still rely on its lease.
 function space.evict(session)
   if not space.lease_of(session) then
     space.keep_guard()

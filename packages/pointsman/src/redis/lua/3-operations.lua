@@ -32,7 +32,7 @@ function operations.lock(words)
     return 'held ' .. space.grant_text(id, string.sub(held[1], #id + 2), contended, extra)
   end
 
-  -- What is left of a lock of which a key was deleted by hand is of no use.
+  -- A key of the lock was deleted by hand: the rest of the lock is of no use.
   for _, rest in ipairs({ mine, extra }) do
     if #rest > 0 then
       space.vacate(id, rest)
@@ -72,7 +72,7 @@ function operations.lock(words)
     space.enqueue(id, request)
     space.revoke(held)
   end
-  -- Requests in front may be gone, and a holder may have vanished without a release.
+  -- Earlier requests may be gone, and a holder may have ended without a release.
   for i, key in ipairs(keys) do
     if not held[i] then
       space.free({ key })

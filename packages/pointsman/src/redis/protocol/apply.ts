@@ -46,7 +46,7 @@ export interface Session {
   incarnation: number;
   /** How long its lease is, in milliseconds. */
   ttl: number;
-  /** Messages to it are signed with it. */
+  /** The secret with which messages to the session are signed. */
   secret: string;
 }
 
@@ -71,7 +71,7 @@ export interface World {
   readonly run: string | undefined;
   /** Tells all who hold something in the namespace; how many were listening. */
   announce(message: Message): number;
-  /** Tells one process, signed with the secret of its session; how many were listening. */
+  /** Sends a signed message to the process of a session; returns how many connections received it. */
   tell(process: string, message: Message, secret: string): number;
 }
 
@@ -91,7 +91,7 @@ export function apply(state: State, batch: Batch, world: World): Reply {
   return new Application(state, batch, world).reply();
 }
 
-/** The queue of each key and of each condition, in order, with requests that may have left meanwhile. */
+/** The queue of each key and of each condition, in order. May still contain requests that have left. */
 type Queues = Record<'key' | 'condition', Map<string, { id: string; request: Request }[]>>;
 
 class Application {
@@ -103,9 +103,9 @@ class Application {
   #latest: number;
   /** Keys whose queue may have somebody to serve. */
   readonly #freed: string[] = [];
-  /** Made when it is first asked who is first: to search all requests each time takes too long for a crowd. */
+  /** Built when it is first needed: searching all requests each time takes too long if there are many. */
   #queues: Queues | undefined;
-  /** Requests that could not be served, and how many keys had been freed by then: no other answer before the next. */
+  /** Requests that could not be served, and the number of freed keys then: the result holds until a key is freed. */
   readonly #tried = new Map<string, number>();
   readonly #grants: Grant[] = [];
   readonly #revoked = new Set<string>();
@@ -242,12 +242,12 @@ class Application {
       for (const [id, request] of inOrder) this.#queue(id, request, this.#queues);
     }
     const queue = this.#queues[kind].get(name);
-    // Those that have left are dropped when they come to the front.
+    // Requests that have left are dropped when they reach the front.
     while (queue?.[0] && this.#state.requests.get(queue[0].id) !== queue[0].request) queue.shift();
     return queue?.[0]?.id;
   }
 
-  /** Puts a request into the queue; its order is higher than that of all before it. */
+  /** Enqueues a request; its order is higher than that of all earlier ones. */
   #enqueue(id: string, request: Request): void {
     this.#state.requests.set(id, request);
     if (this.#queues !== undefined) this.#queue(id, request, this.#queues);
@@ -340,7 +340,7 @@ class Application {
     this.#revoke(keys);
   }
 
-  /** Tells the process of a session; returns how many connections listened. */
+  /** Sends a message to the process of a session; returns how many connections received it. */
   #tell(session: string, message: Message): number {
     const known = this.#state.sessions.get(session);
     return known === undefined ? 0 : this.#world.tell(processOf(session), message, known.secret);
@@ -395,9 +395,8 @@ class Application {
   }
 
   /**
-   * The sessions that hold one of the keys; ends those whose lease has run out. One without a record is
-   * no session that has expired: the record is lost, and its process may believe in a lease that is not
-   * over.
+   * Returns the sessions that hold one of the keys; ends those whose lease has expired. A session without
+   * a record has not expired: its record is lost, and its process may still rely on its lease.
    */
   #holdersOf(keys: readonly string[]): string[] {
     const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
@@ -409,7 +408,7 @@ class Application {
     return held.filter((session) => this.#isLive(session));
   }
 
-  /** Nothing is granted until the longest lease has run out that may exist. */
+  /** Nothing is granted until the longest lease that may exist has expired. */
   #keepGuard(): void {
     const until = this.#latest + this.#longest();
     this.#state.guard = Math.max(this.#state.guard ?? 0, until);

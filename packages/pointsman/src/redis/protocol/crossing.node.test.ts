@@ -49,7 +49,7 @@ test('a grant that is told before the answer that it waits: the request is not l
   await closed;
 });
 
-test('a grant with a token that is lower than an earlier one: the server is asked', async () => {
+test('a grant with a lower token than an earlier one is checked with the server', async () => {
   const server = new Server();
   const process = (name: string) =>
     new RedisMutex(

@@ -26,7 +26,7 @@ import {
 } from './protocol.js';
 import { openMessage } from './wire.js';
 
-/** With all that a name may contain and that means something to a decoder. */
+/** The names contain every character that has a meaning for a decoder. */
 const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
 const sessions = [
   `${processes[0]}.0`,
@@ -251,7 +251,7 @@ interface Outcome {
   readonly state: State;
 }
 
-/** A message, which has to be signed for the session that it is for. */
+/** Decodes a message; throws if it is not signed for its session. */
 function heard(text: string): Message {
   for (const session of sessions) {
     const message = openMessage(text, secretOf(session));

@@ -68,7 +68,7 @@ export interface Batch {
   readonly time?: number;
   /** Which run of the server the connection was made to, by the beginning of its id, if it tells. */
   readonly run?: string | undefined;
-  /** Messages to the session are signed with this word, which no other client can guess. */
+  /** The word with which messages to the session are signed; no other client can guess it. */
   readonly secret: string;
   readonly operations: readonly Operation[];
 }

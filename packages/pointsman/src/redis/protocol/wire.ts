@@ -7,9 +7,9 @@
  * Each argument and each item of a reply costs time on the way. So what stands together in a batch or in
  * an operation is one argument, and a reply is one text.
  *
- * Anyone who may write to the server can put anything into a message or a record. What does not have the
- * expected shape is never guessed at: a message is dropped, and a reply or a record throws a
- * {@link MalformedError}, which rejects the operations of that batch and no others.
+ * A client with write access to the server can put anything into a message or a record. Data without the
+ * expected shape is never interpreted: a message is dropped, and a reply or a record throws a
+ * {@link MalformedError}, which rejects only the operations of that batch.
  */
 
 import { createHash } from 'node:crypto';
@@ -80,7 +80,7 @@ export class MalformedError extends Error {
   }
 }
 
-/** The groups of a pattern that the text has to match. */
+/** Returns the groups of a pattern; throws if the text does not match. */
 export function parse(what: string, text: unknown, pattern: RegExp): RegExpExecArray {
   const found = typeof text === 'string' ? pattern.exec(text) : null;
   if (found === null) throw new MalformedError(what, text);
@@ -98,7 +98,7 @@ function parseJson(what: string, text: unknown): unknown {
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** Tokens fit into a number; `undefined` for anything else. */
+/** Returns a token, or `undefined` for any text that is not one. Tokens are safe integers. */
 function tokenOf(text: unknown): number | undefined {
   const token = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : 0;
   return token > 0 && Number.isSafeInteger(token) ? token : undefined;
@@ -219,7 +219,7 @@ function resultOf(line: string, operation: Operation | undefined): Result {
 /**
  * A line for the batch, one for each operation, and one for each request granted meanwhile.
  *
- * @throws {MalformedError} if it is no reply to these operations.
+ * @throws {MalformedError} if the text is not a reply to these operations.
  */
 export function decodeReply(text: unknown, operations: readonly Operation[]): Reply {
   if (text === 'lost' || text === 'stale') return { name: text };
@@ -253,7 +253,7 @@ export function encodeMessage(message: Message): string {
   }
 }
 
-/** Undefined for a text that is no message: anyone with the right to PUBLISH can send one. */
+/** Returns undefined if the text is not a message: any client with the right to PUBLISH can send one. */
 export function decodeMessage(text: string): Message | undefined {
   let message: unknown;
   try {
@@ -289,9 +289,9 @@ export function signMessage(message: Message, secret: string): string {
 const lost = encodeMessage({ name: 'lost' });
 
 /**
- * The message in a text from a channel, or undefined if the server has not signed it for this session. Any client that
- * may publish can put a text into a channel, and any that may subscribe can read what is there. The loss of the state is
- * announced to all sessions, unsigned: a session that hears of it only asks the server.
+ * Returns the message in a text from a channel, or undefined if the server has not signed it for this session. Any
+ * client that may publish can send a text to a channel, and any that may subscribe can read it. The loss of the state is
+ * announced to all sessions without a signature: a session that receives the announcement only asks the server.
  */
 export function openMessage(text: string, secret: string): Message | undefined {
   if (text === lost) return { name: 'lost' };

@@ -70,7 +70,7 @@ export class ActiveClaim {
     return [...this.claim.keys, ...(this.#optional ?? [])];
   }
 
-  /** Whether it has asked for all of these. */
+  /** Whether it has requested all of these keys. */
   mayHave(keys: readonly string[]): boolean {
     const { wanted } = this;
     return keys.every((key) => wanted.includes(key));

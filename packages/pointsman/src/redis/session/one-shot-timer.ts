@@ -1,9 +1,9 @@
-/** As many milliseconds as a timer of the platform can take: 24.8 days. */
+/** The longest delay of a platform timer, in milliseconds: 24.8 days. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
- * A timer of which at most one is pending, and which does not keep the process alive. It fires early where the time
- * is longer than the platform's timers take, which would fire at once.
+ * A timer with at most one pending delay, which does not keep the process alive. A delay beyond the platform's maximum
+ * fires early, after that maximum; the platform itself would fire at once.
  */
 export class OneShotTimer {
   readonly #run: () => void;
