@@ -80,7 +80,7 @@ function asynchronousView(
   options: WaitOptions | undefined,
   build: Build,
 ): object {
-  // A call that cannot be made rejects as well.
+  // An error before the call is sent rejects too.
   const make =
     (target: number) =>
     (...args: unknown[]) =>

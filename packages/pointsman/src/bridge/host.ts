@@ -266,7 +266,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
     base.removeEventListener?.('error', onError);
   }
   makeNewOffer();
-  // One of Node that has ended already tells of nothing.
+  // A Node worker that has already ended emits no event.
   if ((worker as { readonly threadId?: unknown }).threadId === -1) lose(workerHasEnded);
 
   const unconnected = unknown(async (name) => {
