@@ -33,7 +33,7 @@ features: ## whether the crate compiles with none of its features, with each alo
 
 # Systems that nothing here runs on: the crates are compiled for them, without a linker.
 TARGETS := aarch64-apple-darwin x86_64-pc-windows-gnu
-# There it has the features that need no system, and each other feature says that it cannot be had.
+# On WebAssembly the features that need no operating system compile; any other feature is a compile error that says so.
 WASM := wasm32-unknown-unknown
 WASM_FEATURES := io-util,macros,rt,sync,time
 NOT_FOR_WASM := fs io-std net process rt-multi-thread signal

@@ -5,7 +5,7 @@
 // Some parts are used by some features only.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
-// As Tokio has it. The dependencies that do not build there are left out, so that this is the first error.
+// The same check as Tokio's. Dependencies that do not build there are excluded, so that this is the first error.
 #[cfg(all(
     target_family = "wasm",
     any(

@@ -1,4 +1,4 @@
-//! `Send`, `Sync` and `UnwindSafe` of public types ask no more than those of Tokio do. The compiler checks this.
+//! `Send`, `Sync` and `UnwindSafe` of public types have no stricter bounds than Tokio's. The compiler checks this.
 
 use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 use pointsman::runtime::{EnterGuard, LocalRuntime};
 use pointsman::sync::RwLockReadGuard;
 
-/// May be shared by threads, but not sent to another.
+/// `Sync` but not `Send`.
 type Shared = MutexGuard<'static, u8>;
 
 const fn is_send<T: Send>() {}

@@ -1,4 +1,4 @@
-//! What `fs` has accepted is done, also when the pool for blocking work is full and the runtime ends at once.
+//! An accepted operation of `fs` is completed, even if the blocking pool is full and the runtime is dropped at once.
 
 #![cfg(all(feature = "fs", feature = "io-util"))]
 
@@ -45,8 +45,8 @@ async fn fill_pool() -> Gate {
     gate
 }
 
-/// What is in the file after the runtime was dropped while its pool was full. `act` begins with a file that holds
-/// `0123`, at its end.
+/// Returns the contents of the file after the runtime was dropped while its pool was full. `act` gets a file that holds
+/// `0123`, positioned at its end.
 fn after_the_end<F: Future>(act: impl Fn(File, Arc<Path>) -> F + Send + 'static) -> Vec<String> {
     must_end(move || {
         let runtimes = runtimes().into_iter();
@@ -63,7 +63,7 @@ fn after_the_end<F: Future>(act: impl Fn(File, Arc<Path>) -> F + Send + 'static)
             });
             let task = runtime.spawn(pending::<()>());
             let ends = thread::spawn(move || drop(runtime));
-            // The end has begun.
+            // The shutdown has begun.
             assert!(executor::block_on(task).unwrap_err().is_cancelled());
             gate.open();
             ends.join().unwrap();
@@ -73,7 +73,7 @@ fn after_the_end<F: Future>(act: impl Fn(File, Arc<Path>) -> F + Send + 'static)
     })
 }
 
-/// Begins an operation that is cancelled.
+/// Begins an operation and cancels it.
 fn begin(future: impl Future) {
     let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
     assert!(polled.is_pending(), "the pool is full");
@@ -111,7 +111,7 @@ fn a_function_of_a_path_that_has_begun_is_done() {
     assert_eq!(contents, ["all"; 2]);
 }
 
-/// Writes that meet the end at any moment.
+/// Writes race with the shutdown.
 #[test]
 fn a_write_is_either_written_before_the_end_or_refused() {
     must_end(|| {
@@ -146,7 +146,7 @@ fn a_write_is_either_written_before_the_end_or_refused() {
     });
 }
 
-/// An address space that is too small for the stack of any thread.
+/// Limits the address space so that no thread can be started.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_write_that_gets_no_thread_is_refused_and_not_written_later() {

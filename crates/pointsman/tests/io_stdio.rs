@@ -147,7 +147,7 @@ fn child_fills_the_pool() {
     runtime.block_on(write).unwrap();
     let task = runtime.spawn(pending::<()>());
     let ends = thread::spawn(move || drop(runtime));
-    // The end has begun.
+    // The shutdown has begun.
     assert!(executor::block_on(task).unwrap_err().is_cancelled());
     gate.open();
     ends.join().unwrap();

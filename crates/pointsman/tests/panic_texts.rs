@@ -1,4 +1,4 @@
-//! The texts of panics are Tokio's: tests expect panics by them, and users search for them.
+//! Panic messages are Tokio's: tests expect panics by them, and users search for them.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn poll_once(future: impl Future) {
     let _ = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
 }
 
-/// The panic's text begins with this.
+/// Asserts that the panic message begins with `text`.
 #[track_caller]
 fn panics<R>(text: &str, call: impl FnOnce() -> R) {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
@@ -139,7 +139,7 @@ fn of_channels_and_locks() {
     panics("broadcast channel capacity cannot be zero", || {
         broadcast::channel::<()>(0)
     });
-    // Of an `assert_ne!`, as in Tokio.
+    // The message of an `assert_ne!`, as in Tokio.
     let none = "assertion `left != right` failed: a RwLock may not be created with 0 readers";
     panics(none, || RwLock::with_max_readers((), 0));
     panics("called after complete", || {

@@ -358,7 +358,7 @@ fn the_environment_says_how_many_workers_there_are() {
     }
 }
 
-/// Linux cuts longer names off, and two threads of one runtime would look alike.
+/// Linux truncates longer names, so that two threads of one runtime would look alike.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_names_of_threads_are_shown_whole() {
@@ -370,7 +370,7 @@ fn the_names_of_threads_are_shown_whole() {
         while threads_named("pointsman-rt") < 2 {
             thread::yield_now();
         }
-        // The watchdog is started for what waits behind a task that blocks its thread.
+        // The watchdog starts for a task that waits behind a blocked worker.
         while threads_named("pointsman-watch") == 0 {
             let (tx, rx) = std::sync::mpsc::channel();
             let task = runtime.spawn(async move {

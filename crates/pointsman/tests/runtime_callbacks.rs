@@ -1,4 +1,4 @@
-//! Code of the user that a worker runs outside of tasks: hooks and wakers that panic or block.
+//! User code that a worker runs outside of tasks: hooks and wakers that panic or block.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -18,7 +18,7 @@ use gate::Gate;
 use pointsman::runtime::Builder;
 use pointsman::time;
 
-/// A hook that blocks in its first call, until the gate is open, and says that it has begun.
+/// A hook whose first call signals that it has begun and blocks until the gate is open.
 fn block_once(gate: &Gate) -> (impl Fn() + Send + Sync + 'static, mpsc::Receiver<()>) {
     let (begins, begun) = mpsc::channel();
     let (passage, is_first) = (gate.passage(), AtomicBool::new(true));

@@ -1,4 +1,4 @@
-//! Blocking work at the end of its runtime: what was submitted before is run, as on Tokio.
+//! Blocking work when its runtime shuts down: jobs that were submitted before still run, as in Tokio.
 
 mod common;
 #[path = "common/gate.rs"]
@@ -32,7 +32,7 @@ fn each(test: impl Fn(&dyn Fn() -> Runtime) + Send + 'static) {
     });
 }
 
-/// Ten jobs for one thread. The first waits for the gate, the others tell that they have run.
+/// Ten jobs for one thread. The first waits for the gate, the others record that they have run.
 fn ten_jobs(runtime: &Runtime) -> (Gate, mpsc::Receiver<usize>) {
     let gate = Gate::new();
     let (tx, rx) = mpsc::channel();
@@ -57,7 +57,7 @@ fn a_runtime_that_is_dropped_runs_the_queued_jobs() {
         let (gate, ran) = ten_jobs(&runtime);
         let task = runtime.spawn(pending::<()>());
         let ends = thread::spawn(move || drop(runtime));
-        // The end has begun.
+        // The shutdown has begun.
         assert!(executor::block_on(task).unwrap_err().is_cancelled());
         assert!(!ends.is_finished());
         gate.open();
@@ -104,7 +104,7 @@ fn a_job_that_drops_its_runtime_keeps_no_job_behind_it_from_running() {
 struct CleansUp(Handle, mpsc::Sender<JoinHandle<u32>>);
 
 impl CleansUp {
-    /// A task that never ends and owns one, and the jobs that are submitted.
+    /// A task that never ends and owns one of these, and the jobs that are submitted.
     fn owned_by_task(
         handle: &Handle,
     ) -> (

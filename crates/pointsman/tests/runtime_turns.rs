@@ -1,5 +1,5 @@
-//! When a runtime of the current thread polls the future of `block_on` again: after the tasks that are ready, up to
-//! `event_interval`, however long they take.
+//! A current-thread runtime polls the future of `block_on` again after all ready tasks, or after `event_interval`
+//! polls, however long the tasks take.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn current_thread(event_interval: u32) -> Runtime {
     builder.build().unwrap()
 }
 
-/// Some milliseconds in a debug build, far more than the scheduler's quantum.
+/// Takes some milliseconds in a debug build, far more than the scheduler's quantum.
 fn computes(steps: u64) {
     for n in 0..steps {
         black_box(n);
@@ -78,7 +78,7 @@ fn of_more_tasks_as_many_run_as_event_interval_says() {
                 let first = count.load(SeqCst);
                 task::yield_now().await;
                 let second = count.load(SeqCst);
-                // The next try begins without tasks.
+                // The next attempt begins without tasks.
                 while count.load(SeqCst) < tasks {
                     task::yield_now().await;
                 }
@@ -104,7 +104,7 @@ fn a_future_that_the_first_of_the_tasks_wakes_waits_for_the_others() {
     });
 }
 
-/// What a task spawns or wakes is ready too.
+/// Tasks that a task spawns or wakes are ready too.
 #[test]
 fn tasks_that_spawn_and_wake_others_come_to_their_end_before_the_future_is_polled() {
     for_each_length(61, |runtime, steps| {
@@ -160,7 +160,7 @@ fn tasks_that_yield_let_the_future_have_its_turn_after_each_round() {
     });
 }
 
-/// However often the others have yielded before.
+/// This holds however often the other tasks have yielded before.
 #[test]
 fn a_task_that_is_spawned_beside_tasks_that_yield_runs_before_the_future_is_polled() {
     for_each_length(61, |runtime, steps| {
@@ -277,7 +277,7 @@ fn tasks_of_a_local_runtime_that_may_be_sent_run_before_yield_now_returns() {
     });
 }
 
-/// The first poll comes before all tasks, also of those that another thread has spawned.
+/// The first poll comes before all tasks, including tasks that another thread has spawned.
 #[test]
 fn the_first_poll_comes_before_any_task() {
     for_each_length(61, |runtime, steps| {
@@ -293,7 +293,7 @@ fn the_first_poll_comes_before_any_task() {
     });
 }
 
-/// A thread that waits in `Handle::block_on` runs no task, and its future waits for none.
+/// A thread in `Handle::block_on` runs no task, and its future does not wait for tasks.
 #[test]
 fn a_future_that_is_blocked_on_through_a_handle_waits_for_no_task() {
     must_end(|| {

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-// The other features that cannot be had there are `pointsman`'s, which says the same.
+// `pointsman` reports its own unsupported features in the same way.
 #[cfg(all(
     target_family = "wasm",
     not(target_os = "emscripten"),

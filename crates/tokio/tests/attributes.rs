@@ -68,7 +68,7 @@ async fn the_macros_work_under_this_name() {
     assert_eq!(NUMBER.scope(4, async { NUMBER.get() }).await, 4);
 }
 
-/// The guide tells users to check for the patch by this.
+/// The guide uses this to check that the patch is applied.
 #[test]
 fn types_have_the_name_of_the_crate_behind() {
     let name = std::any::type_name::<tokio::runtime::Handle>();

@@ -5,9 +5,9 @@
 //! that is little, so take much at a time: [`read`] and [`write()`] for whole files, a [`BufReader`] or
 //! [`BufWriter`] around a [`File`].
 //!
-//! A call that is cancelled after its first poll is not taken back: its job is run, also when the runtime ends
-//! while the job is queued. The end of the runtime waits for these jobs. After the end a call fails with an error of
-//! the kind [`Other`](std::io::ErrorKind::Other).
+//! Cancelling a call after its first poll does not cancel its job: the job runs even if the runtime shuts down while
+//! the job is queued, and the shutdown waits for it. After the shutdown a call fails with an error of the kind
+//! [`Other`](std::io::ErrorKind::Other).
 //!
 //! All of it panics outside of a runtime.
 //!

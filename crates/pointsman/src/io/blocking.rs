@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! - The jobs of a pump run one after the other, in the order of the calls.
-//! - Bytes that a write has taken are written, also when the runtime ends before its job has begun.
+//! - Bytes that a write has accepted are written, even if the runtime shuts down before the job has begun.
 //! - Bytes that were read and not taken, because the read was cancelled, wait for the next read. What else is
 //!   done at the position of the reader first goes back by as many.
 //! - The error of a write is told once, by the next write or flush.
@@ -136,9 +136,9 @@ impl Pump {
 
     /// Starts a job with the buffer, which is there.
     ///
-    /// An error if the blocking pool does not accept the job: the runtime has ended, or no thread can be started.
-    /// A job that it has accepted is run, also at the end of the runtime, so a write may tell its caller that it
-    /// has taken the bytes.
+    /// Fails if the blocking pool does not accept the job: the runtime has ended, or no thread can be started. An
+    /// accepted job always runs, even if the runtime shuts down, so a write may report to its caller that it has
+    /// accepted the bytes.
     fn start(&mut self, job: impl FnOnce(&mut Buffer) -> Done + Send + 'static) -> io::Result<()> {
         let mut buffer = self.idle().map(mem::take).expect("no job runs");
         let job = move || (job(&mut buffer), buffer);
@@ -150,7 +150,7 @@ impl Pump {
             }
             Err(Refused::Closed) => Err(shutdown_error()),
             Err(Refused::NoThread(error)) => {
-                // It is queued: what failed must not be written later.
+                // The job is still queued. Abort it: a write that has failed must not take place later.
                 job.abort();
                 Err(error)
             }

@@ -70,9 +70,9 @@ pub struct WriteHalf<T> {
     shared: Arc<Shared<T>>,
 }
 
-// SAFETY: by a shared reference the stream of a half cannot be reached.
+// SAFETY: no method of a half gives access to the stream through `&self`.
 unsafe impl<T> Sync for ReadHalf<T> {}
-// SAFETY: as above.
+// SAFETY: no method of a half gives access to the stream through `&self`.
 unsafe impl<T> Sync for WriteHalf<T> {}
 
 /// Splits a stream into a half that reads and one that writes, for two tasks.

@@ -23,7 +23,7 @@ unsafe impl Source for io::Stdin {}
 
 macro_rules! system_handle {
     ($($stream:ident)*) => {$(
-        // A panic in a job ends in its handle, so the pump is whole.
+        // A panic in a job stays in its handle, so the pump remains consistent.
         impl UnwindSafe for $stream {}
         impl RefUnwindSafe for $stream {}
 
@@ -167,8 +167,8 @@ output! {
     ///
     /// A write is over when its bytes are copied, at most 2 MB, while a job for blocking work writes them. The
     /// next write waits for it and tells its error, and so does a flush. **Flush it** at the end: what follows
-    /// the last line break is kept back by the standard library until then. The end of the runtime waits for the
-    /// job of a write, also if it is queued.
+    /// the last line break is kept back by the standard library until then. Dropping the runtime waits for the job of
+    /// a write, even if the job is queued.
     ///
     /// The writes of one handle keep their order. Those of two handles may overtake each other, so make one
     /// and keep it.

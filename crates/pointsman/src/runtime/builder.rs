@@ -215,7 +215,7 @@ impl Builder {
     }
 
     /// Worker threads of a runtime of several threads. Default: the environment variable
-    /// `TOKIO_WORKER_THREADS`, else as many as there are cores. A runtime of the current thread has none.
+    /// `TOKIO_WORKER_THREADS`, otherwise the number of cores. A current-thread runtime has none.
     ///
     /// More workers than cores are of use where tasks block their threads: beyond one for each core a worker is
     /// woken only when another gets no further.
@@ -304,8 +304,8 @@ impl Builder {
         self
     }
 
-    /// Name of all workers and of the threads for blocking work. Default: `pointsman-rt`. A runtime of several
-    /// threads also has one that is always named `pointsman-watch`. Linux shows the first 15 bytes of a name.
+    /// Sets the name of the workers and of the threads for blocking work. Default: `pointsman-rt`. A multi-thread
+    /// runtime also has a thread that is always named `pointsman-watch`. Linux shows the first 15 bytes of a name.
     ///
     /// # Panics
     /// If there is a zero byte in it.
@@ -366,12 +366,12 @@ impl Builder {
         self
     }
 
-    /// The number of polls of tasks after which a worker looks at timers and at what comes from other threads, at the
-    /// latest. Default: 61. Where tasks are long the worker looks earlier, about every 25 µs.
+    /// Sets the maximum number of task polls after which a worker checks timers and tasks from other threads. Default:
+    /// 61. If tasks are long, the worker checks earlier, about every 25 µs.
     ///
-    /// In a runtime of the current thread the future of `block_on`, if it was woken, is polled after exactly so many
-    /// polls, or once no task is ready. With a small number timers and that future wait less, and short tasks cost
-    /// more.
+    /// In a current-thread runtime the future of `block_on`, if it was woken, is polled after exactly this many polls, or
+    /// once no task is ready. With a smaller number, timers and that future wait less, and short tasks have more
+    /// overhead.
     ///
     /// # Panics
     /// If it is 0.
@@ -634,7 +634,7 @@ impl Config {
 
 #[track_caller]
 fn default_workers() -> usize {
-    // The variable and the texts are Tokio's: deployments set it, whichever of the two runtimes they run.
+    // The variable and the messages are Tokio's: a deployment sets it for either runtime.
     const VARIABLE: &str = "TOKIO_WORKER_THREADS";
     match std::env::var(VARIABLE) {
         Ok(value) => {

@@ -48,14 +48,14 @@ pub struct Handle {
 /// ```
 #[must_use = "the runtime is the current one only until this is dropped"]
 pub struct EnterGuard<'a> {
-    /// Of a `LocalRuntime`. It was entered last, so it goes first.
+    /// Set for a `LocalRuntime`. Entered last, so it is the first field and drops first.
     pub(super) _local: Option<LocalEnterGuard>,
     _current: context::Current,
-    /// It belongs to the thread, as a guard of a lock does.
+    /// Makes the guard `!Send`, like a lock guard.
     _handle: PhantomData<(&'a Handle, MutexGuard<'static, ()>)>,
 }
 
-// SAFETY: nothing of it can be reached by a shared reference.
+// SAFETY: no method gives access to a field through `&self`.
 unsafe impl Sync for EnterGuard<'_> {}
 
 impl fmt::Debug for EnterGuard<'_> {
@@ -171,7 +171,7 @@ impl Handle {
         task::spawn_blocking_on(self, function)
     }
 
-    /// As [`spawn_blocking`](Self::spawn_blocking), for the runtime itself.
+    /// Like [`spawn_blocking`](Self::spawn_blocking), for the runtime's own use.
     pub(super) fn run_blocking(
         &self,
         run: impl FnOnce(Handle) + Send + 'static,
@@ -287,7 +287,7 @@ impl Handle {
         self.shared.time()
     }
 
-    /// Queues a job that blocks.
+    /// Queues a blocking job.
     pub(crate) fn submit(&self, job: Notified) -> Result<(), Refused> {
         self.shared.blocking.submit(self, job)
     }

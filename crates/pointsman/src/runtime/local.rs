@@ -213,7 +213,7 @@ impl LocalRuntime {
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
         let Self { tasks, runtime } = self;
-        // As on Tokio, the tasks that are dropped now start no more blocking work.
+        // As in Tokio, tasks that are dropped from here on cannot start blocking work.
         runtime.handle().shared.blocking.close();
         drop(tasks);
         runtime.shutdown_timeout(duration);

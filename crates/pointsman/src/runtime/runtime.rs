@@ -19,11 +19,11 @@ use crate::time;
 
 /// Runs tasks, fires timers, and takes blocking work elsewhere.
 ///
-/// When it is dropped its threads end and its tasks are dropped, at their next await if they run. It waits for all
-/// blocking work that was submitted before, begun or queued, and for that which the dropped tasks submit in their
-/// destructors. So what [`fs`](crate::fs) and the standard streams have accepted is written.
-/// [`shutdown_timeout`](Self::shutdown_timeout) and [`shutdown_background`](Self::shutdown_background) wait less, and
-/// accept no further blocking work.
+/// Dropping the runtime ends its threads and drops its tasks; a running task is dropped at its next await. The drop
+/// waits for all blocking work that was submitted before, running or queued, and for the blocking work that dropped
+/// tasks submit in their destructors. So the data that [`fs`](crate::fs) and the standard streams have accepted is
+/// written. [`shutdown_timeout`](Self::shutdown_timeout) waits for a limited time and
+/// [`shutdown_background`](Self::shutdown_background) not at all; both accept no further blocking work.
 ///
 /// # Panics
 /// When it is dropped in a task or in a `block_on`: use `shutdown_background` there, or drop it in
@@ -189,7 +189,7 @@ impl Runtime {
     }
 
     /// Ends the runtime, and waits at most so long for what runs: tasks until their next await, and blocking
-    /// work, also that which is queued. What has not ended by then goes on in its threads.
+    /// work, including queued work. Work that has not ended by then continues in its threads.
     ///
     /// # Panics
     /// In a task or in a `block_on`, unless the time is zero. The runtime ends all the same.
@@ -212,7 +212,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn shutdown_timeout(mut self, duration: Duration) {
-        // As on Tokio, the tasks that are dropped now start no more blocking work.
+        // As in Tokio, tasks that are dropped from here on cannot start blocking work.
         self.handle.shared.blocking.close();
         // As good as for ever, if the clock does not reach as far.
         match duration.is_zero() {
@@ -221,8 +221,8 @@ impl Runtime {
         }
     }
 
-    /// Ends the runtime without waiting: a task that runs goes on until its next await, and blocking work, also that
-    /// which is queued, until its end or that of the process. May be used in a task.
+    /// Shuts the runtime down without waiting: a running task continues until its next await. Blocking work, including
+    /// queued work, continues until it is done or the process ends. May be called in a task.
     ///
     /// ```
     /// # #[pointsman::main] async fn main() {
@@ -285,7 +285,7 @@ impl Runtime {
         if all_have_ended {
             shared.end_driver_after_last_worker();
         }
-        // Not before: what a dropped task still has to do may be blocking work.
+        // After the tasks were dropped: the destructor of a task may submit blocking work.
         shared.blocking.close();
         shared.blocking.wait(&self.handle, until);
     }

@@ -19,7 +19,7 @@ use super::driver::{self, Driver};
 /// whether the lock of a clock has to be taken.
 static ANY_CLOCK_WAS_PAUSED: AtomicBool = AtomicBool::new(false);
 
-// The texts are Tokio's: tests expect panics by them.
+// The messages are Tokio's: tests expect panics by their message.
 const NO_CLOCK: &str = "time cannot be frozen from outside the Tokio runtime";
 pub(crate) const CANNOT_PAUSE: &str = "`time::pause()` requires the `current_thread` Tokio runtime. \
                                        This is the default Runtime used by `#[tokio::test].";

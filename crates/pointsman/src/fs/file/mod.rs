@@ -38,8 +38,8 @@ use crate::sync::Mutex;
 ///
 /// **Writes** are over when their bytes are copied, at most [`max_buf_size`](Self::max_buf_size), while a job
 /// writes them. The next write waits for it and tells its error, and so does `AsyncWriteExt::flush`: **flush
-/// before the file is dropped**. The bytes that a write has taken are written in any case, also when the file is
-/// dropped or the runtime ends at once, but no caller learns of an error then. A write that is cancelled
+/// before the file is dropped**. Accepted bytes are always written, even if the file is dropped or the runtime shuts
+/// down at once, but an error is then not reported. A write that is cancelled
 /// while it waits for the one before has written nothing. What was flushed the system has; for the disk
 /// there are [`sync_all`](Self::sync_all) and [`sync_data`](Self::sync_data).
 ///

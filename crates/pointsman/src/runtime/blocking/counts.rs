@@ -119,7 +119,7 @@ impl SharedCounts {
         }
     }
 
-    /// The caller may take a job that is not to be run. Whether one waits.
+    /// Claims a queued job that will not run; returns whether there was one. The caller removes it from the queue.
     pub(super) fn take_unrun(&self) -> bool {
         let change = |counts| (Counts(counts).queued() > 0).then(|| counts - QUEUED);
         // ORDERING: as in `take`.

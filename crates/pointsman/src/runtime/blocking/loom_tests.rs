@@ -248,7 +248,7 @@ fn a_job_is_seen_until_it_has_run() {
     });
 }
 
-/// The end comes at any moment of these jobs. Each is run, once.
+/// The shutdown may come at any moment of these jobs. Each job runs exactly once.
 fn jobs_are_run_by_the_end(most_threads: usize, jobs: usize, keep_alive: Duration) {
     let runtime = Running::new(most_threads, keep_alive);
     let drops = Drops::default();
@@ -275,7 +275,7 @@ fn jobs_of_a_thread_that_ends_are_run_by_the_end() {
     model(|| jobs_are_run_by_the_end(1, 2, NOT_AT_ALL));
 }
 
-/// The end waits for a job that was accepted, and the submitter of one that was not learns this.
+/// The shutdown waits for an accepted job, and the submitter of a refused job gets an error.
 fn a_job_meets_the_end(jobs_before: usize) {
     let runtime = Running::new(1, FOR_EVER);
     for _ in 0..jobs_before {

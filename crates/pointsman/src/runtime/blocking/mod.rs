@@ -7,9 +7,9 @@
 //!
 //! Invariants:
 //! - While jobs wait, a thread is on its way to them, or one watches, or all threads that can be had run a job.
-//! - A job that the pool has accepted is run, also when the runtime ends while the job is queued. The end of the
-//!   runtime waits for it. A job is cancelled only if no thread at all can be started for it.
-//! - After [`close`](Pool::close) no job is accepted, and the submitter learns this.
+//! - An accepted job runs, even if the runtime shuts down while the job is queued; dropping the runtime waits for it.
+//!   A queued job is cancelled only if no thread can be started for it.
+//! - After [`close`](Pool::close) the pool accepts no job, and the submitter gets an error.
 //!
 //! Cost: three exchanges to bring a job where a thread is on its way or watches, and no lock; two exchanges and
 //! a lock to take it, which only those who take want.
@@ -161,7 +161,7 @@ impl Pool {
             self.counts.vacate(role);
             return Ok(false);
         }
-        // Others have run all jobs meanwhile, and no further ones come: a thread would outlive the runtime.
+        // Other threads have run all jobs, and no further ones are accepted: a new thread would outlive the runtime.
         if threads.is_shut_down && self.counts.vacate_if_none_waits(role) {
             return Ok(false);
         }
@@ -188,7 +188,7 @@ impl Pool {
 
     // --- the end ---
 
-    /// Accepts no further jobs. The threads end when they have run those that are queued.
+    /// Stops accepting jobs. The threads end when they have run the queued ones.
     pub(super) fn close(&self) {
         lock(&self.ready).extend(self.brought.close());
         let mut threads = lock(&self.threads);
@@ -198,17 +198,17 @@ impl Pool {
         }
     }
 
-    /// Waits until all jobs have run and all threads have ended, at most until then. The pool is closed.
+    /// Waits until all jobs have run and all threads have ended, or until the time `until`. The pool must be closed.
     pub(super) fn wait(&self, handle: &Handle, until: Option<Instant>) {
         let mut is_own_thread = false;
         loop {
-            // Looked at before the threads: the one that has taken the last job is among these then.
+            // Read before the threads: the thread that has taken the last job is then among them.
             let is_empty = lock(&self.ready).is_empty();
             let mut threads = lock(&self.threads);
             // One that has not ended may start another.
             if let Some(thread) = threads.handles.pop().or_else(|| threads.ended.take()) {
                 drop(threads);
-                // A thread that ends the runtime it works for cannot wait for itself.
+                // A thread of this pool that drops the runtime cannot wait for itself.
                 if thread.thread().id() == thread::current().id() {
                     is_own_thread = true;
                     continue;
@@ -220,7 +220,7 @@ impl Pool {
                 continue;
             }
             drop(threads);
-            // This thread runs the rest of the jobs when it returns to the pool.
+            // If this is a thread of the pool, it runs the remaining jobs when it returns to the pool.
             if is_own_thread || is_empty {
                 return;
             }
@@ -267,7 +267,7 @@ impl Drop for Unstarted<'_> {
 pub(crate) enum Refused {
     /// The runtime has ended. The job was cancelled.
     Closed,
-    /// No thread at all could be started. The job is queued until one can be.
+    /// No thread could be started. The job stays queued until one can be.
     NoThread(io::Error),
 }
 

@@ -223,8 +223,8 @@ impl Driver {
 }
 
 impl Held<'_> {
-    /// Waits until the thread is unparked, a source is ready, or a timer is due, which is for the caller to fire. Calls
-    /// `before_wakers` and then wakes the tasks of sources that are ready, if there are any.
+    /// Waits until the thread is unparked, a source is ready, or a timer is due; the caller fires the timer. If sources
+    /// are ready, calls `before_wakers` and then wakes their tasks.
     pub(super) fn park(&self, parker: &ThreadParker, before_wakers: impl FnOnce()) {
         let until_next = self.0.time.as_ref().and_then(|time| time.until_next());
         match self.0.used_reactor() {

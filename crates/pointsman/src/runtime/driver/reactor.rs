@@ -189,8 +189,8 @@ impl Reactor {
         true
     }
 
-    /// Sleeps until a source is ready, the thread is unparked, or the time is over. Calls `before_wakers` before it
-    /// wakes the tasks of sources that are ready, if there are any.
+    /// Sleeps until a source is ready, the thread is unparked, or the time elapses. If sources are ready, calls
+    /// `before_wakers` and then wakes their tasks.
     pub(super) fn park(
         &self,
         parker: &ThreadParker,

@@ -121,7 +121,7 @@ impl Shared {
             state.coming = state.coming.saturating_sub(1);
             let vacant = state.vacant.pop();
             if vacant.is_some() {
-                // Under the lock: the end of the runtime, which has it too, sees that there still is a worker.
+                // Under the lock, which the shutdown also takes, so that the shutdown sees that a worker is still active.
                 self.idle.inc_awake();
             }
             vacant

@@ -4,13 +4,13 @@
 //!
 //! # Invariants
 //!
-//! - The number of workers that search, or were called to, never exceeds the number that work, or one; see
-//!   [`policy::calls_one`]. A searcher that finds a task calls another worker if more tasks remain.
-//! - A producer that sees a searcher wakes no worker. So a worker that searches has a [`Searching`], runs no code of the
-//!   user while it has it, and gives it up in one place, [`finish_search`](super::worker::Worker::finish_search), which
-//!   looks at the queues again.
-//! - Sleep and submit cannot miss each other: a worker announces that it sleeps and then looks at the queues; a producer
-//!   enqueues and then looks for sleepers. Both sides use a SeqCst fence.
+//! - At most `max(1, working)` workers search or have been called to search; see [`policy::calls_one`]. A searcher that
+//!   finds a task calls another worker if more tasks remain.
+//! - A producer that sees a searcher wakes no worker. So a searching worker holds a [`Searching`], runs no user code while
+//!   it holds it, and gives it up only in [`finish_search`](super::worker::Worker::finish_search), which re-checks the
+//!   queues.
+//! - Sleep and submit cannot miss each other: a worker announces that it sleeps and then re-checks the queues; a producer
+//!   enqueues and then checks for sleepers. Both sides use a SeqCst fence.
 //! - A queued task for which no worker was called and no worker searches is watched; see
 //!   [`watchdog`](super::watchdog).
 
@@ -51,7 +51,7 @@ struct Sleeper {
     parker: Arc<ThreadParker>,
 }
 
-/// The count of one worker that searches. Producers rely on the search for as long as this exists.
+/// One searching worker's share of the count. Producers rely on the search for as long as this exists.
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "the worker counts as searching until `finish_search` takes this"]
 pub(super) struct Searching(());
@@ -59,7 +59,7 @@ pub(super) struct Searching(());
 /// Why a worker is awake.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum WakeReason {
-    /// The worker saw something to do.
+    /// The worker found something to do by itself.
     Spontaneous,
     /// Another thread called the worker to search.
     Called(Searching),
@@ -227,12 +227,12 @@ impl Idle {
 
     /// Ends a search; the worker stays awake. Returns how many other workers were awake.
     ///
-    /// The caller looks at the queues after this: see [`finish_search`](super::worker::Worker::finish_search).
+    /// The caller must then re-check the queues: see [`finish_search`](super::worker::Worker::finish_search).
     pub(super) fn end_search(&self, Searching(()): Searching) -> usize {
         // ORDERING: SeqCst, as all changes of this word.
         let before = counted(self.counts.fetch_sub(SEARCHING, SeqCst));
-        // ORDERING: SeqCst pairs with that of `notify_remote`: a producer whose task is not seen from here on sees that
-        // the search is over.
+        // ORDERING: SeqCst pairs with the fence of `notify_remote`: a producer whose task is not seen from here on sees
+        // that the search is over.
         fence(SeqCst);
         before.awake - 1
     }
@@ -263,9 +263,9 @@ impl Idle {
         before.awake - 1
     }
 
-    /// Takes a call that has reached a sleeping worker.
+    /// Takes the call that a sleeping worker has received, if there is one.
     pub(super) fn take_call(&self, parker: &ThreadParker) -> Option<Searching> {
-        // The caller has counted the search: see `call_one_if`.
+        // The calling thread has already counted the search: see `call_one_if`.
         parker.take_called().then_some(Searching(()))
     }
 

@@ -251,7 +251,7 @@ impl Shared {
 
     // --- queueing ---
 
-    /// Returns how many tasks are queued at the slot then.
+    /// Returns the number of tasks that are then queued at the slot.
     #[inline]
     fn push(&self, slot: &Slot, entry: Notified) -> usize {
         // SAFETY: this thread holds the slot.
@@ -363,8 +363,8 @@ impl Shared {
         }
     }
 
-    /// Ends timers and I/O, unless a worker still runs tasks: that one calls this when it ends. A thread that has taken
-    /// over a slot may be a worker for longer than those that were started.
+    /// Shuts down timers and I/O, unless a worker is still active: the last worker calls this when it ends. A thread that
+    /// has taken over a slot may remain a worker for longer than the started threads.
     pub(super) fn end_driver_after_last_worker(&self) {
         let workers = self.idle.workers();
         if workers.awake + workers.sleeping == 0 {

@@ -2,9 +2,10 @@
 //!
 //! # Invariants
 //!
-//! - A worker parks after it has announced that it sleeps and has seen nothing to do since; see [`idle`](super::idle).
+//! - A worker parks only after it has announced that it sleeps and has then found nothing to do; see
+//!   [`idle`](super::idle).
 //! - Wakers run in a worker that is awake and does not search: no producer relies on it meanwhile.
-//! - A worker that held the driver and has something else to do leaves it to another sleeper, or to the watchdog.
+//! - A worker that held the driver and has other work leaves the driver to another sleeper, or to the watchdog.
 
 use super::Shared;
 use super::idle::{Searching, WakeReason};
@@ -13,14 +14,14 @@ use crate::loom::sync::atomic::fence;
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Worker<'_> {
-    /// Sleeps, unless something was left to the search that ends here.
+    /// Sleeps, unless a producer left a task to the search that ends here.
     pub(super) fn sleep(&mut self, searching: Option<Searching>) -> WakeReason {
         let shared = self.shared;
         self.count_busy();
         if self.finish_search(searching, Next::Sleep) {
             return shared.idle.wake(self.slot.index, self.parker);
         }
-        // A producer already sees the sleeper: what it enqueues wakes this worker as soon as this is done.
+        // Producers already see the sleeper: a task that one enqueues wakes this worker after this step.
         // SAFETY: this thread holds the slot.
         unsafe { self.slot.arena().as_ref().collect() };
         shared.collect_arenas();
@@ -56,7 +57,7 @@ impl Worker<'_> {
             if held.is_due() {
                 self.rise(reason);
                 reason = WakeReason::Spontaneous;
-                // Before the driver is free: what is due now is no reason to wake another worker.
+                // Before the driver is free, so that no other worker is woken for a timer that is already due.
                 shared.driver.fire();
             }
             drop(held);
@@ -66,10 +67,10 @@ impl Worker<'_> {
         reason
     }
 
-    /// Ends the search that a call has begun: the worker, which was asleep, has something else to do.
+    /// Ends the search that a call has begun, because the worker, which was asleep, has other work.
     pub(super) fn rise(&self, reason: WakeReason) {
         if let WakeReason::Called(searching) = reason {
-            // What it was called for.
+            // Look for the task that it was called for.
             self.look();
             self.finish_search(Some(searching), Next::Work);
         }

@@ -1,10 +1,10 @@
-//! A worker that is out of work: it searches for some, and then sleeps.
+//! What a worker without tasks does: it searches for a task, and then sleeps.
 //!
 //! # Invariants
 //!
-//! - No more workers search than work (see [`idle`](super::idle)), so that searchers do not keep the others from their
-//!   queues.
-//! - A worker runs hooks of the user while it neither searches nor sleeps: a hook that blocks keeps no other worker
+//! - The number of searching workers is bounded (see [`idle`](super::idle)), so that searchers do not keep the others
+//!   from their queues.
+//! - A worker runs user hooks only while it neither searches nor sleeps: a hook that blocks does not keep another worker
 //!   from being woken.
 
 use std::time::Instant;
@@ -48,7 +48,7 @@ impl Worker<'_> {
                 if let Some(hook) = &shared.config.on_thread_park {
                     self.finish_search(searching.take(), Next::Work);
                     hook();
-                    // The hook takes time, and may queue tasks.
+                    // The hook may take time and queue tasks: look again.
                     searching = self.try_search();
                     continue;
                 }
@@ -75,18 +75,18 @@ impl Worker<'_> {
         }
     }
 
-    /// Begins a search, if another worker may have something for this one.
+    /// Begins a search, if another worker may have a task for this one.
     fn try_search(&self) -> Option<Searching> {
         // A worker that may wait for I/O does not search for other work first.
         let may_search = !self.shared.is_current_thread() && !self.shared.driver.is_io_unattended();
         may_search.then(|| self.shared.idle.try_search()).flatten()
     }
 
-    /// Ends a search, if `searching` is one, and goes on with `next`. The only way out of a search.
+    /// Ends the search, if `searching` is one, and continues with `next`. Every search ends here.
     ///
-    /// A producer that saw the search has woken no worker. So after the count is changed the queues are looked at once
-    /// more. If something is left, a worker that goes to sleep has to wake up for it, which the result says; one that
-    /// has work calls another, or the watchdog.
+    /// A producer that saw the search has woken no worker. So the queues are re-checked after the count was changed. If a
+    /// task is left, a worker with `Next::Sleep` must wake up for it: the function then returns true. A worker with
+    /// `Next::Work` calls another worker, or arms the watchdog.
     pub(super) fn finish_search(&self, searching: Option<Searching>, next: Next) -> bool {
         let shared = self.shared;
         let has_searched = searching.is_some();
@@ -99,7 +99,7 @@ impl Worker<'_> {
         match next {
             Next::Sleep => {
                 if others > 0 {
-                    // What others have queued in this moment they may have left to this search.
+                    // A task that another worker queues at this moment may have been left to this search.
                     shared.watch();
                 }
             }
@@ -107,10 +107,10 @@ impl Worker<'_> {
                 if is_left {
                     shared.notify_remote();
                 }
-                // Passes the search on where there is more.
+                // Call another worker if this one has more tasks.
                 shared.notify_local(self.slot, self.slot.queue.len());
                 if others > 0 {
-                    // As above.
+                    // A task may have been left to this search at this moment.
                     shared.watchdog.arm(shared);
                 }
             }
@@ -230,8 +230,8 @@ impl Worker<'_> {
 }
 
 impl Shared {
-    /// Whether something is queued where no worker comes to it by itself: in the inject queue, or at a slot of whose
-    /// tasks none are few, which is vacant or stuck.
+    /// Whether a task is queued that no worker takes by itself: in the inject queue, or at a vacant or stuck slot. The
+    /// `few` of such a slot is 0.
     fn has_unattended_work(&self) -> bool {
         let is_left = |slot: &Slot| slot.few() == 0 && !slot.queue.is_empty();
         !self.inject.is_empty() || self.slots.iter().any(is_left)

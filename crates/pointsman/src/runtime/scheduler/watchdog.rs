@@ -58,7 +58,7 @@ pub(super) struct Watchdog {
     watched: AtomicU32,
     has_thread: AtomicBool,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
-    /// Whether it was ever armed: a model does then what it would do.
+    /// Whether it was ever armed: a model then does its work.
     #[cfg(all(test, loom))]
     pub(super) was_armed: std::sync::atomic::AtomicBool,
 }

@@ -1,4 +1,5 @@
-//! A worker's run loop: it runs queued tasks, looks around after each quantum, and is idle when nothing is queued.
+//! A worker's run loop: it runs queued tasks, checks timers and other queues after each quantum, and is idle when no
+//! task is queued.
 //!
 //! The search for work is in [`steal`](super::steal), sleep in [`park`](super::park).
 //!
@@ -6,7 +7,7 @@
 //!
 //! - A worker holds its slot from the beginning to the end of [`run`](Worker::run), except while a task blocks in
 //!   place. If a task has lost the slot to another thread, that task is the last that this worker runs.
-//! - When the future of `block_on` is polled depends on the polls of tasks before it, never on the clock.
+//! - The turn of the `block_on` future depends on the task polls before it, never on the clock.
 
 use std::mem;
 use std::sync::Arc;
@@ -35,16 +36,16 @@ pub(super) struct Worker<'a> {
     since: Instant,
     /// The polls and the time when it last looked for I/O while there was work.
     io_looked_at: (usize, Instant),
-    /// Polls of tasks until the future of `block_on` has its turn, in a runtime of the current thread.
+    /// The number of task polls until the next turn of the `block_on` future, in a current-thread runtime.
     left: u32,
-    /// How many tasks have yielded one after the other, and how many were queued with each of them.
+    /// The number of tasks that have yielded in a row, and the number of tasks that were queued with each of them.
     yielded: usize,
     round: usize,
     /// A clock that stands still could not be moved on, as blocking work was running.
     pub(super) awaits_jobs: bool,
 }
 
-/// What a worker does after a search, or instead of one.
+/// What a worker does next, after a search or without one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Work,
@@ -83,11 +84,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Works until `poll` returns something, the runtime ends, or the slot is lost.
+    /// Works until `poll` returns a value, the runtime ends, or the slot is lost.
     ///
-    /// `poll` polls the future of `block_on`, if the parker was notified: at first, and then once all tasks that are
-    /// ready have run or yielded, or `event_interval` polls are over. Its turn never depends on the clock: what has run
-    /// when `yield_now` returns does not depend on how long the tasks take.
+    /// `poll` polls the future of `block_on`, if the parker was notified: first of all, and then once all ready tasks have
+    /// run or yielded, or after `event_interval` polls. Its turn never depends on the clock: which tasks have run when
+    /// `yield_now` returns does not depend on how long they take.
     pub(super) fn run<R>(&mut self, mut poll: impl FnMut() -> Option<R>) -> Option<R> {
         while !self.shared.is_shut_down() {
             if self.left == 0 {
@@ -98,7 +99,7 @@ impl<'a> Worker<'a> {
                     if result.is_some() {
                         return result;
                     }
-                    // That was no task's.
+                    // The `block_on` future may have yielded; no task has.
                     coop::take_yielded();
                 }
             }
@@ -166,10 +167,10 @@ impl<'a> Worker<'a> {
         Paused::Quantum
     }
 
-    /// A task has yielded, with which so many are queued, while I/O or the future of `block_on` waits. Whether all of
-    /// them have yielded one after the other.
+    /// Called when a task yields while I/O or the future of `block_on` waits; `waiting` tasks are then queued. Returns
+    /// whether all of them have yielded in a row.
     fn all_have_yielded(&mut self, waiting: usize) -> bool {
-        // Where another number was queued before, a task that has not run yet is among them.
+        // If the number has changed, a task that has not run yet may be among them.
         let is_same_round = waiting == mem::replace(&mut self.round, waiting);
         self.yielded = if is_same_round { self.yielded + 1 } else { 1 };
         self.yielded >= waiting
@@ -186,7 +187,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// At the end of a quantum of so many polls.
+    /// Called at the end of a quantum of `polls` polls.
     fn look_at_clock(&mut self, polls: u32) {
         self.left = self.left.saturating_sub(polls);
         // No time passes in models.

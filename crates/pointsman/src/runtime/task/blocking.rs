@@ -30,10 +30,9 @@ impl<F: FnOnce() -> R, R> Future for Job<F> {
 /// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); what comes then waits. So functions
 /// may wait for each other.
 ///
-/// A function that has begun cannot be ended: [`abort`](JoinHandle::abort) ends only one that has not. The end of
-/// the runtime runs the functions that are still queued, and waits for all; see
-/// [`Runtime`](crate::runtime::Runtime). A function that is submitted after the end is dropped, and its task is
-/// cancelled.
+/// A function that has begun cannot be aborted: [`abort`](JoinHandle::abort) only cancels one that has not. Dropping
+/// the runtime runs the queued functions and waits for all of them; see [`Runtime`](crate::runtime::Runtime). A
+/// function that is submitted after the shutdown is dropped, and its task is cancelled.
 ///
 /// ```
 /// # #[pointsman::main] async fn main() {
@@ -69,7 +68,7 @@ where
     joined
 }
 
-/// Also says whether the job was accepted.
+/// Also returns whether the job was accepted.
 pub(crate) fn try_spawn_blocking_on<F, R>(
     handle: &Handle,
     function: F,
@@ -93,7 +92,7 @@ where
     let shared = handle.shared();
     let job = Job(Some(function));
     // SAFETY: the arena is this thread's while the task is made.
-    // The pool decides whether the job is accepted: it is open longer than tasks can begin.
+    // The pool decides whether it accepts the job: it stays open after tasks can no longer be spawned.
     let (task, _) = shared.make(|arena| unsafe { RawTask::new(arena, job, true) });
     // SAFETY: the third reference of a new task.
     let joined = unsafe { JoinHandle::new(task) };

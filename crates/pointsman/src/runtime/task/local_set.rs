@@ -26,7 +26,7 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::task::{self, Arena, JoinHandle, Notified, RawTask, Schedule, coop};
 
-/// Tasks that are run before the set lets others run. In a [`LocalRuntime`](crate::runtime::LocalRuntime) that is its
+/// The number of tasks that the set runs before it yields. In a [`LocalRuntime`](crate::runtime::LocalRuntime), its
 /// `event_interval`.
 const MOST_AT_ONCE: u32 = 61;
 /// Tasks after which a look is taken at what other threads have brought.
@@ -269,7 +269,7 @@ impl LocalSet {
         Self::with_most_at_once(MOST_AT_ONCE)
     }
 
-    /// A set that runs so many tasks, and then lets others run.
+    /// Returns a set that yields after this many tasks.
     pub(in crate::runtime) fn with_most_at_once(most_at_once: u32) -> Self {
         let shared = Arc::new(LocalShared {
             id: Id::unused(),

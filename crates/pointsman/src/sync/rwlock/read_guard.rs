@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use crate::sync::held::{Held, Shared, deref_guard};
 use crate::sync::semaphore::Permits;
 
-/// The right to read the value of an [`RwLock`](super::RwLock), or a part of it. Dropping it unlocks.
+/// A guard that reads the value of an [`RwLock`](super::RwLock), or a part of it. Dropping it releases the lock.
 ///
-/// Of [`RwLock::read`](super::RwLock::read). It may be held over an `.await`.
+/// Returned by [`RwLock::read`](super::RwLock::read). It may be held across an `.await`.
 ///
 /// ```
 /// # use pointsman::sync::RwLock;
@@ -25,7 +25,7 @@ use crate::sync::semaphore::Permits;
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     pub(super) held: Held<&'a Permits>,
     pub(super) data: Shared<T>,
-    /// Not of the lock, which threads share only if they may also own the value.
+    /// `&T`, not a reference to the lock, which is `Sync` only if `T` is also `Send`.
     pub(super) _lock: PhantomData<&'a T>,
 }
 

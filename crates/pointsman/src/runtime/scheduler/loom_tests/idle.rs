@@ -11,7 +11,7 @@ use crate::park::ThreadParker;
 use crate::runtime::inject::Inject;
 use crate::task::test_util::Workbench;
 
-/// Waits to be called, as a worker does that sees nothing to do.
+/// Waits to be called, like a worker that finds nothing to do.
 fn wait_for_call(idle: &Idle, parker: &ThreadParker) -> Searching {
     loop {
         match idle.take_call(parker) {

@@ -30,7 +30,7 @@ fn two_that_are_brought_at_once_are_not_slept_on() {
     });
 }
 
-/// What the watchdog would do in its ticks, if it was armed.
+/// Does the work of the watchdog's ticks, if it was armed.
 fn watch(shared: &Shared) {
     if shared.watchdog.was_armed.load(Relaxed) {
         while !shared.inject.is_empty() {
@@ -40,8 +40,8 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// What is enqueued while a worker searches is left to that search, also when the worker goes to sleep after it. As many
-/// threads as there are cores poll futures of `block_on`: a worker that sleeps wakes up for no task by itself.
+/// A task that is enqueued while a worker searches is left to that search, even if the worker goes to sleep after it. As
+/// many threads as there are cores poll futures of `block_on`, so a sleeping worker is not woken for a task otherwise.
 #[test]
 fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() {
     model(|| {
