@@ -22,7 +22,7 @@ test('a provenance where it can be had, the push where there is a remote, JSR wh
   expect(commands[3]).toContain('tests/runtimes/all/node_modules/.bin/deno publish ');
 });
 
-test('nothing that is not pinned runs with the credentials of the publisher', () => {
+test('only pinned tools run with the credentials of the publisher', () => {
   const surroundings = { remote: 'origin', hasJsr: true, canProve: true };
   for (const command of remainingCommands('0.2.0', surroundings)) {
     expect(command).not.toMatch(/npx|npm exec|npm install|cargo install/);

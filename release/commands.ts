@@ -14,7 +14,7 @@ export function remainingCommands(
   { remote, hasJsr, canProve }: Surroundings,
 ): string[] {
   const out = `release/out/${version}`;
-  // What runs with the publisher's credentials is pinned, with its hash, by a lock file of this repository.
+  // A lock file of this repository pins, by hash, each tool that runs with the publisher's credentials.
   const deno = 'tests/runtimes/all/node_modules/.bin/deno';
   const manifest = '--allow-dirty --config jsr.json';
   const npm = [

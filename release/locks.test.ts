@@ -13,8 +13,8 @@ const paths = execFileSync('git', ['ls-files', '*package-lock.json'], {
   .split('\n');
 
 /**
- * Binaries for platforms other than that on which the lock files were made. Their hashes could not be had there: these
- * versions of them were not in the registry yet. npm writes the hashes when the versions are next raised.
+ * Binaries for platforms other than the one on which the lock files were made. Their hashes were not available there,
+ * because the registry did not have these versions yet. npm writes the hashes at the next version bump.
  */
 const withoutHash: Readonly<Record<string, string>> = {
   '@biomejs/cli': '2.6.8',
@@ -39,7 +39,7 @@ test('there are lock files', () => {
 const read = (path: string) =>
   JSON.parse(readFileSync(join(root, path), 'utf8')) as { packages: Record<string, Locked> };
 
-/** The folders of this repository are there as themselves and as links to them. */
+/** Installed packages only: folders of this repository appear as themselves and as links, and are excluded. */
 const installed = paths.flatMap((path) =>
   Object.entries(read(path).packages)
     .filter(([where, { link }]) => /(^|\/)node_modules\//.test(where) && !link)
@@ -50,7 +50,7 @@ const exceptionOf = (name: string) =>
   Object.keys(withoutHash).find((each) => name.startsWith(each));
 const unhashed = installed.filter(({ integrity }) => !integrity?.startsWith('sha512-'));
 
-test('each package has its hash, but what is listed', () => {
+test('each package has its hash, except the listed ones', () => {
   const unexpected = unhashed.filter(
     ({ name, version, optional }) =>
       !(optional && withoutHash[exceptionOf(name) ?? ''] === version),

@@ -1,7 +1,7 @@
 # Releases, up to the publishing.
 
 RELEASE := node release/dist/release.js
-# By the environment and as it was typed: neither make nor the shell expands it.
+# Passed unexpanded through the environment: neither make nor the shell expands it.
 release: override export VERSION := $(value VERSION)
 release-tool: node_modules/.package-lock.json
 	@npx --no-install tsc -b release

@@ -1,4 +1,4 @@
-/** What is typed as the version reaches the release as it is: neither make nor the shell expands it. */
+/** The version reaches the release exactly as typed: neither make nor the shell expands it. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 test.each(['0.2.0', '', '"; echo "more', '`echo more`', '$(echo more)', '$(shell echo more)', "'"])(
   'VERSION=%s',
   (version) => {
-    // In place of the tool, a program that prints what it is given.
+    // Instead of the release tool, a program that prints its arguments.
     const print = 'node -e "console.log(JSON.stringify(process.argv.slice(1)))" --';
     const given = [`VERSION=${version}`, `RELEASE=${print}`, '--assume-old=release-tool'];
     const output = execFileSync('make', ['--silent', 'release', ...given], {

@@ -1,6 +1,6 @@
 /**
- * The one contract of all entries that let requests wait, as they are built: how each ends, how many may wait, and what
- * bounds a wait and the work. Each entry is told the same and has to answer the same.
+ * The common contract of all built entries that queue requests: how each ends, how many requests may wait, and what
+ * bounds the wait and the work. Each entry gets the same calls and must give the same results.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,24 +13,24 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { connect } from './redis/clients.js';
 import { type Server, startServer } from './servers/server.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: entries of different types are told the same
+// biome-ignore lint/suspicious/noExplicitAny: entries of different types get the same calls
 type Any = any;
 
-/** What a request has been granted. */
+/** The permit, lock or task of a granted request. */
 interface Held {
   release(): unknown;
 }
 
 interface Entry {
   readonly object: Any;
-  /** Excludes all other requests; resolves when it holds, or runs. */
+  /** Makes an exclusive request; resolves when it is granted. */
   request(options?: object): Promise<Held>;
 }
 
 interface Subject {
   readonly name: string;
   readonly ClosedError: typeof sync.ClosedError;
-  /** Whether `close` leaves alone what is held. */
+  /** Whether `close` leaves held permits valid. */
   readonly keepsHeld: boolean;
   readonly takesMaxWaiting: boolean;
   make(options?: object): Promise<Entry>;
@@ -58,7 +58,7 @@ const local = (
   },
 });
 
-/** A task that says that it runs, and then does so until it is let go. */
+/** A task that reports that it runs, and then runs until it is released. */
 const task = inline(async (begun: () => Promise<void>, end: () => Promise<void>) => {
   await begun();
   await end();
@@ -158,11 +158,11 @@ const errorOf = async (promise: Promise<unknown>): Promise<unknown> => {
   throw new Error('it was not refused');
 };
 
-/** Ends the test unless the object gets this many waiting requests. */
+/** Waits until the object has this many waiting requests; fails the test otherwise. */
 const untilWaiting = (object: Any, waiting: number) =>
   expect.poll(() => object.waiting).toBe(waiting);
 
-/** One that holds, and two that wait. */
+/** One request that holds, and two that wait. */
 async function busy({ make }: Subject) {
   const { object, request } = await make();
   const held = await request();
@@ -187,7 +187,7 @@ describe.each(subjects)('$name', (subject) => {
     await untilWaiting(object, 0);
   });
 
-  test('close refuses, rejects what waits, and lets what runs go on', async () => {
+  test('close refuses new requests, rejects waiting ones, and lets running ones finish', async () => {
     const { object, request, held, waits } = await busy(subject);
     const closed = object.close('enough');
     expect(object.closed).toBe(true);
@@ -198,7 +198,7 @@ describe.each(subjects)('$name', (subject) => {
     await closed;
   });
 
-  test('drain accepts and serves, and changes nothing', async () => {
+  test('drain accepts and serves requests, and changes nothing', async () => {
     const { object, request, held, waits } = await busy(subject);
     const drained = object.drain();
     const later = request();
@@ -209,7 +209,7 @@ describe.each(subjects)('$name', (subject) => {
     await (await request()).release();
   });
 
-  test('shutdown refuses, serves what waits, and resolves when all is over', async () => {
+  test('shutdown refuses new requests, serves waiting ones, and resolves when all are done', async () => {
     const { object, request, held, waits } = await busy(subject);
     const ended = object.shutdown();
     expect(object.closed).toBe(true);
@@ -221,7 +221,7 @@ describe.each(subjects)('$name', (subject) => {
     expect(await errorOf(request())).toBeInstanceOf(ClosedError);
   });
 
-  test('shutdown bounds the wait of its caller alone, and says how much is left', async () => {
+  test('the options of shutdown bound only the wait of its caller; the error says how much is left', async () => {
     const { object, request, held, waits } = await busy(subject);
     const error = await errorOf(object.shutdown({ timeout: 5 }));
     expect(error).toBeInstanceOf(sync.TimeoutError);
@@ -233,7 +233,7 @@ describe.each(subjects)('$name', (subject) => {
     await object.shutdown();
   });
 
-  test('a signal that has aborted ends the wait of shutdown, and not its effect', async () => {
+  test('a signal that has aborted ends the wait of shutdown, but not its effect', async () => {
     const { object } = await make();
     await errorOf(object.shutdown({ timeout: -1 }));
     expect(object.closed).toBe(false);
@@ -242,7 +242,7 @@ describe.each(subjects)('$name', (subject) => {
     expect(object.closed).toBe(true);
   });
 
-  test('close after shutdown rejects what still waits, newcomers keep the ClosedError', async () => {
+  test('close after shutdown rejects waiting requests; new ones still get the ClosedError', async () => {
     const { object, request, held, waits } = await busy(subject);
     const ended = object.shutdown();
     const closed = object.close('enough');
@@ -253,7 +253,7 @@ describe.each(subjects)('$name', (subject) => {
     await ended;
   });
 
-  test('await using is shutdown', async () => {
+  test('await using calls shutdown', async () => {
     const { object, held, waits } = await busy(subject);
     const disposed = object[Symbol.asyncDispose]();
     expect(object.closed).toBe(true);
@@ -262,9 +262,9 @@ describe.each(subjects)('$name', (subject) => {
     await disposed;
   });
 
-  test('timeout bounds the wait, of which 0 has none, and not the work', async () => {
+  test('timeout bounds the wait, not the work; 0 does not wait', async () => {
     const { object, request } = await make();
-    // A pool has a thread by then.
+    // By then a pool has a thread.
     await (await request()).release();
     await object.drain?.();
     const held = await request({ timeout: 20 });
@@ -275,7 +275,7 @@ describe.each(subjects)('$name', (subject) => {
     await finish(held, [next]);
   });
 
-  test('a method that has lost its object says so', async () => {
+  test('a method called without its object says so', async () => {
     const { object } = await make();
     const methods = new Map<string, Any>();
     for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
@@ -296,7 +296,7 @@ describe.each(subjects)('$name', (subject) => {
     }
   });
 
-  test('maxWaiting bounds the queue, and refuses the newcomer', async () => {
+  test('maxWaiting bounds the queue, and the new request is refused', async () => {
     if (!takesMaxWaiting) return;
     const { object, request } = await make({ maxWaiting: 1 });
     const held = await request();
@@ -363,7 +363,7 @@ describe.each(queues)('the queue of a $name', (subject) => {
 
 const forever = inline(() => new Promise<never>(() => {}));
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test releases it. */
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 

@@ -1,4 +1,4 @@
-/** What the package, as it is built, has of Node in workerd with `nodejs_compat`. The other tests there run without. */
+/** The Node features of the built package in workerd with `nodejs_compat`. The other workerd tests run without it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export default {
 };
 `;
 
-test('with nodejs_compat diagnostics_channel has the events', async () => {
+test('with nodejs_compat, diagnostics_channel gets the events', async () => {
   const found = workerd.find();
   if (!('path' in found) || found.path === undefined) throw new Error('workerd is missing');
   const folder = await mkdtemp(join(tmpdir(), 'pointsman-workerd-'));

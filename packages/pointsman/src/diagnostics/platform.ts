@@ -31,7 +31,7 @@ export interface Platform {
   channel?: ((name: string) => Channel) | undefined;
 }
 
-/** What is used of `node:diagnostics_channel`. */
+/** The part of `node:diagnostics_channel` that is used. */
 interface Channels {
   channel(name: string): { publish(message: unknown): void };
   hasSubscribers(name: string): boolean;
@@ -42,7 +42,7 @@ interface Builtins {
   'node:diagnostics_channel': Channels;
 }
 
-/** Asks the module for subscribers: in workerd a channel does not know them. */
+/** Asks the module, not the channel, for subscribers: in workerd a channel does not report them. */
 export const channelsOf =
   (channels: Channels) =>
   (name: string): Channel => {

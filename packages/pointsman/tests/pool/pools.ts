@@ -62,7 +62,7 @@ export async function warm({ pool, board }: Opened, threads: number): Promise<vo
   await Promise.all(held);
 }
 
-/** Lets the pool learn that tasks of `hold` are short, so that others are handed to their thread ahead. */
+/** Teaches the pool that tasks of `hold` are short, so that other tasks are handed to their thread ahead of time. */
 export async function makeShort({ pool, board }: Opened): Promise<void> {
   const gate = board.gate();
   gate.open();

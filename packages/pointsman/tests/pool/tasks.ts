@@ -66,7 +66,7 @@ export const square: { (n: number): number; root(n: number): number } = Object.a
 /** No function: it cannot be run. */
 export const constant = 5;
 
-/** Changes what it was given, which is its own. */
+/** Changes its argument, which is its own copy. */
 export function takeSmallest(given: { sizes: number[] }): number | undefined {
   given.sizes.sort();
   return given.sizes.shift();
@@ -74,7 +74,7 @@ export function takeSmallest(given: { sizes: number[] }): number | undefined {
 
 const config = { hits: 0, nested: { list: [1] } };
 
-/** The same object each time, as it is then. */
+/** Returns the same object each time, in its current state. */
 export function shared(): typeof config {
   config.hits++;
   return config;
@@ -92,7 +92,7 @@ export function makeNested(levels: number): unknown {
   return value;
 }
 
-/** Fills the buffer, and says what is in it. */
+/** Fills the buffer, and returns its contents. */
 export function fill(buffer: ArrayBuffer, value: number): string {
   return new Uint8Array(buffer).fill(value).join('');
 }
@@ -277,7 +277,7 @@ export function waitForAbort(gate: number): Promise<string> {
   });
 }
 
-/** A loop that looks at the reason, and never returns to the event loop. */
+/** A loop that reads the reason and never returns to the event loop. */
 export function loopUntilReason(gate: number): void {
   const { signal } = task;
   gateOf(gate).enter();
@@ -299,14 +299,14 @@ function listen(gate: number): AbortSignal {
   return signal;
 }
 
-/** Listens, and looks in each turn of the event loop. */
+/** Adds a listener, and polls in each turn of the event loop. */
 export async function listenAndAwait(gate: number): Promise<void> {
   const signal = listen(gate);
   while (!signal.aborted) await turn();
   signal.throwIfAborted();
 }
 
-/** Listens, and looks without a return to the event loop. */
+/** Adds a listener, and polls without returning to the event loop. */
 export function listenAndLoop(gate: number): void {
   const signal = listen(gate);
   for (;;) signal.throwIfAborted();
@@ -315,7 +315,7 @@ export function listenAndLoop(gate: number): void {
 /** For each time that a listener was called, whether the signal said that it was aborted. */
 export const heard = (): boolean[] => seen;
 
-/** Gives its result, and then keeps its thread from its event loop until the gate is open. */
+/** Returns its result, and then keeps its thread from its event loop until the gate is open. */
 export function returnAndHold(gate: number): void {
   setTimeout(() => hold(gate));
 }
@@ -403,7 +403,7 @@ export const throws = {
     await turn();
     throw new TypeError('later');
   },
-  /** With properties that cannot be passed on, as errors of HTTP clients have them. */
+  /** Throws an error with properties that cannot be passed on, like errors of HTTP clients. */
   withSocket(): never {
     const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
     const error = new TypeError('request failed', { cause });

@@ -7,5 +7,5 @@ export interface Outcome {
 
 export const outcomeMark = 'pointsman-test-outcome:';
 
-/** Before each test, a line with this mark and the test's name: a run that does not end says where it stopped. */
+/** Marks the line with a test's name, printed before each test: a run that hangs shows where it stopped. */
 export const startedMark = 'pointsman-test-started:';

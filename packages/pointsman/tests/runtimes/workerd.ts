@@ -39,7 +39,7 @@ export const workerd: Runtime = {
   },
 };
 
-/** Asks a worker once, and tells the lines of its response. */
+/** Sends one request to a worker and returns the lines of its response. */
 export async function serve(
   path: string,
   bundle: string,

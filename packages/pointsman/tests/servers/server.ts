@@ -33,7 +33,7 @@ export interface ServerOptions {
   readonly kind?: Kind;
   /** Makes a cluster of this one node, which has all slots. */
   readonly cluster?: boolean;
-  /** Makes a sentinel that watches the primary `primary` at this port. */
+  /** Starts a sentinel that watches a primary, named `primary`, at this port. */
   readonly sentinelOf?: number;
 }
 

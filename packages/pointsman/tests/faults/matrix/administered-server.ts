@@ -23,7 +23,7 @@ const command = (name: string, ...rest: string[]): Deed => ({
   },
 });
 
-/** Deletes the records of all sessions, and nothing else of the namespace. */
+/** Deletes only the records of all sessions from the namespace. */
 const loseSessions: Deed = {
   name: 'HDEL of all sessions',
   async do(server) {

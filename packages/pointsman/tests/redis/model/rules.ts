@@ -6,11 +6,11 @@ import type { World } from './world.js';
 
 export class Violation extends Error {}
 
-/** What was deleted by hand, until a batch comes across it. */
+/** Fields deleted by hand that no batch has found yet. */
 export interface Deleted {
   /** Sessions whose record was deleted. */
   readonly sessions: ReadonlySet<string>;
-  /** Whether a lock was: then its queue waits for the next heartbeat of a request in it. */
+  /** Whether a lock was deleted: its queue then waits for the next heartbeat of a request in it. */
   readonly lock: boolean;
 }
 
