@@ -22,7 +22,7 @@ const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 async function recipe(): Promise<Recipe> {
   const guide = readFileSync(pathOf('../../../../../docs/sync/at-most-n-per-minute.md'), 'utf8');
   const [, code = ''] =
-    /### Retry-After[\s\S]*?```ts\n([\s\S]*?)\/\/ In place of/.exec(guide) ?? [];
+    /### Retry-After[\s\S]*?```ts\n([\s\S]*?)\/\/ A stand-in for/.exec(guide) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-recipe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const outfile = join(folder, 'recipe.mjs');
@@ -68,21 +68,24 @@ test.each<[string, () => Record<string, string>, number]>([
   ['a number of seconds', () => ({ 'retry-after': '1' }), 1_000],
   ['a date', () => ({ 'retry-after': later() }), 0],
   ['a date that has passed', () => ({ 'retry-after': new Date(0).toUTCString() }), 0],
-])('%s: a refused call is retried before the calls that came later', async (_, headers, least) => {
-  const { seen, times, url } = await serve(1, headers);
-  const { api, get } = await recipe();
-  api.setLimits({ concurrency: 1 });
-  const done: string[] = [];
-  const call = async (name: string) => {
-    const response = await get(`${url}/${name}`);
-    expect(await response.text()).toBe(`welcome /${name}`);
-    done.push(name);
-  };
-  await Promise.all(['a', 'b', 'c'].map(call));
-  expect(seen).toEqual(['a', 'a', 'b', 'c']);
-  expect(done).toEqual(['a', 'b', 'c']);
-  expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(least);
-});
+])(
+  '%s: a call that is refused is retried before the calls that came later',
+  async (_, headers, least) => {
+    const { seen, times, url } = await serve(1, headers);
+    const { api, get } = await recipe();
+    api.setLimits({ concurrency: 1 });
+    const done: string[] = [];
+    const call = async (name: string) => {
+      const response = await get(`${url}/${name}`);
+      expect(await response.text()).toBe(`welcome /${name}`);
+      done.push(name);
+    };
+    await Promise.all(['a', 'b', 'c'].map(call));
+    expect(seen).toEqual(['a', 'a', 'b', 'c']);
+    expect(done).toEqual(['a', 'b', 'c']);
+    expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(least);
+  },
+);
 
 test('concurrent calls keep their order, however often they are refused', async () => {
   const { seen, url } = await serve(4, () => ({}));
