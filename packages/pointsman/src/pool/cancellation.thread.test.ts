@@ -412,31 +412,34 @@ describe('while it runs', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 2, threadsStarted: 1 });
   });
 
-  test.runIf(canReceive)('a loop that reads the reason sees the one that was given', async () => {
-    const { pool, board } = await openWarm({ grace: 60_000 });
-    const words = board.take(2);
-    for (const reason of [new RangeError('why'), 'a text', { why: 1 }, Symbol('not cloned')]) {
-      const controller = new AbortController();
+  test.runIf(canReceive)(
+    'a loop that reads the reason sees the reason that was given',
+    async () => {
+      const { pool, board } = await openWarm({ grace: 60_000 });
+      const words = board.take(2);
+      for (const reason of [new RangeError('why'), 'a text', { why: 1 }, Symbol('not cloned')]) {
+        const controller = new AbortController();
+        const gate = board.gate();
+        const given = pool.run('loopUntilReason', [gate.number], { signal: controller.signal });
+        // The loop receives them, and they begin after it.
+        const others = range(3).map(() => pool.run('count', [words]));
+        await until(() => gate.begun === 1);
+        controller.abort(reason);
+        expect(await reasonOf(given)).toBe(reason);
+        await Promise.all(others);
+        const seen = await pool.run('reasonHeard');
+        if (typeof reason === 'symbol') expect(seen).toMatchObject({ message: expect.any(String) });
+        else expect(seen).toEqual(reason);
+      }
+      expect(board.at(words)).toBe(12);
       const gate = board.gate();
-      const given = pool.run('loopUntilReason', [gate.number], { signal: controller.signal });
-      // The loop receives them, and they begin after it.
-      const others = range(3).map(() => pool.run('count', [words]));
-      await until(() => gate.begun === 1);
-      controller.abort(reason);
-      expect(await reasonOf(given)).toBe(reason);
-      await Promise.all(others);
-      const seen = await pool.run('reasonHeard');
-      if (typeof reason === 'symbol') expect(seen).toMatchObject({ message: expect.any(String) });
-      else expect(seen).toEqual(reason);
-    }
-    expect(board.at(words)).toBe(12);
-    const gate = board.gate();
-    await reasonOf(pool.run('loopUntilReason', [gate.number], { runTimeout: 20 }));
-    expect(await pool.run('reasonHeard')).toEqual(
-      new TimeoutError('loopUntilReason() has run for 20 ms'),
-    );
-    expect(pool.metrics.threadsStarted).toBe(1);
-  });
+      await reasonOf(pool.run('loopUntilReason', [gate.number], { runTimeout: 20 }));
+      expect(await pool.run('reasonHeard')).toEqual(
+        new TimeoutError('loopUntilReason() has run for 20 ms'),
+      );
+      expect(pool.metrics.threadsStarted).toBe(1);
+    },
+  );
 
   test('a listener is called once, and sees the state of the signal', async () => {
     const { pool, board } = await openWarm({ grace: 60_000 });
