@@ -124,6 +124,27 @@ test('a failure ends it: what is under way is aborted, and the inputs are left',
   expect(await waiting).toBe('other');
 });
 
+test.each(['close', 'abort'] as const)(
+  '%s while it waits for space fails it, and nothing else',
+  async (end) => {
+    const { pool, board } = await openWarm({ maxWaiting: 0 });
+    const gate = board.gate();
+    const held = pool.run('hold', [gate.number, 'held']);
+    await until(() => gate.begun === 1);
+    const { about, source } = inputs(2);
+    const controller = new AbortController();
+    const results = pool.map('echo', source, { signal: controller.signal });
+    const first = reasonOf(results.next());
+    await until(() => about.taken === 1);
+    if (end === 'close') void pool.close('over');
+    else controller.abort('over');
+    expect(await first).toBe('over');
+    gate.open();
+    expect(await held).toBe('held');
+    expect(about.left).toBe(true);
+  },
+);
+
 test('leaving the loop aborts what is under way', async () => {
   const { pool, board } = await openWarm({ threads: 2, grace: 60_000 });
   const [open, closed] = [board.gate(), board.gate()];

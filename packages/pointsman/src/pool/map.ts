@@ -82,12 +82,14 @@ async function* results(
           exhausted = true;
           break;
         }
-        // If the wait for space is rejected, running the task rejects with the reason.
-        let isHopeless = false;
-        for (let wait = space(ending.signal); wait && !isHopeless; wait = space(ending.signal)) {
-          await wait.catch(() => {
-            isHopeless = true;
-          });
+        let wait = space(ending.signal);
+        while (wait) {
+          const mayHaveSpace = await wait.then(
+            () => true,
+            () => false,
+          );
+          // If the wait for space is rejected, running the task rejects with the reason.
+          wait = mayHaveSpace ? space(ending.signal) : undefined;
         }
         if (!ending.signal.aborted) begin(input.value);
       }
