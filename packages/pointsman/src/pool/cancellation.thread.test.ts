@@ -377,6 +377,21 @@ describe('while it runs', () => {
     expect(pool.metrics).toMatchObject({ cancelled: 0, threadsStarted: 1 });
   });
 
+  test('a task whose arguments have moved to a busy thread is refused: it has not begun', async () => {
+    const { pool, board } = await openWarm();
+    const gate = board.gate();
+    await pool.run('returnAndHold', [gate.number]);
+    await until(() => gate.begun === 1);
+    const bytes = new Uint8Array(8);
+    const options = { runTimeout: 20, transfer: [bytes.buffer] };
+    expect(await reasonOf(pool.run('echo', [bytes], options))).toEqual(
+      new TimeoutError('echo() has not begun within 20 ms'),
+    );
+    gate.open();
+    expect(await pool.run('echo', [1])).toBe(1);
+    expect(pool.metrics).toMatchObject({ cancelled: 1, failed: 0, threadsStarted: 1 });
+  });
+
   test('a task that does not stop after its runTimeout is ended with its thread', async () => {
     const { pool, board } = await openWarm({ grace: 5 });
     const gate = board.gate();

@@ -336,7 +336,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         return;
       }
       // It has not begun: code that an earlier task left running keeps its thread busy.
-      this.#scheduler.putBack([task]);
+      if (task.isUnique) {
+        // Its arguments have moved, so no thread can get them again.
+        this.#refuse(task, hasNotBegun(task.name, task.runTimeout as number, this.#label));
+      } else {
+        this.#scheduler.putBack([task]);
+      }
       this.#goOn();
     },
   };
