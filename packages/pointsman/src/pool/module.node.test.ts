@@ -241,3 +241,27 @@ describe('a program', () => {
     });
   }, 20_000);
 });
+
+test('a context that a task enters is not that of the next task', async () => {
+  const source = `
+    import { AsyncLocalStorage } from 'node:async_hooks';
+    const storage = new AsyncLocalStorage();
+    export const enter = (request) => storage.enterWith(request);
+    export const enterLater = async (request) => {
+      await undefined;
+      storage.enterWith(request);
+      await undefined;
+      return storage.getStore();
+    };
+    export const get = () => storage.getStore();`;
+  const pool = open({ module: `data:text/javascript,${encodeURIComponent(source)}` });
+  const names = ['enter', 'get', 'enterLater', 'get'];
+  const seen = await Promise.all(names.map((name) => pool.run(name, [name])));
+  expect([...seen, await pool.run('get')]).toEqual([
+    undefined,
+    undefined,
+    'enterLater',
+    undefined,
+    undefined,
+  ]);
+});

@@ -7,6 +7,7 @@
  *   short. So a task that takes long, or ends the worker, neither delays nor loses the results before it.
  */
 
+import { captureContext } from '../transport/async-context.js';
 import { now } from '../transport/clock.js';
 import type { NamedFunction } from '../transport/functions.js';
 import { isThenable } from '../transport/outcome.js';
@@ -193,7 +194,8 @@ export class Runner {
     let result: unknown;
     let isLater: boolean;
     try {
-      result = known.call(...args);
+      // What a task enters with `enterWith` is for this task, and not for the next one.
+      result = captureContext()(() => known.call(...args));
       // Asking may throw as well.
       isLater = isThenable(result);
     } catch (error) {
