@@ -5,10 +5,19 @@ import { bridged, until, ways } from '../../tests/bridge/threads.js';
 
 const storage = new AsyncLocalStorage<string>();
 
+interface AsyncHost {
+  enter(request: string): Promise<void>;
+  where(): Promise<string>;
+}
+
 describe.each(ways)('%s', (way) => {
   const start = () =>
     bridged(
-      { where: () => storage.getStore() ?? 'nowhere', wait: () => new Promise(() => {}) },
+      {
+        where: () => storage.getStore() ?? 'nowhere',
+        enter: (request: string) => storage.enterWith(request),
+        wait: () => new Promise(() => {}),
+      },
       {
         way,
         serve: ({ kept }) => ({
@@ -19,7 +28,12 @@ describe.each(ways)('%s', (way) => {
             for await (const item of items) return item;
             return undefined;
           },
-          callHost: () => (kept.host as { async: { where(): Promise<string> } }).async.where(),
+          enterAndCallHost: async () => {
+            const { enter, where } = (kept.host as { async: AsyncHost }).async;
+            const together = await Promise.all([enter('A'), where()]);
+            return [together[1], await where()];
+          },
+          callHost: () => (kept.host as { async: AsyncHost }).async.where(),
         }),
       },
     );
@@ -67,5 +81,10 @@ describe.each(ways)('%s', (way) => {
     expect(seen).toEqual(['nowhere', 'nowhere', 'nowhere']);
     const exposed = await storage.run('main', start);
     expect(await storage.run('A', () => exposed.bridge.worker.callHost())).toBe('main');
+  });
+
+  test('a context that a call enters is not that of the next call', async () => {
+    const { bridge } = await start();
+    expect(await bridge.worker.enterAndCallHost()).toEqual(['nowhere', 'nowhere']);
   });
 });

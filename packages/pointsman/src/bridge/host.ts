@@ -8,7 +8,7 @@
 import { asyncDispose, dispose } from '../sync/dispose.js';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { captureContext } from '../transport/async-context.js';
+import { captureContextForEach } from '../transport/async-context.js';
 import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
@@ -136,7 +136,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
     throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
   }
   const functions = functionsOf(api, 'api', reserved);
-  const run = captureContext();
+  const run = captureContextForEach();
   const base = worker as unknown as Port;
 
   let connection: Connection | undefined;

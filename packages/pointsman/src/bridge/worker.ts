@@ -7,7 +7,7 @@
 import { asyncDispose, dispose } from '../sync/dispose.js';
 import { invalid } from '../sync/errors.js';
 import { checkOptions } from '../sync/options.js';
-import { captureContext } from '../transport/async-context.js';
+import { captureContextForEach } from '../transport/async-context.js';
 import { soon } from '../transport/event-loop.js';
 import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
@@ -49,7 +49,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
   const functions = functionsOf(serve, 'serve', reserved);
-  const run = captureContext();
+  const run = captureContextForEach();
   const host = base as Port;
 
   let connection: Connection | undefined;

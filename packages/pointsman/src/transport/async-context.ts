@@ -16,3 +16,9 @@ export const runHere: RunInContext = (work) => work();
 export function captureContext(): RunInContext {
   return platform.captureContext?.() ?? runHere;
 }
+
+/** The same; what one piece of work enters with `enterWith` is for it alone, and not for the next. */
+export function captureContextForEach(): RunInContext {
+  const run = captureContext();
+  return (work) => run(() => captureContext()(work));
+}
