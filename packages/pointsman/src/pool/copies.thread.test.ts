@@ -91,6 +91,16 @@ describe('a buffer that two tasks of one turn transfer', () => {
     });
   });
 
+  test('a port that has moved to a thread and is given to it once more', async () => {
+    const { pool } = await openWarm();
+    const { port1, port2 } = new MessageChannel();
+    const run = () => pool.run('ignore', [{ port: port1 }], { transfer: [port1] });
+    await run();
+    expect(await reasonOf(run())).toMatchObject({ name: 'DataCloneError' });
+    expect(await pool.run('echo', ['fine'])).toBe('fine');
+    port2.close();
+  });
+
   test('a view of one', async () => {
     const { pool } = await openWarm();
     const view = new Uint8Array(4);

@@ -20,11 +20,20 @@ export function refusal(root: unknown, { value, reason }: Refused): DataCloneErr
 /** Levels that are searched: at each of them all that lies below is cloned. */
 const DEEPEST = 50;
 
-/** The same for something that the platform has refused, which says only that it did. */
-export function platformRefusal(root: unknown, cause: unknown): DataCloneError {
+/**
+ * The same for something that the platform has refused, which says only that it did. `transfer`: what was to move.
+ * If that is more than buffers, the place is not searched: Node 20 crashes when it clones a port that has moved to
+ * another thread.
+ */
+export function platformRefusal(
+  root: unknown,
+  cause: unknown,
+  transfer: readonly object[],
+): DataCloneError {
   let path = 'value';
   let value = root;
-  for (let depth = 0; depth < DEEPEST; depth++) {
+  const deepest = transfer.every((each) => each instanceof ArrayBuffer) ? DEEPEST : 0;
+  for (let depth = 0; depth < deepest; depth++) {
     const part = uncloneablePart(path, value);
     if (part === undefined) break;
     [path, value] = part;

@@ -264,7 +264,7 @@ export class Endpoint {
     try {
       this.#batches.sendAlone(record, transfer);
     } catch (error) {
-      throw platformRefusal(value, error);
+      throw platformRefusal(value, error, transfer);
     }
   }
 

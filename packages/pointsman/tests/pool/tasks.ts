@@ -19,6 +19,7 @@ const kept: unknown[] = [];
 // --- values ---
 
 export const echo = <T>(value: T): T => value;
+export const ignore = (_value: unknown): void => {};
 export const all = (...values: unknown[]): unknown[] => values;
 
 export async function later<T>(value: T): Promise<T> {
