@@ -31,7 +31,7 @@ import {
   QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, isOver } from '../give-up.js';
+import { claim, isOver, soon } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
@@ -62,7 +62,6 @@ const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
 const runNames: ReadonlySet<string> = new Set([...startNames, 'runTimeout']);
 const nothing = { key: undefined, priority: 0, weight: 1, signal: undefined };
-const soon = Promise.resolve();
 
 /**
  * Lets at most so much run at once, and at most so much start in time, for all together and for each key.
