@@ -1017,6 +1017,9 @@ describe('maxKeys', () => {
       5,
       2,
     ]);
+    // A mistake is told first, and counts as none.
+    await expect(limiter.run(() => {}, { key: 'c', weight: 3 })).rejects.toThrow(RangeError);
+    expect(limiter.stats.dropped).toBe(5);
     for (const key of ['a', 'b', undefined]) await limiter.run(() => {}, { key });
     limiter.penalize(50, 'a');
     await pass(99);

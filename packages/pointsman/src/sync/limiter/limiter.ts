@@ -33,7 +33,7 @@ import {
 } from '../errors.js';
 import { claim, isOver, soon } from '../give-up.js';
 import { insert, remove } from '../heap.js';
-import { checkOptions, type WaitOptions } from '../options.js';
+import { checkOptions, checkTimeout, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
 import { begin, readRequest, rejection, settle, WaitQueue } from '../queue.js';
 import { Listeners } from './events.js';
@@ -584,11 +584,8 @@ export class Limiter extends Drainable {
   _read(options: RunOptions | undefined, names = runNames): StartRequest {
     const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1, runTimeout } = options ?? {};
-    if (!(runTimeout === undefined || (typeof runTimeout === 'number' && runTimeout >= 0))) {
-      throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
-    }
+    checkTimeout(runTimeout, 'runTimeout');
     this._refuse();
-    this.#checkKey(key);
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -600,6 +597,7 @@ export class Limiter extends Drainable {
       }
       this.#check(weight);
     }
+    this.#checkKey(key);
     return {
       key,
       weight: typeof weight === 'object' ? ({ __proto__: null, ...weight } as never) : weight,
