@@ -344,6 +344,18 @@ describe.each(queues)('the queue of a $name', (subject) => {
     await (await make()).object.waitForSpace();
   });
 
+  test('waitForSpace of a queue without space resolves when a request would begin', async () => {
+    const { object, request } = await make({ maxWaiting: 0 });
+    await object.waitForSpace();
+    const held = await request();
+    expect(await errorOf(object.waitForSpace({ timeout: 0 }))).toBeInstanceOf(sync.TimeoutError);
+    const space = object.waitForSpace();
+    expect(await stateOf(space)).toBe(pending);
+    await held.release();
+    await space;
+    await (await request()).release();
+  });
+
   test('runTimeout bounds the work, aborts its signal and frees the slot', async () => {
     const { object } = await make();
     const run = (options?: object): Promise<unknown> =>

@@ -1,7 +1,7 @@
 /** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
 
 import { checkCount, checkInteger, invalid } from '../sync/errors.js';
-import { checkOptions, checkWaitOptions } from '../sync/options.js';
+import { checkOptions, checkTimeout, checkWaitOptions } from '../sync/options.js';
 import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 
@@ -227,9 +227,7 @@ export const runNames: ReadonlySet<string> = new Set([
 export function checkRunOptions(options: RunOptions, names = runNames): void {
   checkWaitOptions(options, names);
   const { runTimeout, priority, transfer, onProgress } = options;
-  if (runTimeout !== undefined && !(typeof runTimeout === 'number' && runTimeout >= 0)) {
-    throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
-  }
+  checkTimeout(runTimeout, 'runTimeout');
   if (priority !== undefined && !Number.isFinite(priority)) {
     throw invalid('priority', priority, 'a finite number', 'number');
   }

@@ -11,6 +11,9 @@ import type { Own, WaitOptions } from './options.js';
 /** @internal As many milliseconds as a timer can take: 24.8 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
+/** @internal Calls back in the next microtask. Fake timers may replace `queueMicrotask`, and then it never does. */
+export const soon = Promise.resolve();
+
 type GiveUp = (reason: unknown) => void;
 
 /** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
@@ -158,7 +161,7 @@ export function giveUpOn(
     if (stop()) giveUp(reason);
   };
   waiters?.set.add(end);
-  if (signal?.aborted) queueMicrotask(() => end(signal.reason));
+  if (signal?.aborted) soon.then(() => end(signal.reason));
   const wait = (left: number): void => {
     const next = () =>
       left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout as number));

@@ -51,9 +51,9 @@ const isRecord = (value: object): boolean =>
   Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object';
 
 /** Throws unless it can be waited for that long. */
-export function checkTimeout(timeout: unknown): void {
+export function checkTimeout(timeout: unknown, name = 'timeout'): void {
   if (timeout === undefined || (typeof timeout === 'number' && timeout >= 0)) return;
-  throw invalid('timeout', timeout, 'a number of milliseconds from 0 on', 'number');
+  throw invalid(name, timeout, 'a number of milliseconds from 0 on', 'number');
 }
 
 /** Whether it is an AbortSignal, of whatever realm or library. */

@@ -4,7 +4,9 @@ import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { nextMacrotask } from '@pointsman/spec';
-import { expect, test } from 'vitest';
+import FakeTimers from '@sinonjs/fake-timers';
+import { expect, onTestFinished, test } from 'vitest';
+import { Channel } from './channel.js';
 import { select } from './select.js';
 import { Semaphore } from './semaphore.js';
 
@@ -79,4 +81,31 @@ test('after many selects nothing is left on what they waited for', async () => {
     true,
     0,
   ]);
+});
+
+/** As sinon has them by default: they replace `queueMicrotask` too. */
+function useFakeTimers(): void {
+  const clock = FakeTimers.install();
+  onTestFinished(() => clock.uninstall());
+}
+
+test('a case after one that is pending is asked, also under fake timers', async () => {
+  useFakeTimers();
+  const never = new Promise<never>(() => {});
+  const selected = await select({ never, call: () => never, second: Promise.resolve(2) });
+  expect(selected).toEqual({ key: 'second', value: 2 });
+});
+
+test('a signal that has aborted ends a wait, also under fake timers', async () => {
+  useFakeTimers();
+  const controller = new AbortController();
+  const source = {
+    async *[Symbol.asyncIterator]() {
+      controller.abort('enough');
+      await new Promise(() => {});
+      yield 1;
+    },
+  };
+  const sent = new Channel<number>(1).sendAll(source, { signal: controller.signal });
+  await expect(sent).rejects.toBe('enough');
 });

@@ -17,6 +17,7 @@ import {
   giveUpOn,
   isOver,
   OwnSignal,
+  soon,
   tell,
   waitersOn,
 } from './give-up.js';
@@ -271,7 +272,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
         }
         if (waiters.size === 0 || typeof next === 'object') {
           // It may have settled already, and gets the time to say so.
-          if (winner === undefined) queueMicrotask(startNext);
+          if (winner === undefined) soon.then(startNext);
           return;
         }
       }

@@ -283,7 +283,8 @@ test('node:test', { timeout: 60_000 }, async () => {
             await advance(0);
             assert.deepEqual(done, [1]);
             await advance(999);
-            assert.deepEqual(done, [1]);
+            // Real time may have brought it, where no clock is fake.
+            if (apis.includes('Date')) assert.deepEqual(done, [1]);
             await advance(1);
             assert.deepEqual(done, [1, 2]);
             await advance(1_000);

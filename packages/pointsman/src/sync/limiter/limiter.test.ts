@@ -683,9 +683,51 @@ describe('who wants to know', () => {
     // Space that the caller did not use is free again.
     await Promise.all([1, 2, 3, 4, 5].map(() => limiter.waitForSpace()));
     await new Limiter({ concurrency: 1 }).waitForSpace();
-    await expect(new Limiter({ concurrency: 1, maxWaiting: 0 }).waitForSpace()).rejects.toThrow(
-      'maxWaiting must be above 0 to wait for space, got 0',
-    );
+  });
+
+  test('a space is kept for a caller only until it has made its request', async () => {
+    const limiter = new Limiter({ concurrency: 4, maxWaiting: 1 });
+    for (let n = 0; n < 4; n++) {
+      await limiter.waitForSpace({ timeout: 0 });
+      expect(limiter.tryAcquire()).toBeDefined();
+    }
+    await limiter.waitForSpace({ timeout: 0 });
+    const waiter = limiter.acquire();
+    await expect(limiter.waitForSpace({ timeout: 0 })).rejects.toThrow(TimeoutError);
+    const space = limiter.waitForSpace();
+    limiter.setLimits({ concurrency: 5 });
+    await Promise.all([waiter, space]);
+  });
+
+  test('where none may wait: when a request would start at once', async () => {
+    const limiter = new Limiter({ concurrency: 2, rate: { limit: 1, per: 100 }, maxWaiting: 0 });
+    const starts: number[] = [];
+    const produce = async () => {
+      await limiter.waitForSpace();
+      starts.push(performance.now() - begin);
+      await limiter.run(() => new Promise((resolve) => setTimeout(resolve, 150)));
+    };
+    const begin = performance.now();
+    const all = Promise.all([1, 2, 3].map(produce));
+    for (let n = 0; n < 10; n++) {
+      await pass(50);
+      await flush();
+    }
+    await all;
+    expect(starts).toEqual([0, 100, 200]);
+    expect(limiter.stats).toMatchObject({ finished: 3, dropped: 0 });
+
+    await pass(100);
+    limiter.pause();
+    const space = limiter.waitForSpace();
+    await expect(limiter.waitForSpace({ timeout: 0 })).rejects.toThrow(TimeoutError);
+    limiter.resume();
+    await space;
+    limiter.penalize(20);
+    await expect(limiter.waitForSpace({ timeout: 0 })).rejects.toThrow(TimeoutError);
+    const late = limiter.waitForSpace();
+    await pass(20);
+    await late;
   });
 
   test('waitForSpace is rejected by close and by shutdown, but not by cancel', async () => {
@@ -975,6 +1017,9 @@ describe('maxKeys', () => {
       5,
       2,
     ]);
+    // A mistake is told first, and counts as none.
+    await expect(limiter.run(() => {}, { key: 'c', weight: 3 })).rejects.toThrow(RangeError);
+    expect(limiter.stats.dropped).toBe(5);
     for (const key of ['a', 'b', undefined]) await limiter.run(() => {}, { key });
     limiter.penalize(50, 'a');
     await pass(99);

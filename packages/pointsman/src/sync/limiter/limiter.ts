@@ -31,9 +31,9 @@ import {
   QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, isOver } from '../give-up.js';
+import { claim, isOver, soon } from '../give-up.js';
 import { insert, remove } from '../heap.js';
-import { checkOptions, type WaitOptions } from '../options.js';
+import { checkOptions, checkTimeout, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
 import { begin, readRequest, rejection, settle, WaitQueue } from '../queue.js';
 import { Listeners } from './events.js';
@@ -62,7 +62,6 @@ const tryNames: ReadonlySet<string> = new Set(['key', 'weight', 'priority']);
 const startNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
 const runNames: ReadonlySet<string> = new Set([...startNames, 'runTimeout']);
 const nothing = { key: undefined, priority: 0, weight: 1, signal: undefined };
-const soon = Promise.resolve();
 
 /**
  * Lets at most so much run at once, and at most so much start in time, for all together and for each key.
@@ -126,8 +125,11 @@ export class Limiter extends Drainable {
   #plain = true;
   /** The waiting callers of `waitForSpace`. */
   readonly #spaces: WaitQueue<void>;
-  /** The number of resolved callers of `waitForSpace` that may not have made their requests yet. */
-  #invited = 0;
+  /** The number of callers of `waitForSpace` that were resolved, and of those for which no space is kept any more. */
+  #told = 0;
+  #done = 0;
+  /** The number of requests at the last count of these. */
+  #made = 0;
   readonly #listeners = new Listeners();
   /** Whether anybody is told anything. */
   #watched = false;
@@ -189,7 +191,7 @@ export class Limiter extends Drainable {
 
   /** Whether nothing runs and nobody waits. */
   get idle(): boolean {
-    return this.#stats.started === this.#stats.finished && this.#waiting === 0;
+    return this._active === 0 && this.#waiting === 0;
   }
 
   /** How many of what there were since it was made. */
@@ -440,11 +442,12 @@ export class Limiter extends Drainable {
 
   /**
    * Waits until the queue, which `maxWaiting` bounds, has space for a request. For a producer that makes requests faster
-   * than they start. Callers are served in FIFO order; without `maxWaiting` it resolves at once. The space is kept for
-   * the caller only until its `await` continues.
+   * than they start. If `maxWaiting` is 0, waits until a request without options would start at once. Callers are served
+   * in FIFO order; without `maxWaiting` it resolves at once. The space is kept for the caller only until its `await`
+   * continues.
    *
-   * Rejects with the signal's reason, with a `TimeoutError`, with the reason that new requests get after {@link close} or
-   * `shutdown`, and with a `RangeError` if `maxWaiting` is 0.
+   * Rejects with the signal's reason, with a `TimeoutError`, and with the reason that new requests get after
+   * {@link close} or `shutdown`.
    *
    * @example
    * ```ts
@@ -463,12 +466,13 @@ export class Limiter extends Drainable {
     if (!(this instanceof Limiter)) throw detached('waitForSpace');
     const request = readRequest(options);
     this._refuse();
-    if (this.#most === 0) throw invalid('maxWaiting', 0, 'above 0 to wait for space', 'number');
     if (this.#hasSpace && this.#spaces.length === 0) {
       this.#invite();
     } else {
       const space = this.#spaces.insert(request);
       this.#judge();
+      // Where none may wait, only time may bring space.
+      this.#serve();
       await space;
     }
   }
@@ -580,11 +584,8 @@ export class Limiter extends Drainable {
   _read(options: RunOptions | undefined, names = runNames): StartRequest {
     const { priority, signal, timeout } = readRequest(options, names);
     const { key, weight = 1, runTimeout } = options ?? {};
-    if (!(runTimeout === undefined || (typeof runTimeout === 'number' && runTimeout >= 0))) {
-      throw invalid('runTimeout', runTimeout, 'a number of milliseconds from 0 on', 'number');
-    }
+    checkTimeout(runTimeout, 'runTimeout');
     this._refuse();
-    this.#checkKey(key);
     if (weight !== 1) {
       if (typeof weight === 'object') {
         const meters = [...this.#shared.meters, ...this.#each.meters];
@@ -596,6 +597,7 @@ export class Limiter extends Drainable {
       }
       this.#check(weight);
     }
+    this.#checkKey(key);
     return {
       key,
       weight: typeof weight === 'object' ? ({ __proto__: null, ...weight } as never) : weight,
@@ -723,7 +725,7 @@ export class Limiter extends Drainable {
   /** @internal */
   _logged(lane: Lane): void {
     // Without keys, a timer that is set is for a moment that no log makes earlier.
-    if (this.#perKey === undefined && this.keyCount === 0) {
+    if (this.#perKey === undefined && this.keyCount === 0 && this.#spaces.length === 0) {
       if (this.#waiting === 0) return;
       if (this._time.armed) {
         this.#lanes.place(lane);
@@ -848,17 +850,20 @@ export class Limiter extends Drainable {
       }
       at = Infinity;
     }
-    this._time.arm(Math.min(at, this.#lanes.next), this.#waiting > 0 && !this.#paused);
+    const isAsked = this.#most === 0 && this.#spaces.length > 0;
+    // Otherwise it is told below, or when the caller that was told before has made its request.
+    if (isAsked && this._time.isAhead(this.#nextAt)) at = this.#nextAt;
+    this._time.arm(Math.min(at, this.#lanes.next), (isAsked || this.#waiting > 0) && !this.#paused);
     this.#report();
   }
 
   /** Tells those who want to know how many are left. */
   #report(): void {
     if (this._watched && this.idle) this._idled();
-    if (!this.#watched) {
-      this.#left = this.#back = false;
-      return;
-    }
+    const left = this.#left;
+    const isNews = left || this.#back;
+    this.#left = this.#back = false;
+    if (!this.#watched) return;
     const spaces = this.#spaces;
     if (spaces.length > 0) {
       while (spaces.next && this.#hasSpace) {
@@ -867,24 +872,37 @@ export class Limiter extends Drainable {
       }
       this.#judge();
     }
-    const left = this.#left;
-    const isNews = left || this.#back;
-    this.#left = this.#back = false;
     if (left && this.#waiting === 0) this.#tell('empty');
     // A listener may have come in meanwhile.
     if (isNews && this.idle) this.#tell('idle');
   }
 
+  /** When a request without options may start. */
+  get #nextAt(): number {
+    return Math.max(this.#shared.at(1), this.#unkeyed.at(1));
+  }
+
   get #hasSpace(): boolean {
-    return this.#waiting + this.#invited < this.#most;
+    const invited = this.#invited;
+    if (this.#most > 0) return this.#waiting + invited < this.#most;
+    return !(invited > 0 || this.#paused || this._time.isAhead(this.#nextAt));
+  }
+
+  /** For how many callers a space is kept. A request that is made has its own, and takes the place of one of them. */
+  get #invited(): number {
+    const { started, cancelled, dropped } = this.#stats;
+    const made = started + cancelled + dropped + this.#waiting;
+    this.#done = Math.min(this.#told, this.#done + made - this.#made);
+    this.#made = made;
+    return this.#told - this.#done;
   }
 
   /** Keeps a space until the caller of `waitForSpace` continues, even through a few nested async functions. */
   async #invite(): Promise<void> {
-    this.#invited++;
+    const caller = ++this.#told;
     for (let hop = 0; hop < 8; hop++) await null;
-    this.#invited--;
-    if (this.#spaces.length > 0) this.#report();
+    this.#done = Math.max(caller, this.#told - this.#invited);
+    if (this.#spaces.length > 0) this.#serve();
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
@@ -908,7 +926,7 @@ export class Limiter extends Drainable {
     const { perKey } = limits;
     const shared = readLimits(limits);
     const each = readPerKey(perKey);
-    this._time.matters ||= (shared.rates?.length || each.rates?.length || 0) > 0;
+    this._time.matters ||= (shared.rates ?? each.rates) !== undefined;
     const started = this.#stats.started > 0;
     // Before the first start no time has to be compared.
     const now = started ? this._time.read() : this._time.now;

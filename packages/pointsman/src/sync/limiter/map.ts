@@ -9,7 +9,7 @@
  */
 
 import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
-import { giveUpOn } from '../give-up.js';
+import { giveUpOn, soon } from '../give-up.js';
 import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
 import type { Weight } from './rules.js';
@@ -73,8 +73,6 @@ const names: ReadonlySet<string> = new Set([
   'priority',
   'runTimeout',
 ]);
-
-const soon = Promise.resolve();
 
 /** How many results may be ready and unread where concurrency has no bound. */
 const MOST_UNREAD = 1_000;

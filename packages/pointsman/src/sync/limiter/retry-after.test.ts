@@ -3,8 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { retryAfter } from '../index.js';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  vi.setSystemTime(Date.parse('Sun, 06 Nov 1994 08:49:37 GMT'));
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('Sun, 06 Nov 1994 08:49:37 GMT') });
 });
 
 afterEach(() => {

@@ -34,7 +34,7 @@ export class Time {
   #at = 0;
   /** Whether the timer keeps the process alive. */
   #holding = false;
-  /** The clock's era at the last read. */
+  /** The clock's era when its time was last seen to jump. */
   #era: unknown;
   /** The number of timers in a row that fired early for the same moment. */
   #early = 0;
@@ -59,17 +59,23 @@ export class Time {
   /** The time as it is now; any while it does not matter. */
   read(): number {
     if (this.matters) {
-      const { era } = this.#clock;
       const now = this.#clock.now() + this.#offset;
-      if (now < this.now) {
-        if (era !== this.#era) this.now += ERA;
-        this.#offset += this.now - now;
-      } else {
-        this.now = now;
-      }
-      this.#era = era;
+      // The common case. A clock that has been replaced goes back, or ahead by more.
+      if (now >= this.now && now < this.now + 1) this.now = now;
+      else this.#jump(now);
     }
     return this.now;
+  }
+
+  #jump(now: number): void {
+    const { era } = this.#clock;
+    if (now < this.now) {
+      if (era !== this.#era) this.now += ERA;
+      this.#offset += this.now - now;
+    } else {
+      this.now = now;
+    }
+    this.#era = era;
   }
 
   /** Whether this moment is still to come. The clock is read only if that is not known. */
