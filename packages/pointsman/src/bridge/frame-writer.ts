@@ -7,6 +7,7 @@
  *   follows as soon as there is some.
  */
 
+import { nextMicrotask } from '../sync/give-up.js';
 import { DataCloneError } from '../transport/clone-errors.js';
 import { toPlainError } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';
@@ -102,7 +103,7 @@ export class FrameWriter {
   /** An error, or what is left of it if it cannot be passed on as it is. */
   error(kind: number, first: number, error: unknown): void {
     if (this.#isWriting) {
-      queueMicrotask(() => this.error(kind, first, error));
+      nextMicrotask.then(() => this.error(kind, first, error));
       return;
     }
     if (this.#isStopped) return;
@@ -123,7 +124,7 @@ export class FrameWriter {
   /** A frame without a payload. Within the writing of another it waits for its turn. */
   note(kind: number, first: number, second: number): void {
     if (this.#isWriting) {
-      queueMicrotask(() => this.note(kind, first, second));
+      nextMicrotask.then(() => this.note(kind, first, second));
       return;
     }
     if (this.#isStopped) return;
@@ -189,7 +190,7 @@ export class FrameWriter {
   deliverSoon(): void {
     if (this.#delivers) return;
     this.#delivers = true;
-    queueMicrotask(() => {
+    nextMicrotask.then(() => {
       this.#delivers = false;
       this.deliver();
     });

@@ -7,6 +7,7 @@
  * thread.
  */
 
+import { nextMicrotask } from '../sync/give-up.js';
 import { soon } from '../transport/event-loop.js';
 import { platform } from '../transport/platform.js';
 import { spinFor } from '../transport/spin.js';
@@ -78,7 +79,7 @@ export class Poller {
   /** That promise has settled, and the call has been answered in a turn of its own. */
   answeredLater(): void {
     this.#hasAnswered = true;
-    if (this.#policy.bound > 0) queueMicrotask(() => this.#handle());
+    if (this.#policy.bound > 0) nextMicrotask.then(() => this.#handle());
     else this.#writer.deliverSoon();
   }
 
@@ -122,12 +123,12 @@ export class Poller {
     this.#state.sleeps();
     if (this.#isArmed) {
       if (ring.sleepOn()) this.#isSleeping = true;
-      else queueMicrotask(() => this.#handle());
+      else nextMicrotask.then(() => this.#handle());
       return;
     }
     const later = ring.later();
     if (later === undefined) {
-      queueMicrotask(() => this.#handle());
+      nextMicrotask.then(() => this.#handle());
       return;
     }
     this.#isSleeping = true;
@@ -230,7 +231,7 @@ export class Poller {
   resume(): void {
     if (!this.#isSleeping) return;
     this.#state.sleeps();
-    if (!this.#reader.ring.sleepOn()) queueMicrotask(() => this.#handle());
+    if (!this.#reader.ring.sleepOn()) nextMicrotask.then(() => this.#handle());
   }
 
   stop(): void {

@@ -11,8 +11,8 @@ import type { Own, WaitOptions } from './options.js';
 /** @internal As many milliseconds as a timer can take: 24.8 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** @internal Calls back in the next microtask. Fake timers may replace `queueMicrotask`, and then it never does. */
-export const soon = Promise.resolve();
+/** Its `then` calls back in the next microtask. Fake timers may replace `queueMicrotask`, which then waits for them. */
+export const nextMicrotask = Promise.resolve();
 
 type GiveUp = (reason: unknown) => void;
 
@@ -161,7 +161,7 @@ export function giveUpOn(
     if (stop()) giveUp(reason);
   };
   waiters?.set.add(end);
-  if (signal?.aborted) soon.then(() => end(signal.reason));
+  if (signal?.aborted) nextMicrotask.then(() => end(signal.reason));
   const wait = (left: number): void => {
     const next = () =>
       left > LONGEST_TIMER ? wait(left - LONGEST_TIMER) : end(timeoutError(timeout as number));

@@ -16,8 +16,8 @@ import {
   contestOf,
   giveUpOn,
   isOver,
+  nextMicrotask,
   OwnSignal,
-  soon,
   tell,
   waitersOn,
 } from './give-up.js';
@@ -272,7 +272,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
         }
         if (waiters.size === 0 || typeof next === 'object') {
           // It may have settled already, and gets the time to say so.
-          if (winner === undefined) soon.then(startNext);
+          if (winner === undefined) nextMicrotask.then(startNext);
           return;
         }
       }

@@ -10,6 +10,7 @@
  * for an object around each of them as for what is in it.
  */
 
+import { nextMicrotask } from '../sync/give-up.js';
 import type { Transferable } from './transfer.js';
 
 /** Entries of a record: its kind, its number, and three values. */
@@ -32,7 +33,7 @@ export class Batches {
     this.#records.push(kind, id, a, b, c);
     if (this.#isDue) return;
     this.#isDue = true;
-    queueMicrotask(this.#due);
+    nextMicrotask.then(this.#due);
   }
 
   readonly #due = (): void => {

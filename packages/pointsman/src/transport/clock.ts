@@ -1,3 +1,5 @@
+import { nextMicrotask } from '../sync/give-up.js';
+
 const { timeOrigin } = performance;
 
 /** Milliseconds, by a clock that all threads of the program share. */
@@ -11,7 +13,7 @@ let time = 0;
 export function turnTime(): number {
   if (time === 0) {
     time = now();
-    queueMicrotask(() => {
+    nextMicrotask.then(() => {
       time = 0;
     });
   }

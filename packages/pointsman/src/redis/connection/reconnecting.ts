@@ -4,6 +4,7 @@
  * Invariant: a command is given to one socket only, so that no library can send it a second time.
  */
 
+import { nextMicrotask } from '../../sync/give-up.js';
 import { type ConnectionEvents, ConnectionLostError, isReply, lossOf } from './connection.js';
 import type { Adapter, Purpose, Socket, SocketEvents } from './socket.js';
 
@@ -128,7 +129,7 @@ export abstract class ReconnectingConnection {
     this.#all = all;
     all.add(this);
     // Which places of a cluster are needed shows with the first key.
-    if (adapter.slotOf) queueMicrotask(() => this.#changed());
+    if (adapter.slotOf) nextMicrotask.then(() => this.#changed());
     else this.socketTo('');
   }
 

@@ -8,6 +8,7 @@
  * Operations asked for in one tick travel in one batch.
  */
 
+import { nextMicrotask } from '../../sync/give-up.js';
 import { ConnectionLostError } from '../connection/connection.js';
 import { type RedisLockError, refusalOf } from '../errors.js';
 import type { Handler } from '../handlers/handler.js';
@@ -81,7 +82,7 @@ export class BatchStream {
     this.#unsent.push(operation);
     if (this.suspended !== undefined || this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
+    nextMicrotask.then(() => {
       this.#scheduled = false;
       this.flush();
     });

@@ -31,7 +31,7 @@ import {
   QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, isOver, soon } from '../give-up.js';
+import { claim, isOver, nextMicrotask } from '../give-up.js';
 import { insert, remove } from '../heap.js';
 import { checkOptions, checkTimeout, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../permit.js';
@@ -227,7 +227,7 @@ export class Limiter extends Drainable {
       const granted =
         options === undefined ? this.#ask() : this._request(this._read(options, startNames));
       // The caller goes on in the next microtask but one at the latest.
-      if (granted instanceof Permit) soon.then(() => logSoon(granted));
+      if (granted instanceof Permit) nextMicrotask.then(() => logSoon(granted));
       return Promise.resolve(granted);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Limiter, 'acquire'));
@@ -706,7 +706,7 @@ export class Limiter extends Drainable {
     this.#tell('started', key);
     claim(request.signal);
     // Its key has lost the turn that others of it had. Whoever has it now goes on after this one.
-    if (this.#lanes.ready[0] !== first) soon.then(() => this.#serve());
+    if (this.#lanes.ready[0] !== first) nextMicrotask.then(() => this.#serve());
     return permit;
   }
 
@@ -971,5 +971,5 @@ export class Limiter extends Drainable {
 
 /** Logs a start in the next microtask, unless it is logged by then. */
 function logSoon(permit: Starting): void {
-  if (permit._started !== undefined) soon.then(() => permit._started?.());
+  if (permit._started !== undefined) nextMicrotask.then(() => permit._started?.());
 }

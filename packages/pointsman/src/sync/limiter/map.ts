@@ -9,7 +9,7 @@
  */
 
 import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
-import { giveUpOn, soon } from '../give-up.js';
+import { giveUpOn, nextMicrotask } from '../give-up.js';
 import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
 import type { Weight } from './rules.js';
@@ -301,7 +301,7 @@ class Mapping<Input, Output> {
       this.#running++;
       this.#busy = false;
       // In a step of its own: this start is not logged yet.
-      if (waits) soon.then(() => this.#pump());
+      if (waits) nextMicrotask.then(() => this.#pump());
       const result = new Promise<Output>((resolve) => resolve(this.#fn(input, { index, signal })));
       // Heard of before its turn goes on to an input that waits.
       if (!this.#collects) result.catch((error) => this.#fail(error));
