@@ -137,6 +137,19 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(b);
   });
 
+  test('the session with the longest lease is deleted: its holder is told before another gets its key', async () => {
+    const other = await scene.process(brief);
+    // The server is younger than the long lease: a namespace that begins with it is guarded for as long.
+    await other.query();
+    const long = await scene.process({ ...way, ttl: 3_600_000 });
+    const guard = await long.lock('k');
+    await forgetSessions();
+    const next = await other.lock('k');
+    expectLost(guard);
+    expect(next.valid).toBe(true);
+    expect(next.token).toBeGreaterThan(guard.token);
+  });
+
   test('a try finds what the dead hold or wait for', async () => {
     const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
     const other = await scene.process(brief);

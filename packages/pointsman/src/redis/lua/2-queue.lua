@@ -222,10 +222,12 @@ function space.finish(session)
 end
 
 -- Ends a session that is not live and holds a requested key. A session without a record has not
--- expired: its record is lost, and its process may still rely on its lease.
+-- expired: its record is lost, and its process may still rely on its lease. The record said how long
+-- that lease is, so the guard may end before it: the process is told.
 function space.evict(session)
   if not space.lease_of(session) then
     space.keep_guard()
+    space.announce_loss()
   end
   space.finish(session)
 end
