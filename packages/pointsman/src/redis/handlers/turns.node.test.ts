@@ -122,3 +122,33 @@ test('a process whose batch is refused leaves the queue', async () => {
   expect(await waiting()).toBe(0);
   expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
 });
+
+test('batches that wait when the connection is lost are not done: they are sent again', async () => {
+  let reached = (): void => {};
+  const working = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  let proceed = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  let transactions = 0;
+  const handler = process(([name]) => {
+    if (name !== 'MULTI') return;
+    transactions++;
+    reached();
+    return held;
+  });
+  const first = handler.exchange(batch('a.0', 1));
+  await working;
+  const old = [2, 3, 4].map((n) => handler.exchange(batch('a.0', n)));
+  const again = handler.exchange({ ...batch('a.0', 5), incarnation: 2 });
+  const ended = Promise.allSettled(old);
+  proceed();
+  expect(await first).toMatchObject({ name: 'done' });
+  expect(await again).toMatchObject({ name: 'done' });
+  for (const result of await ended) {
+    expect(result).toMatchObject({ reason: { name: 'ConnectionLostError' } });
+  }
+  expect(transactions).toBe(2);
+});
