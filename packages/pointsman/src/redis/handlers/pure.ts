@@ -91,7 +91,8 @@ export class PureHandler implements Handler {
           await this.#turns.wait(batch.ttl);
         }
       } finally {
-        await this.#turns.quit();
+        // A batch that is sent again takes over the place in the queue.
+        if (batch.incarnation === this.#incarnation) await this.#turns.quit();
       }
     });
   }

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { soon, useServer } from '../../../tests/redis/scene.js';
 import { connectionsOf } from '../connection/clients.js';
-import type { CommandConnection } from '../connection/connection.js';
+import { type CommandConnection, ConnectionLostError } from '../connection/connection.js';
 import type { Batch } from '../protocol/protocol.js';
 import { baseOf, turnsOf } from './handler.js';
 import { PureHandler } from './pure.js';
@@ -151,4 +151,21 @@ test('batches that wait when the connection is lost are not done: they are sent 
     expect(result).toMatchObject({ reason: { name: 'ConnectionLostError' } });
   }
   expect(transactions).toBe(2);
+});
+
+test('one that loses its connection in its turn holds up the others no longer than until its next', async () => {
+  const fast = process();
+  let attempts = 0;
+  let lost = false;
+  const slow = process(async ([name]) => {
+    if (name === 'MULTI' && ++attempts <= TRIES) await fast.exchange(batch('fast.0', attempts));
+    lost ||= name === 'MULTI' && attempts === TRIES + 1;
+    if (lost) throw new ConnectionLostError('lost');
+  });
+  await expect(slow.exchange(batch('slow.0', 1))).rejects.toThrow('lost');
+  expect(await waiting()).toBe(1);
+  lost = false;
+  expect(await slow.exchange(batch('slow.0', 2))).toMatchObject({ name: 'done' });
+  expect(await waiting()).toBe(0);
+  expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
 });

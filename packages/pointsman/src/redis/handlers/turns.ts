@@ -104,10 +104,12 @@ export class Turns {
     return (await Promise.all(calls)).at(-1) as string[];
   }
 
-  /** Leaves the queue without having written. */
+  /** Leaves the queue without having written. If it cannot, the end of its next turn takes it out. */
   async quit(): Promise<void> {
     if (!this.#standing) return;
-    this.#standing = false;
-    await this.#call('LREM', this.#key, '0', this.#me).catch(() => {});
+    try {
+      await this.#call('LREM', this.#key, '0', this.#me);
+      this.#standing = false;
+    } catch {}
   }
 }
