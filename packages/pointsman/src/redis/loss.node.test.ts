@@ -137,6 +137,19 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(b);
   });
 
+  test('the session with the longest lease is deleted: its holder is told before another gets its key', async () => {
+    const other = await scene.process(brief);
+    // The server is younger than the long lease: a namespace that begins with it is guarded for as long.
+    await other.query();
+    const long = await scene.process({ ...way, ttl: 3_600_000 });
+    const guard = await long.lock('k');
+    await forgetSessions();
+    const next = await other.lock('k');
+    expectLost(guard);
+    expect(next.valid).toBe(true);
+    expect(next.token).toBeGreaterThan(guard.token);
+  });
+
   test('a try finds what the dead hold or wait for', async () => {
     const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
     const other = await scene.process(brief);
@@ -351,4 +364,35 @@ describe.each(modes)('%s, with either handler', (mode) => {
     await guard.release();
     await waiter.promise;
   });
+});
+
+test('a request is deleted by hand and its places are found later: no newcomer overtakes another', async () => {
+  await (await scene.process()).query();
+  // No heartbeat repairs anything meanwhile.
+  const ttl = 3_600_000;
+  const [a, b, c] = [
+    await scene.process({ ttl }),
+    await scene.process({ ttl }),
+    await scene.process({ ttl, mode: 'strict' }),
+  ];
+  const pure = await scene.process({ ttl, handler: 'pure' });
+  const [first, second] = [await a.lock('k', { mode: 'strict' }), await a.lock('l')];
+  const lost = watch(b.lock('k'));
+  await untilWaiting(a, 1);
+  const state = `{${scene.namespace}}:state`;
+  const fields = (await scene.server.command('HKEYS', state)) as string[];
+  const waiter = c.lock('l');
+  await untilWaiting(a, 2);
+  const request = fields.find((field) => field.startsWith('request:')) as string;
+  expect(await scene.server.command('HDEL', state, request)).toBe(1);
+  // It counts the places in the queue by the requests that there are.
+  await pure.run('m', () => {});
+  await first.release();
+  await second.release();
+  expect(await a.tryLock('l')).toBeUndefined();
+  await (await waiter).release();
+  const left = (await scene.server.command('HKEYS', state)) as string[];
+  expect(left.filter((field) => /^(request|lock):/.test(field))).toEqual([]);
+  await b.close();
+  expect(lost.state).toBe('rejected');
 });

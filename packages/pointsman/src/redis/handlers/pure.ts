@@ -9,7 +9,11 @@
  */
 
 import { Mutex } from '../../sync/mutex.js';
-import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
+import {
+  type CommandConnection,
+  type ConnectionFactory,
+  ConnectionLostError,
+} from '../connection/connection.js';
 import { apply, type World } from '../protocol/apply.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
 import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
@@ -50,6 +54,8 @@ export class PureHandler implements Handler {
   readonly #transactions: Mutex;
   /** The batches of this handler, in the order of the calls. */
   readonly #batches = new Mutex();
+  /** Which connection the latest batch was meant for. */
+  #incarnation = 0;
   readonly #turns: Turns;
 
   constructor(
@@ -70,16 +76,23 @@ export class PureHandler implements Handler {
   async prepare(): Promise<void> {}
 
   exchange(batch: Batch): Promise<Reply> {
+    this.#incarnation = batch.incarnation;
     return this.#batches.run(async () => {
       try {
         for (;;) {
+          // Sent again over another connection, in a batch that waits behind this one. Done all the same, such
+          // batches can take longer than a lease: the connection is lost again, and there are ever more of them.
+          if (batch.incarnation < this.#incarnation) {
+            throw new ConnectionLostError('the connection that the batch was meant for is lost');
+          }
           const reply = await this.#transactions.run(() => this.#attempt(batch));
           if (reply !== undefined) return reply;
           // Other batches may use the connection meanwhile.
           await this.#turns.wait(batch.ttl);
         }
       } finally {
-        await this.#turns.quit();
+        // A batch that is sent again takes over the place in the queue.
+        if (batch.incarnation === this.#incarnation) await this.#turns.quit();
       }
     });
   }

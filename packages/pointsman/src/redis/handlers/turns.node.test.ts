@@ -1,9 +1,9 @@
 /** Processes that write with optimistic transactions all get their turn, however slow one of them is. */
 import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { soon, useServer } from '../../../tests/redis/scene.js';
 import { connectionsOf } from '../connection/clients.js';
-import type { CommandConnection } from '../connection/connection.js';
+import { type CommandConnection, ConnectionLostError } from '../connection/connection.js';
 import type { Batch } from '../protocol/protocol.js';
 import { baseOf, turnsOf } from './handler.js';
 import { PureHandler } from './pure.js';
@@ -121,4 +121,89 @@ test('a process whose batch is refused leaves the queue', async () => {
   }
   expect(await waiting()).toBe(0);
   expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
+});
+
+test('batches that wait when the connection is lost are not done: they are sent again', async () => {
+  let reached = (): void => {};
+  const working = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  let proceed = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  let transactions = 0;
+  const handler = process(([name]) => {
+    if (name !== 'MULTI') return;
+    transactions++;
+    reached();
+    return held;
+  });
+  const first = handler.exchange(batch('a.0', 1));
+  await working;
+  const old = [2, 3, 4].map((n) => handler.exchange(batch('a.0', n)));
+  const again = handler.exchange({ ...batch('a.0', 5), incarnation: 2 });
+  const ended = Promise.allSettled(old);
+  proceed();
+  expect(await first).toMatchObject({ name: 'done' });
+  expect(await again).toMatchObject({ name: 'done' });
+  for (const result of await ended) {
+    expect(result).toMatchObject({ reason: { name: 'ConnectionLostError' } });
+  }
+  expect(transactions).toBe(2);
+});
+
+test('one that loses its connection in its turn holds up the others no longer than until its next', async () => {
+  const fast = process();
+  let attempts = 0;
+  let lost = false;
+  const slow = process(async ([name]) => {
+    if (name === 'MULTI' && ++attempts <= TRIES) await fast.exchange(batch('fast.0', attempts));
+    lost ||= name === 'MULTI' && attempts === TRIES + 1;
+    if (lost) throw new ConnectionLostError('lost');
+  });
+  await expect(slow.exchange(batch('slow.0', 1))).rejects.toThrow('lost');
+  expect(await waiting()).toBe(1);
+  lost = false;
+  expect(await slow.exchange(batch('slow.0', 2))).toMatchObject({ name: 'done' });
+  expect(await waiting()).toBe(0);
+  expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
+});
+
+test('one that has died in its turn is taken out by one that loses its connection again and again', async () => {
+  await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
+  let looks = 0;
+  const handler = process(([name]) => {
+    if (name === 'LRANGE' && ++looks % 4 === 0) throw new ConnectionLostError('lost');
+  });
+  let incarnation = 0;
+  const attempt = () =>
+    handler
+      .exchange({ ...batch('a.0', 1), ttl: 400, incarnation: ++incarnation })
+      .catch((error) => expect(error).toBeInstanceOf(ConnectionLostError));
+  await expect.poll(attempt, soon).toMatchObject({ name: 'done' });
+  expect(await waiting()).toBe(0);
+});
+
+test('one that has died in its turn is taken out after half a lease by one whose own attempts took longer', async () => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+  onTestFinished(() => clock.mockRestore());
+  const fast = process();
+  let attempts = 0;
+  let looks = 0;
+  const slow = process(async ([name]) => {
+    if (name === 'LRANGE') {
+      ahead += ttl / 10;
+      if (++looks > 20) throw new Error('it waits for more than two leases');
+    }
+    if (name !== 'MULTI' || ++attempts > TRIES) return;
+    ahead += ttl;
+    await fast.exchange(batch('fast.0', attempts));
+    if (attempts < TRIES) return;
+    await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
+  });
+  expect(await slow.exchange(batch('slow.0', 1))).toMatchObject({ name: 'done' });
+  expect(await waiting()).toBe(0);
 });

@@ -6,8 +6,9 @@
  * it joined, and processes are served in the order in which they joined, however long each computes.
  *
  * A process that has died or is suspended is removed by those behind it when it has been the first for longer than a
- * quarter of a lease, and longer than several of their own attempts: on a busy machine all are slow. If it continues, it
- * joins again at the end. The queue only ensures progress; the transactions ensure exclusion.
+ * quarter of a lease, and longer than several of their own attempts: on a busy machine all are slow. It is removed after
+ * half a lease at the latest, before those behind it lose their own leases. If it continues, it joins again at the end.
+ * The queue only ensures progress; the transactions ensure exclusion.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -31,6 +32,9 @@ export class Turns {
   #standing = false;
   /** The duration of the longest recent attempt, in milliseconds. */
   #slowest = 0;
+  /** The first of the queue, and since when. Kept for longer than one wait, which a lost connection ends early. */
+  #first: unknown = null;
+  #since = 0;
   /** The number of failed transactions since the last success. */
   #failed = 0;
 
@@ -46,6 +50,7 @@ export class Turns {
 
   /** Whether this process may write while `first` is the first of the queue. */
   mayWrite(first: unknown): boolean {
+    this.#see(first);
     if (first === null || first === this.#me) return true;
     this.#failed = TRIES;
     return false;
@@ -74,22 +79,26 @@ export class Turns {
    */
   async wait(ttl: number): Promise<void> {
     if (this.#failed < TRIES) return;
-    let first: unknown;
-    let since = 0;
+    const attempts = ATTEMPTS * this.#slowest;
+    const patience = Math.max(ttl / 4, Math.min(attempts, ttl / 2));
     let join = !this.#standing;
     for (;;) {
       const queue = await this.#look(join ? ttl : undefined);
       const place = queue.indexOf(this.#me);
       join = place < 0;
       if (place === 0) return;
-      if (queue[0] !== first) {
-        first = queue[0];
-        since = performance.now();
-      } else if (performance.now() - since > Math.max(ttl / 4, ATTEMPTS * this.#slowest)) {
-        await this.#call('LREM', this.#key, '1', String(first));
+      this.#see(queue[0]);
+      if (performance.now() - this.#since > patience) {
+        await this.#call('LREM', this.#key, '1', String(queue[0]));
       }
       if (!join) await delay(Math.min(LOOK * place, LONGEST_LOOK));
     }
+  }
+
+  #see(first: unknown): void {
+    if (first === this.#first) return;
+    this.#first = first;
+    this.#since = performance.now();
   }
 
   /** Reads the queue. With a `ttl`, this process joins it first. */
@@ -104,10 +113,12 @@ export class Turns {
     return (await Promise.all(calls)).at(-1) as string[];
   }
 
-  /** Leaves the queue without having written. */
+  /** Leaves the queue without having written. If it cannot, the end of its next turn takes it out. */
   async quit(): Promise<void> {
     if (!this.#standing) return;
-    this.#standing = false;
-    await this.#call('LREM', this.#key, '0', this.#me).catch(() => {});
+    try {
+      await this.#call('LREM', this.#key, '0', this.#me);
+      this.#standing = false;
+    } catch {}
   }
 }

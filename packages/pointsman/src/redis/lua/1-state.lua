@@ -218,6 +218,12 @@ function space.next_token(count)
   return token
 end
 
+-- Tells all processes that hold something that the server has lost what it knew; returns how many
+-- connections received it. Each then asks whether its session is still known.
+function space.announce_loss()
+  return redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
+end
+
 -- Sends a message to the process of a session; returns how many connections received it. Other clients
 -- may publish and subscribe in its channel: the message is signed with the session's secret, which it
 -- does not contain.

@@ -33,12 +33,11 @@ function space.first(kind, name)
   return id or nil
 end
 
--- Drops the first place in a part, whose request was deleted by hand.
-function space.forget(kind, name)
-  local prefix, from, to = space.part(kind, name)
-  local place = redis.call('ZRANGEBYLEX', space.index, from, to, 'LIMIT', 0, 1)[1]
-  space.firsts[prefix] = nil
-  space.waiting = math.max(0, space.waiting - redis.call('ZREM', space.index, place))
+-- A place was found whose request was deleted by hand. How many other places of it there are cannot be
+-- told from here, and too low a count would let newcomers overtake the queue: so all are counted anew.
+function space.forget()
+  space.firsts = {}
+  space.build_index()
 end
 
 function space.is_contended(keys)
@@ -157,7 +156,7 @@ function space.bury(key)
     if request then
       space.remove(id, request)
     else
-      space.forget('k', key)
+      space.forget()
     end
     id = space.first('k', key)
   end
@@ -172,7 +171,7 @@ function space.notify(condition, count)
     end
     local request = space.request_of(id)
     if not request then
-      space.forget('c', condition)
+      space.forget()
     elseif space.is_live(space.session_of(id)) then
       space.unpark(id, request, condition)
       moved = moved + 1
@@ -222,10 +221,12 @@ function space.finish(session)
 end
 
 -- Ends a session that is not live and holds a requested key. A session without a record has not
--- expired: its record is lost, and its process may still rely on its lease.
+-- expired: its record is lost, and its process may still rely on its lease. The record said how long
+-- that lease is, so the guard may end before it: the process is told.
 function space.evict(session)
   if not space.lease_of(session) then
     space.keep_guard()
+    space.announce_loss()
   end
   space.finish(session)
 end
@@ -310,7 +311,7 @@ function space.serve(key)
   end
   local session, request = space.session_of(id), space.request_of(id)
   if not request then
-    space.forget('k', key)
+    space.forget()
     return true
   end
   if space.gone[session] or not space.is_live(session) then

@@ -195,7 +195,7 @@ end
 
 if space.fresh then
   -- New, or lost by the server? Locks from before may still be in use.
-  local holders = redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
+  local holders = space.announce_loss()
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
   if join == 'again' or holders > 0 or uptime < ttl then
     space.guard = space.latest + ttl

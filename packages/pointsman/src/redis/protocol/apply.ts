@@ -402,7 +402,11 @@ class Application {
     const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
     for (const session of new Set(held)) {
       if (this.#isLive(session)) continue;
-      if (!this.#state.sessions.has(session)) this.#keepGuard();
+      if (!this.#state.sessions.has(session)) {
+        this.#keepGuard();
+        // How long its lease was is lost with the record.
+        this.#world.announce({ name: 'lost' });
+      }
       this.#end(session);
     }
     return held.filter((session) => this.#isLive(session));

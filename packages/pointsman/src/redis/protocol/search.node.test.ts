@@ -241,8 +241,8 @@ const mistakes: Mistake[] = [
   {
     name: 'takes a session without a record for one that has expired',
     file: 'apply',
-    from: 'if (!this.#state.sessions.has(session)) this.#keepGuard();',
-    to: '',
+    from: 'this.#keepGuard();\n        // How long its lease was',
+    to: '// How long its lease was',
     setup: 'a session that is deleted by hand',
     finds: /both hold/,
   },

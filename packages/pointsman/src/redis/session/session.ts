@@ -317,7 +317,8 @@ export class Session implements ConnectionObserver {
     this.lease.renew(at, reply.left);
     this.#witness.hear(reply.time);
     this.#doubting = false;
-    this.#confirmed = alarmed;
+    // A grant may have overtaken it: what was confirmed by that is not in doubt again.
+    this.#confirmed = Math.max(this.#confirmed, alarmed);
     reply.results.forEach((result, i) => {
       operations[i]?.done(result, alarmed);
     });

@@ -1,0 +1,78 @@
+/** What a session believes while answers and messages cross on their way. */
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Connections } from '../connections.js';
+import { Metrics } from '../metrics.js';
+import type { Batch, Reply, Result } from '../protocol/protocol.js';
+import { signMessage } from '../protocol/wire.js';
+import type { Claim } from './claims.js';
+import { Session } from './session.js';
+
+test('an answer that a grant has overtaken does not bring the lock into doubt', async () => {
+  const ttl = 60_000;
+  /** Whether a loss of the state would be heard of, as {@link Connections.hears} says it. */
+  let hears = 0;
+  let listener: (text: string) => void = () => {};
+  const connections = {
+    factory: { database: 0 },
+    add() {},
+    delete() {},
+    unlisten() {},
+    hears: () => hears,
+    async listen(_: string, listen: (text: string) => void) {
+      listener = listen;
+    },
+  };
+  const sent: { batch: Batch; answer(...results: Result[]): void }[] = [];
+  const handler = {
+    prepare: async () => {},
+    exchange: (batch: Batch) =>
+      new Promise<Reply>((resolve) => {
+        const answer = (...results: Result[]) =>
+          resolve({ name: 'done', left: ttl, time: 1, results, grants: [] });
+        sent.push({ batch, answer });
+      }),
+  };
+  const session = new Session(
+    connections as unknown as Connections,
+    handler,
+    '{n}:',
+    'p',
+    ttl,
+    new Metrics(),
+    '',
+  );
+  session.resume('run');
+  const granted = vi.fn();
+  const claim: Claim = {
+    keys: ['k'],
+    owned: ['k'],
+    tokens: 1,
+    revocable: false,
+    wait: true,
+    granted,
+    lost: () => {},
+    refused: () => {},
+  };
+  session.ask(claim);
+  await expect.poll(() => sent.length).toBe(1);
+  const renewed = session.renew();
+  await expect.poll(() => sent.length).toBe(2);
+  onTestFinished(async () => {
+    const closed = session.close();
+    await expect.poll(() => sent.length).toBe(3);
+    sent[2]?.answer({ name: 'number', value: 0 });
+    await closed;
+  });
+  sent[0]?.answer({ name: 'queued', left: ttl });
+  await expect.poll(() => session.lease.valid).toBe(true);
+  hears = 1;
+  const id = session.idOf(claim) as string;
+  const grant = { id, token: 1, contended: false, extra: [] };
+  listener(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
+  expect(granted).toHaveBeenCalledOnce();
+  expect(session.checkLease()).toBe(true);
+  // Both were sent before a loss would have been heard of.
+  sent[1]?.answer({ name: 'renewed', next: undefined });
+  await renewed;
+  expect(session.checkLease()).toBe(true);
+});
