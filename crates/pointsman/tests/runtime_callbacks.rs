@@ -15,7 +15,8 @@ use std::time::Duration;
 use common::must_end;
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::{Builder, Handle};
+use pointsman::runtime::{Builder, Handle, worker_index};
+use pointsman::task::block_in_place;
 use pointsman::time;
 
 /// A hook whose first call signals that it has begun and blocks until the gate is open.
@@ -118,6 +119,20 @@ fn a_task_that_a_hook_spawns_is_run_while_the_hook_blocks() {
             runtime.spawn(async {});
             ended.recv().unwrap();
         }
+    });
+}
+
+#[test]
+fn a_hook_that_blocks_in_place_does_not_give_its_worker_away() {
+    must_end(|| {
+        let (tells, told) = mpsc::channel();
+        let hook = move || {
+            let _ = tells.send(block_in_place(worker_index));
+        };
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).on_thread_park(hook).build();
+        assert_eq!(told.recv().unwrap(), Some(0));
+        drop(runtime.unwrap());
     });
 }
 
