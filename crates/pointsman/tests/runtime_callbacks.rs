@@ -6,16 +6,17 @@ mod gate;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use common::must_end;
 use futures::executor;
 use gate::Gate;
-use pointsman::runtime::Builder;
+use pointsman::runtime::{Builder, Handle, worker_index};
+use pointsman::task::block_in_place;
 use pointsman::time;
 
 /// A hook whose first call signals that it has begun and blocks until the gate is open.
@@ -90,6 +91,48 @@ fn a_hook_that_blocks_keeps_only_its_own_worker() {
                 gate.open();
             }
         }
+    });
+}
+
+/// The task is in the queue of the hook's own worker.
+#[test]
+fn a_task_that_a_hook_spawns_is_run_while_the_hook_blocks() {
+    must_end(|| {
+        for _ in 0..20 {
+            let handle = Arc::new(OnceLock::<Handle>::new());
+            let (ends, ended) = mpsc::channel();
+            let (its_handle, is_first) = (Arc::clone(&handle), AtomicBool::new(true));
+            let hook = move || {
+                if let Some(handle) = its_handle.get() {
+                    if is_first.swap(false, SeqCst) {
+                        let (runs, has_run) = mpsc::channel();
+                        handle.spawn(async move { runs.send(()).unwrap() });
+                        has_run.recv().unwrap();
+                        ends.send(()).unwrap();
+                    }
+                }
+            };
+            let mut builder = Builder::new_multi_thread();
+            let runtime = builder.worker_threads(2).on_thread_park(hook);
+            let runtime = runtime.enable_all().build().unwrap();
+            handle.set(runtime.handle().clone()).unwrap();
+            runtime.spawn(async {});
+            ended.recv().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_blocks_in_place_does_not_give_its_worker_away() {
+    must_end(|| {
+        let (tells, told) = mpsc::channel();
+        let hook = move || {
+            let _ = tells.send(block_in_place(worker_index));
+        };
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).on_thread_park(hook).build();
+        assert_eq!(told.recv().unwrap(), Some(0));
+        drop(runtime.unwrap());
     });
 }
 

@@ -20,6 +20,7 @@ struct Thread {
     /// The arena that is this thread's.
     arena: Cell<*const ()>,
     blocking_thread: Cell<*const ()>,
+    is_in_hook: Cell<bool>,
     /// How many handles were entered.
     depth: Cell<usize>,
 }
@@ -30,6 +31,7 @@ thread_value! {
         slot: Cell::new(ptr::null()),
         arena: Cell::new(ptr::null()),
         blocking_thread: Cell::new(ptr::null()),
+        is_in_hook: Cell::new(false),
         depth: Cell::new(0),
     };
 }
@@ -183,6 +185,17 @@ pub(super) fn hold_again(slot: &Slot) {
         thread.slot.set(slot);
         thread.arena.set(address_of(slot.arena()));
     });
+}
+
+/// Says that this thread runs a hook of the user until what is returned is dropped.
+pub(super) fn enter_hook() -> impl Drop + use<> {
+    put(|thread| &thread.is_in_hook, true)
+}
+
+pub(super) fn is_in_hook() -> bool {
+    THREAD
+        .try_with(|thread| thread.is_in_hook.get())
+        .unwrap_or(false)
 }
 
 /// The slot that this thread holds.

@@ -18,6 +18,7 @@ use super::{Shared, Slot};
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicUsize, fence};
+use crate::task;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(super) struct Handoff {
@@ -56,7 +57,8 @@ impl Handoff {
 impl Shared {
     /// Runs what blocks, while others do this worker's work.
     pub(in crate::runtime) fn block_in_place<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
-        let Some(slot) = self.own_slot() else {
+        // Only a task gives the slot away: after a hook or a waker the worker goes on with it.
+        let Some(slot) = self.own_slot().filter(|_| task::try_id().is_some()) else {
             return run();
         };
         context::let_go_of_slot();

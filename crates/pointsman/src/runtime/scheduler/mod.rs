@@ -280,8 +280,8 @@ impl Shared {
         if self.is_current_thread() {
             return;
         }
-        // Where no task runs, the only one that waits is the next to run.
-        if waiting <= 1 && task::try_id().is_none() {
+        // Where neither a task nor a hook runs, the only one that waits is the next to run.
+        if waiting <= 1 && task::try_id().is_none() && !context::is_in_hook() {
             return;
         }
         if self.idle.notify_local(waiting, slot.few()) == Outcome::NotCalled {

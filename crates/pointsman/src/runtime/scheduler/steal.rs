@@ -47,7 +47,9 @@ impl Worker<'_> {
                 has_slept = true;
                 if let Some(hook) = &shared.config.on_thread_park {
                     self.finish_search(searching.take(), Next::Work);
+                    let in_hook = context::enter_hook();
                     hook();
+                    drop(in_hook);
                     // The hook may take time and queue tasks: look again.
                     searching = self.try_search();
                     continue;
@@ -70,6 +72,7 @@ impl Worker<'_> {
                 if !self.slot.queue.is_empty() {
                     shared.watch();
                 }
+                let _in_hook = context::enter_hook();
                 hook();
             }
         }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use loom::thread;
 
-use super::{Running, Shared, large_model, model, wait};
+use super::super::idle::Outcome;
+use super::super::worker::{Next, Worker};
+use super::{Config, Handle, Running, Shared, large_model, model, wait};
+use crate::park::ThreadParker;
 use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
@@ -53,6 +57,59 @@ fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() 
         assert_eq!(wait(task), 7);
         runtime.end();
     });
+}
+
+/// A worker ends a search while `enqueue` runs in this thread, which stands for the other worker of the runtime: it is
+/// awake, or sleeps. What was left to the search has another worker called, or is watched.
+fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -> Outcome) {
+    let config = Config::of_model(2, 1, Duration::ZERO);
+    let shared = Shared::new(1, config, |_| None, None);
+    let runtime = Running {
+        handle: Handle { shared },
+        workers: Vec::new(),
+    };
+    let idle = &runtime.shared().idle;
+    (0..2).for_each(|_| idle.inc_awake());
+    let parker = ThreadParker::current();
+    if sleeps {
+        idle.sleep(1, &parker, None);
+    }
+    let searching = idle.try_search();
+    assert!(searching.is_some());
+    let shared = Arc::clone(runtime.shared());
+    let searcher = thread::spawn(move || {
+        let parker = ThreadParker::current();
+        Worker::new(&shared, &shared.slots[0], &parker).finish_search(searching, next);
+    });
+    let outcome = enqueue(&runtime.handle);
+    searcher.join().unwrap();
+    let is_watched = runtime.shared().watchdog.was_armed.load(Relaxed);
+    let is_called = idle.take_call(&parker).is_some();
+    assert!(is_called || is_watched || outcome == Outcome::NotCalled);
+    runtime.shared().close_slots_from(0);
+    runtime.end();
+}
+
+/// The worker that ends a search may run code of the user next, a hook or a waker: it leaves to another what was left to
+/// its search.
+#[test]
+fn a_task_that_is_brought_while_a_worker_ends_a_search_is_left_to_another() {
+    model(|| {
+        while_a_search_ends(Next::Work, true, |handle| {
+            drop(handle.spawn(async {}));
+            Outcome::Done
+        });
+    });
+}
+
+/// A worker that queues tasks and sees a search wakes no worker: they are watched when the search ends.
+#[test]
+fn tasks_that_a_worker_queues_while_another_ends_a_search_are_watched() {
+    for next in [Next::Work, Next::Sleep] {
+        model(move || {
+            while_a_search_ends(next, false, |handle| handle.shared.idle.notify_local(8, 0))
+        });
+    }
 }
 
 #[test]
@@ -112,7 +169,7 @@ fn a_runtime_ends_while_a_task_spawns_another() {
         let shared = Arc::downgrade(runtime.shared());
         drop(runtime.handle.spawn(async move {
             if let Some(shared) = shared.upgrade() {
-                let handle = super::Handle { shared };
+                let handle = Handle { shared };
                 drop(handle.spawn(async move { drop(second) }));
             }
             drop(first);
