@@ -43,7 +43,7 @@ describe('a value that the receiving thread cannot read fails only its own task'
   };
 
   test('an argument', async () => {
-    // A stack that is too small to read so many levels.
+    // The stack is too small to read a value of this depth.
     const pool = open({ resourceLimits: { stackSizeMb: 0.4 } });
     await pool.run('echo', [1]);
     const others = Array.from({ length: 20 }, (_, n) => pool.run('echo', [n]));

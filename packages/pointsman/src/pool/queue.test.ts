@@ -220,7 +220,7 @@ describe('oldestOfLowest', () => {
   const oldestOf = (tasks: Task[], ageing?: number) =>
     queueOf(tasks, ageing).oldestOfLowest()?.name;
 
-  test('is the first that was enqueued, whatever its key', () => {
+  test('is the first that was enqueued, for any key', () => {
     expect(oldestOf(keyed('a1 b1 a2'))).toBe('a1');
     expect(oldestOf(keyed('b1 a1 b2'))).toBe('b1');
   });

@@ -3,7 +3,7 @@
  *
  * A level for each priority, in it a lane for each key, in it the tasks as they came. Which level is
  * next is a matter of its next task: of when it came, less `ageing` milliseconds for each step of its
- * priority. So a task that waits long enough goes before all that come later, whatever their priority, and
+ * priority. So a task that waits long enough goes before all later tasks of any priority, and
  * the order of two tasks never changes. In a level the lanes take turns.
  *
  * Each operation takes time logarithmic in the number of priorities, independent of the number of tasks.

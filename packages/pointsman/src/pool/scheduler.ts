@@ -221,7 +221,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   }
 
   /**
-   * A task that cannot be taken back stays in its worker, whatever runs there. So it is handed over ahead of time only
+   * A task that cannot be taken back stays in its worker behind any task that runs there. So it is handed over ahead of time only
    * behind short tasks of its own function. Row: 1 MB transferred, 16 in flight.
    */
   #mayWaitIn(worker: Worker, { name, isUnique, beginsAtOnce, expectedTime }: Task): boolean {

@@ -91,7 +91,7 @@ const exchange = fc
   }));
 
 describe('decoders', () => {
-  test('a message round-trips, whatever the name of its process', () => {
+  test('a message round-trips, for any name of its process', () => {
     fc.assert(
       fc.property(message, (message) => {
         expect(decodeMessage(encodeMessage(message))).toEqual(message);
@@ -99,7 +99,7 @@ describe('decoders', () => {
     );
   });
 
-  test('a grant in a reply round-trips, whatever the name of its process', () => {
+  test('a grant in a reply round-trips, for any name of its process', () => {
     fc.assert(
       fc.property(grant, ({ id, token, contended, extra }) => {
         const line = `${id} ${token} ${contended ? 1 : 0}`;
