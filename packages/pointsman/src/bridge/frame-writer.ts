@@ -7,7 +7,7 @@
  *   follows as soon as there is some.
  */
 
-import { nextMicrotask } from '../sync/give-up.js';
+import { nextMicrotask } from '../sync/wait/give-up.js';
 import { DataCloneError } from '../transport/clone-errors.js';
 import { toPlainError } from '../transport/outcome.js';
 import { platform } from '../transport/platform.js';

@@ -9,8 +9,8 @@
  *   table every few hundred calls, which an old one keeps alive for the garbage collector.
  */
 
-import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { timedOut } from '../transport/outcome.js';
 
 interface Pending {

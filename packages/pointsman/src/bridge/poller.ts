@@ -7,7 +7,7 @@
  * thread.
  */
 
-import { nextMicrotask } from '../sync/give-up.js';
+import { nextMicrotask } from '../sync/wait/give-up.js';
 import { soon } from '../transport/event-loop.js';
 import { platform } from '../transport/platform.js';
 import { spinFor } from '../transport/spin.js';

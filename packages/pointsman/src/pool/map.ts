@@ -5,7 +5,7 @@
  */
 
 import { checkInteger, invalid, timedOut } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { checkRunOptions, type RunOptions, runNames } from './options.js';
 
 export interface MapOptions extends RunOptions {

@@ -6,7 +6,7 @@
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import type { RunOptions } from './options.js';
 import type { Task } from './task.js';
 

@@ -4,8 +4,8 @@
  * Invariant: a caller leaves exactly once: when it is resolved, is rejected or gives up.
  */
 
-import { giveUpOn, isOver } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { giveUpOn, isOver } from '../sync/wait/give-up.js';
 
 interface Waiter {
   readonly signal: AbortSignal | undefined;

@@ -7,8 +7,8 @@
  */
 
 import { TimeoutError } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { LockLostError } from './errors.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';

@@ -6,8 +6,8 @@
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 
 export class Activity {
   waiting = 0;

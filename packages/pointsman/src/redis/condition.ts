@@ -8,8 +8,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkInteger, detached, invalid, ReentrancyError } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { Acquisition } from './acquisition.js';
 import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';

@@ -6,9 +6,15 @@
  */
 
 import { checkInteger, checkNotOptions, detached } from './errors.js';
-import { claim, isOver } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { type NameOptions, readLabel, readRequest, WaitQueue, type WaitRequest } from './queue.js';
+import { claim, isOver } from './wait/give-up.js';
+import {
+  type NameOptions,
+  readLabel,
+  readRequest,
+  WaitQueue,
+  type WaitRequest,
+} from './wait/queue.js';
 
 /** What {@link Barrier.wait} resolves to. */
 export interface BarrierWaitResult {

@@ -7,7 +7,7 @@
 import { asyncDispose } from './dispose.js';
 import { cancelledError, closedError, detached, TimeoutError } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
-import { readRequest, WaitQueue, type WaitRequest } from './queue.js';
+import { readRequest, WaitQueue, type WaitRequest } from './wait/queue.js';
 
 /** @internal How a primitive ended: with an error, or without one. */
 export interface Ending {

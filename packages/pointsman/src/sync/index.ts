@@ -8,9 +8,9 @@
  */
 
 export { Barrier, type BarrierWaitResult } from './barrier.js';
-export { Broadcast, type BroadcastReceiver } from './broadcast.js';
-export { Channel, type ChannelOptions } from './channel.js';
-export { Condition } from './condition.js';
+export { Broadcast, type BroadcastReceiver } from './channel/broadcast.js';
+export { Channel, type ChannelOptions } from './channel/channel.js';
+export { Watch, type WatchReceiver } from './channel/watch.js';
 export {
   ClosedError,
   LaggedError,
@@ -19,9 +19,10 @@ export {
   TimeoutError,
 } from './errors.js';
 
-export { KeyedMutex } from './keyed-mutex.js';
-export { KeyedRwLock } from './keyed-rwlock.js';
-export { KeyedSemaphore } from './keyed-semaphore.js';
+export { KeyedMutex } from './keyed/keyed-mutex.js';
+export { KeyedRwLock } from './keyed/keyed-rwlock.js';
+export { KeyedSemaphore } from './keyed/keyed-semaphore.js';
+export type { Locks } from './keyed/lock-all.js';
 export { Latch } from './latch.js';
 export type { Clock } from './limiter/clock.js';
 export { Limiter } from './limiter/limiter.js';
@@ -40,23 +41,22 @@ export type { Rate } from './limiter/rates.js';
 export { retryAfter } from './limiter/retry-after.js';
 export type { Limits, Weight } from './limiter/rules.js';
 export type { RunContext } from './limiter/work.js';
-export type { Locks } from './lock-all.js';
+export { Condition } from './mutex/condition.js';
 export {
   type LockOptions,
   Mutex,
   type TryLockOptions,
-} from './mutex.js';
+} from './mutex/mutex.js';
 export { Notify } from './notify.js';
 export type { WaitOptions } from './options.js';
-export type { Permit } from './permit.js';
-export type { NameOptions, QueueOptions } from './queue.js';
-export { RwLock, type WriteOptions, type WritePermit } from './rwlock.js';
+export { RwLock, type WriteOptions, type WritePermit } from './rwlock/rwlock.js';
 export {
   type SelectCase,
   type Selected,
   type SelectOptions,
   type SelectSignal,
   select,
-} from './select.js';
-export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore.js';
-export { Watch, type WatchReceiver } from './watch.js';
+} from './select/select.js';
+export type { Permit } from './semaphore/permit.js';
+export { type AcquireOptions, Semaphore, type TryAcquireOptions } from './semaphore/semaphore.js';
+export type { NameOptions, QueueOptions } from './wait/queue.js';

@@ -1,9 +1,9 @@
 /** A gate that opens once, when something has happened so many times. Invariant: nobody waits at an open one. */
 
 import { checkInteger, checkNotOptions, detached } from './errors.js';
-import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
+import { claim } from './wait/give-up.js';
+import { type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /**
  * Lets all who wait go on when it has been counted down to zero, and from then on everybody at once. It opens once

@@ -5,9 +5,9 @@
  */
 
 import { causeOf, detached } from './errors.js';
-import { claim } from './give-up.js';
 import type { WaitOptions } from './options.js';
-import { type NameOptions, readLabel, readRequest, WaitQueue } from './queue.js';
+import { claim } from './wait/give-up.js';
+import { type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /**
  * Tells one who waits, or all, that something has happened. What has happened is for them to know: a notification

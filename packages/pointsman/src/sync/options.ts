@@ -6,7 +6,7 @@
  */
 
 import { describe, invalid, tagOf } from './errors.js';
-import type { OwnSignal } from './give-up.js';
+import type { OwnSignal } from './wait/give-up.js';
 
 /** What every operation that waits may be told. */
 export interface WaitOptions {

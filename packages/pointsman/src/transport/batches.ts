@@ -10,7 +10,7 @@
  * for an object around each of them as for what is in it.
  */
 
-import { nextMicrotask } from '../sync/give-up.js';
+import { nextMicrotask } from '../sync/wait/give-up.js';
 import type { Transferable } from './transfer.js';
 
 /** Entries of a record: its kind, its number, and three values. */

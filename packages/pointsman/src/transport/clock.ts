@@ -1,4 +1,4 @@
-import { nextMicrotask } from '../sync/give-up.js';
+import { nextMicrotask } from '../sync/wait/give-up.js';
 
 const { timeOrigin } = performance;
 

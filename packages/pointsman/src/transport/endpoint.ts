@@ -13,8 +13,8 @@
  * Who owns the endpoint may send records of kinds of its own, from {@link OWN_KINDS} on.
  */
 
-import { giveUpOn } from '../sync/give-up.js';
 import type { WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { type RunInContext, runHere } from './async-context.js';
 import { Batches, type Post, STRIDE } from './batches.js';
 import { DataCloneError, platformRefusal } from './clone-errors.js';

@@ -8,8 +8,8 @@
  */
 
 import { timedOut } from '../sync/errors.js';
-import { giveUpOn } from '../sync/give-up.js';
 import { isSignal } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 import { captureContext, type RunInContext } from './async-context.js';
 import type { AnyFunction, RemoteIterable } from './types.js';
 

@@ -4,7 +4,7 @@
  * Invariant: a command is given to one socket only, so that no library can send it a second time.
  */
 
-import { nextMicrotask } from '../../sync/give-up.js';
+import { nextMicrotask } from '../../sync/wait/give-up.js';
 import { type ConnectionEvents, ConnectionLostError, isReply, lossOf } from './connection.js';
 import type { Adapter, Purpose, Socket, SocketEvents } from './socket.js';
 

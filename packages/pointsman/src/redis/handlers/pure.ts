@@ -8,7 +8,7 @@
  * gives its own for shorter.
  */
 
-import { Mutex } from '../../sync/mutex.js';
+import { Mutex } from '../../sync/mutex/mutex.js';
 import {
   type CommandConnection,
   type ConnectionFactory,

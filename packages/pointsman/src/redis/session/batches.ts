@@ -8,7 +8,7 @@
  * Operations asked for in one tick travel in one batch.
  */
 
-import { nextMicrotask } from '../../sync/give-up.js';
+import { nextMicrotask } from '../../sync/wait/give-up.js';
 import { ConnectionLostError } from '../connection/connection.js';
 import { type RedisLockError, refusalOf } from '../errors.js';
 import type { Handler } from '../handlers/handler.js';

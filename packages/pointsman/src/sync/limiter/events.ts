@@ -1,7 +1,7 @@
 /** Who is told what: the listeners of a limiter's events. */
 
 import { checkFunction, checkOneOf } from '../errors.js';
-import { tell } from '../give-up.js';
+import { tell } from '../wait/give-up.js';
 import type { LimiterEvents } from './options.js';
 
 type Tell = (detail: object) => void;

@@ -12,9 +12,9 @@
  * something, or gets its first waiter. Whatever changes a lane ends in `place`, in logarithmic time.
  */
 
-import { insert, type Ranked, remove } from '../heap.js';
-import type { Permit } from '../permit.js';
-import { WaitQueue, type WaitRequest } from '../queue.js';
+import type { Permit } from '../semaphore/permit.js';
+import { insert, type Ranked, remove } from '../wait/heap.js';
+import { WaitQueue, type WaitRequest } from '../wait/queue.js';
 import { type ReadLimits, Rules, type Weight } from './rules.js';
 import type { Time } from './time.js';
 

@@ -31,11 +31,11 @@ import {
   QueueFullError,
   timedOut,
 } from '../errors.js';
-import { claim, isOver, nextMicrotask } from '../give-up.js';
-import { insert, remove } from '../heap.js';
 import { checkOptions, checkTimeout, type WaitOptions } from '../options.js';
-import { HandedPermit, Permit } from '../permit.js';
-import { begin, readRequest, rejection, settle, WaitQueue } from '../queue.js';
+import { HandedPermit, Permit } from '../semaphore/permit.js';
+import { claim, isOver, nextMicrotask } from '../wait/give-up.js';
+import { insert, remove } from '../wait/heap.js';
+import { begin, readRequest, rejection, settle, WaitQueue } from '../wait/queue.js';
 import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';

@@ -9,9 +9,9 @@
  */
 
 import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
-import { giveUpOn, nextMicrotask } from '../give-up.js';
-import { Line } from '../line.js';
 import { checkOptions, checkSignal } from '../options.js';
+import { giveUpOn, nextMicrotask } from '../wait/give-up.js';
+import { Line } from '../wait/line.js';
 import type { Weight } from './rules.js';
 import type { RunContext, Work } from './work.js';
 

@@ -2,7 +2,7 @@
 
 import { checkCount, checkFunction, checkOneOf } from '../errors.js';
 import { checkOptions, type WaitOptions } from '../options.js';
-import { type QueueOptions, readQueueOptions } from '../queue.js';
+import { type QueueOptions, readQueueOptions } from '../wait/queue.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Limits, Weight } from './rules.js';
 

@@ -1,7 +1,7 @@
 /** The handle of something that was scheduled: how far it is, and how to move it or to take it out of the queue. */
 
 import { checkFunction } from '../errors.js';
-import { Permit } from '../permit.js';
+import { Permit } from '../semaphore/permit.js';
 import type { StartRequest } from './lanes.js';
 import type { RunOptions, Scheduled } from './options.js';
 import type { Starting } from './start.js';

@@ -1,6 +1,6 @@
 /** What a limiter grants: a permit that knows of its start what is to be logged. */
 
-import { HandedPermit, type Permit } from '../permit.js';
+import { HandedPermit, type Permit } from '../semaphore/permit.js';
 import type { Lane } from './lanes.js';
 import type { Meter } from './rates.js';
 import { log, type Weight, weighs } from './rules.js';

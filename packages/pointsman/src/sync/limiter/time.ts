@@ -11,7 +11,7 @@
  * - The caller of `arm` has called `isAhead` or `read` just before, so the delay counts from the present.
  */
 
-import { LONGEST_TIMER } from '../give-up.js';
+import { LONGEST_TIMER } from '../wait/give-up.js';
 import type { ReplaceableClock } from './clock.js';
 
 /** By how many milliseconds a timer may fire early: platforms count in whole milliseconds, and from a cached time. */

@@ -1,9 +1,9 @@
 /** Calls the function that a limiter runs, with a signal, and bounds its time. */
 
 import { TimeoutError } from '../errors.js';
-import { giveUpOn } from '../give-up.js';
 import type { WaitOptions } from '../options.js';
-import type { Permit } from '../permit.js';
+import type { Permit } from '../semaphore/permit.js';
+import { giveUpOn } from '../wait/give-up.js';
 
 /** The second argument of a function that a limiter runs. */
 export interface RunContext {
