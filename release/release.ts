@@ -8,8 +8,16 @@ import { auditAll } from './audit.js';
 import { nextSection } from './changelog.js';
 import { canProve, remainingCommands } from './commands.js';
 import { refusals } from './refusals.js';
-import { outOfStep, readSituation, readState, stampedFiles, upstream } from './repository.js';
+import {
+  outOfStep,
+  readSituation,
+  readState,
+  stampedFiles,
+  trackedFiles,
+  upstream,
+} from './repository.js';
 import { makeRelease } from './steps.js';
+import { findWordsIn } from './words.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -63,10 +71,18 @@ async function stamp(): Promise<boolean> {
 
 async function check(): Promise<boolean> {
   const paths = await outOfStep(root, await readState(root));
-  if (paths.length === 0) return true;
-  console.error(
-    `These say another version or address than packages/pointsman/package.json and the root's; make stamp mends them:\n${paths.map((path) => `  ${path}`).join('\n')}`,
-  );
+  if (paths.length > 0) {
+    console.error(
+      `The version or address in these files differs from packages/pointsman/package.json and the root's; run make stamp:\n${paths.map((path) => `  ${path}`).join('\n')}`,
+    );
+  }
+  return (await checkWords([])) && paths.length === 0;
+}
+
+async function checkWords(paths: readonly string[]): Promise<boolean> {
+  const found = await findWordsIn(root, await trackedFiles(root, paths));
+  if (found.length === 0) return true;
+  console.error(`${found.join('\n')}\n${found.length} words have a plainer one.`);
   return false;
 }
 
@@ -88,7 +104,14 @@ const main = defineCommand({
       run: ({ args }) => finish(() => release(args.version, args.tested === true)),
     }),
     stamp: command('stamp', 'Writes the version and the address where they are stated', stamp),
-    check: command('check', 'Whether versions, address and fragments are in order', check),
+    check: command('check', 'Checks versions, address, fragments and words', check),
+    words: defineCommand({
+      meta: {
+        name: 'words',
+        description: 'Checks the words of the given files and folders, or all',
+      },
+      run: ({ args }) => finish(() => checkWords(args._)),
+    }),
     changelog: command('changelog', 'Shows what the next release changes', changelog),
     audit: command('audit', 'Asks the registry for known vulnerabilities', () => auditAll(root)),
   },

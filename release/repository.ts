@@ -94,8 +94,9 @@ function isAncestor(root: string, commit: string): Promise<boolean> {
   );
 }
 
-async function trackedFiles(root: string): Promise<string[]> {
-  const paths = (await run('git', ['ls-files', '-z'], { cwd: root })).split('\0').filter(Boolean);
+export async function trackedFiles(root: string, under: readonly string[] = []): Promise<string[]> {
+  const listed = await run('git', ['ls-files', '-z', '--', ...under], { cwd: root });
+  const paths = listed.split('\0').filter(Boolean);
   return paths.filter((path) => existsSync(join(root, path)));
 }
 
