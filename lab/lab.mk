@@ -1,4 +1,4 @@
-# The verbs that measure. `make lab` installs what its tables need first.
+# The targets of the lab. `make lab` first installs what its tables need.
 
 LAB_NODE := node
 ifdef NODE
@@ -8,7 +8,7 @@ $(LAB_NODE):
 lab: $(LAB_NODE)
 endif
 
-# What the tables need besides: a server, a browser, a load driver, programs.
+# Further prerequisites of the tables: a server, a browser, a load generator, programs.
 LAB_RUNTIMES := lab/.tools/runtimes/installed
 ifndef REPORT
 lab: $(if $(filter lock net,$(or $(TABLE),lock)),redis)
@@ -16,25 +16,25 @@ lab: $(if $(filter bridge,$(or $(TABLE),bridge)),browser)
 lab: $(if $(filter offload,$(or $(TABLE),offload)),ab)
 lab: $(if $(filter runtime,$(or $(TABLE),runtime)),cells)
 lab: $(if $(filter net,$(or $(TABLE),net)),net-cells)
-# Web servers are asked by a load driver that takes minutes to build, when all rows of their table are measured.
+# The rows of web servers need a load generator that takes minutes to build; only a full measurement has them.
 lab: $(if $(filter net,$(or $(TABLE),$(if $(FULL),net))),oha-or-not)
-# Queues are measured in other runtimes too, when all rows of their table are.
+# A full measurement covers queues in other runtimes too.
 lab: $(if $(filter semaphore,$(or $(TABLE),$(if $(FULL),semaphore))),$(LAB_RUNTIMES))
 endif
 
 $(LAB_RUNTIMES): lab/tables/semaphore/runtimes/package.json
-	@echo "Queues are measured in the newest Node and in Bun too: installing them into lab/.tools (300 MB)."
+	@echo "Installing the newest Node and Bun into lab/.tools, to measure queues there too (300 MB)."
 	@mkdir -p $(@D) && cp $< $(@D)
 	@npm install --prefix $(@D) --ignore-scripts --no-package-lock --no-fund --no-audit && touch $@ || \
-	  echo "They are not to be had here: their rows will be missing."
+	  echo "They cannot be installed: their rows will be missing."
 
-lab: setup ## measure the headline of every table against every peer, and build the page: minutes
+lab: setup ## measure the headline of every table and build the page; minutes
 	@$(LAB_NODE) lab/dist/lab.js \
 	  $(if $(TABLE),--table "$(TABLE)") $(if $(FULL),--full) $(if $(ROUNDS),--rounds "$(ROUNDS)") \
 	  $(if $(ROW),--row "$(ROW)") $(if $(SUBJECT),--subject "$(SUBJECT)") \
 	  $(if $(FRESH),--fresh) $(if $(REPORT),--report)
 
-cells: ## build the programs of the table runtime, one for each runtime
+cells: ## build the programs of the table runtime
 	@command -v cargo >/dev/null && [ ! -e lab/.tools/cells/release/runtime-nio ] && \
 	  echo "The table runtime measures programs in Rust: building them, which takes a minute or two." || true
 	@command -v cargo >/dev/null || echo "The table runtime needs Rust (https://rustup.rs): its rows will be missing."
@@ -44,7 +44,7 @@ cells: ## build the programs of the table runtime, one for each runtime
 	  --features $(runtime) --bin runtime-$(runtime) &&) true; }
 
 NET_CELLS := lab/tables/net/cells
-net-cells: ## build the programs of the table net, one for each runtime, and what asks them
+net-cells: ## build the programs of the table net, and their load generator
 	@command -v cargo >/dev/null && [ ! -e lab/.tools/net-pointsman/release/net-pointsman ] && \
 	  echo "The table net measures programs in Rust: building them, which takes some minutes." || true
 	@command -v cargo >/dev/null || echo "The table net needs Rust (https://rustup.rs): its rows will be missing."
@@ -53,20 +53,20 @@ net-cells: ## build the programs of the table net, one for each runtime, and wha
 	cargo build --release --locked --manifest-path $(NET_CELLS)/pointsman/Cargo.toml --target-dir lab/.tools/net-pointsman; }
 
 oha-or-not:
-	@$(MAKE) --silent oha || echo "oha is not to be had here: the rows of web servers will be missing."
+	@$(MAKE) --silent oha || echo "oha cannot be built: the rows of web servers will be missing."
 
-oha: lab/.tools/bin/oha ## build the load driver of the published document (minutes; the lab then uses it)
+oha: lab/.tools/bin/oha ## build the load generator of the published document; minutes
 
 lab/.tools/bin/oha:
 	cargo install oha --version 1.16.0 --locked --no-default-features --features rustls --root lab/.tools
 
-ruby: ## Debian's Ruby and the library of the published document, for its rows in the table lock
+ruby: ## install Ruby and the published document's library, for the table lock
 	$(call install,ruby,The published document's library needs,ruby ruby-redis ruby-eventmachine ruby-hiredis)
 	gem install --install-dir lab/.tools/ruby --ignore-dependencies --no-document em-synchrony redis-em-mutex:0.3.1
 
-# Another place may be named: a mirror, or a clone that is here already.
+# May be set to a mirror or a local clone.
 DENO_STD := https://github.com/denoland/std
-std-async: ## @std/async of Deno, which npm does not have, for its rows in the table vocabulary
+std-async: ## fetch Deno's @std/async from GitHub, for the table vocabulary
 	rm -rf lab/.tools/std
 	git clone --quiet --depth 1 $(DENO_STD) lab/.tools/std
 	npx esbuild lab/.tools/std/async/channel.ts --bundle --format=esm --target=es2022 \
@@ -74,6 +74,6 @@ std-async: ## @std/async of Deno, which npm does not have, for its rows in the t
 	  --outfile=lab/.tools/std-async/channel.js --log-level=warning
 	cp lab/.tools/std/async/deno.json lab/.tools/std-async
 
-picture: ## take the lab's latest picture into the README
+picture: ## copy the lab's latest picture into the README
 	mkdir -p docs/pictures
 	cp lab/out/report/overview.svg docs/pictures/results.svg

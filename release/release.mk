@@ -1,4 +1,4 @@
-# Releases, up to the publishing.
+# Releases, except the publishing itself.
 
 RELEASE := node release/dist/release.js
 # Passed unexpanded through the environment: neither make nor the shell expands it.
@@ -6,7 +6,7 @@ release: override export VERSION := $(value VERSION)
 release-tool: node_modules/.package-lock.json
 	@npx --no-install tsc -b release
 
-release: release-tool ## everything up to the publishing, and the commands that remain (VERSION=0.2.0; TESTED=1)
+release: release-tool ## prepare a release and print the publishing commands (VERSION=0.2.0 TESTED=1)
 	@$(RELEASE) make --version "$$VERSION" $(if $(TESTED),--tested)
 
 stamp: release-tool ## write the version and the public address into all files that state them
@@ -15,5 +15,5 @@ stamp: release-tool ## write the version and the public address into all files t
 changelog: release-tool ## show what the next release changes, from the fragments in changelog/
 	@$(RELEASE) changelog
 
-audit: release-tool ## ask the registry for known vulnerabilities of all that the lock files of npm name
+audit: release-tool ## ask npm's registry for known vulnerabilities of the locked packages
 	@$(RELEASE) audit

@@ -1,4 +1,4 @@
-# The documentation site, which is built from the guides as they are.
+# The documentation site, built from the Markdown files.
 
 SITE := site/node_modules/.package-lock.json
 $(SITE): site/package-lock.json
@@ -8,7 +8,7 @@ $(SITE): site/package-lock.json
 export BASE ?= /
 CRATE_DOCS := target/docs/doc
 
-docs: setup $(SITE) ## build the documentation site, and check its links: about a minute (BASE=/folder/ of its host)
+docs: setup $(SITE) ## build the documentation site and check its links; a minute (BASE=/folder/)
 	@echo "1 of 4: the API of the npm package, by TypeDoc."
 	@rm -rf site/api site/dist
 	@cd site && node_modules/.bin/typedoc --logLevel Warn
@@ -16,7 +16,7 @@ docs: setup $(SITE) ## build the documentation site, and check its links: about 
 	@if command -v cargo >/dev/null; then \
 	  RUSTDOCFLAGS="$$RUSTDOCFLAGS -D warnings" \
 	    cargo doc --no-deps --package pointsman --all-features --quiet --target-dir target/docs; \
-	else echo "There is no Rust here (https://rustup.rs): the site says so."; fi
+	else echo "Rust is not installed (https://rustup.rs): the site says so."; fi
 	@echo "3 of 4: the guides, by VitePress."
 	@site/node_modules/.bin/vitepress build site
 	@if [ -e $(CRATE_DOCS) ]; then cp -r $(CRATE_DOCS) site/dist/rust; fi
@@ -25,9 +25,9 @@ docs: setup $(SITE) ## build the documentation site, and check its links: about 
 	@node site/check-links.js
 	@echo "The site is built: site/dist/index.html; make docs-serve shows it."
 
-docs-check: docs browser ## the same, and open the pages in Chromium: nothing from other hosts, no error, fit for a phone
+docs-check: docs browser ## the same, and check the pages in Chromium
 	@echo "Opening the pages in Chromium: about half a minute."
 	@node site/check-pages.js
 
-docs-serve: docs ## the same as make docs, and serve the site on this machine
+docs-serve: docs ## the same as make docs, and serve the site locally
 	@site/node_modules/.bin/vitepress preview site

