@@ -1,24 +1,23 @@
 /**
- * Commands that a user types, as a test runs them.
+ * Runs a user's shell commands in tests.
  *
- * Invariant: a command and whatever it starts are a group of processes, and none of them is left when it has been
- * ended, nor when this process ends.
+ * Invariant: a command and its children are a process group, and none of them outlives `end` or this process.
  */
 import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 
-/** Milliseconds that whatever is asked to end has for it. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const grace = 10_000;
 
 const warning = /\bwarn(ing)?s?\b|\bdeprecated\b|⚠|\(!\)/i;
 
 export class Command {
   output = '';
-  /** Resolves with its status when it and all that it has started have let go of their output. */
+  /** Resolves with its status when the command and its children have closed their output. */
   closed;
   #child;
 
-  /** `heard` is told each time there is more output. */
+  /** `heard` is called for each piece of output. */
   constructor(line, { cwd, heard = () => {} } = {}) {
     this.#child = spawn(line, {
       cwd,
@@ -43,7 +42,7 @@ export class Command {
     });
   }
 
-  /** What does not end when it is asked to is killed. */
+  /** Ends the process group, by force after `grace`. */
   async end() {
     this.#kill();
     const timer = setTimeout(() => this.#kill('SIGKILL'), grace);
@@ -51,7 +50,7 @@ export class Command {
     clearTimeout(timer);
   }
 
-  /** The first line that warns, which no recipe should. What npm says is about the machine. */
+  /** The first line with a warning. npm's own lines are ignored: they are about the machine. */
   get warning() {
     return this.output.split('\n').find((line) => warning.test(line) && !line.startsWith('npm '));
   }
@@ -60,7 +59,7 @@ export class Command {
     try {
       process.kill(-this.#child.pid, signal);
     } catch {
-      // It has ended.
+      // It has already ended.
     }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Opens pages in headless Chromium, as the test of an example that has some. A page comes from a folder, which is
- * served as a plain server of files does, or from a command that starts a server and prints its address.
+ * Tests the pages of an example in headless Chromium. A page comes from a folder, served as static files, or from a
+ * command that starts a server and prints its address.
  *
- * Invariant: `tryPages` resolves if, and only if, the element `#result` of each page comes to show its text, no page
- * reports an error, and no server warns. Nothing that was started is left then.
+ * Invariant: `tryPages` resolves if and only if the element `#result` of each page shows its text, no page reports an
+ * error, and no server warns. Servers and browser have then ended.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -19,15 +19,15 @@ const types = {
   '.css': 'text/css',
   '.txt': 'text/plain',
 };
-/** What gives a page shared memory. */
+/** The headers that give a page shared memory. */
 const isolation = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 };
 
 /**
- * Each page is `{ folder, isolated?, shows }` or `{ command, shows }`. A command is what a user types; `--port 0` or
- * the like has it take a free port.
+ * Each page is `{ folder, isolated?, shows }` or `{ command, shows }`. A command is a user's, with `--port 0` or
+ * similar for a free port.
  */
 export async function tryPages(pages) {
   const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });

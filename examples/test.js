@@ -1,8 +1,8 @@
 /**
- * Builds and tries each example, or those that are named: `node test.js vite webpack`. They get the package as it
- * would be published, from its tarball, in place of the workspace's link.
+ * Builds and tests all examples, or the named ones: `node test.js vite webpack`. They use the package's tarball instead
+ * of the workspace's link.
  *
- * Invariant: an example passes if the commands in its package.json do, which are those that a user types.
+ * Invariant: an example passes if the commands in its package.json pass, which a user types too.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -31,10 +31,10 @@ const unknown = named.find((name) => !isExample(name));
 if (unknown !== undefined) throw new Error(`There is no example ${unknown} in ${here}`);
 const all = readdirSync(here).filter((name) => name !== 'node_modules' && isExample(name));
 
-/** Milliseconds for one command: one that hangs fails, and so does one that leaves a process that does. */
+/** Milliseconds for one command. A command fails if it, or a process that it has started, hangs. */
 const limit = 180_000;
 
-/** Why a script of the example fails; undefined if it does not. */
+/** Returns why a script of the example fails, or undefined. */
 async function failureOf(name, script) {
   const command = new Command(`npm run --silent ${script}`, { cwd: join(here, name) });
   let forced = false;
@@ -48,17 +48,17 @@ async function failureOf(name, script) {
     const ended = forced ? `by force after ${limit / 1_000} s` : `with status ${status}`;
     return `npm run ${script} has ended ${ended}\n${command.output}`;
   }
-  // A test may provoke what it warns of.
+  // Only builds: a test may provoke warnings on purpose.
   if (script === 'build' && command.warning) return `npm run ${script} warns: ${command.warning}`;
 }
 
 const table = readFileSync(join(here, 'README.md'), 'utf8').split('\n');
 
-/** What is wrong with the lines that the table tells a user to type; undefined if nothing is. */
+/** Returns the mistake in the commands of the README's table, or undefined. */
 function fault(name, scripts) {
   const row = table.find((line) => line.startsWith(`| [${name}](`));
   if (row === undefined) return `README.md does not name ${name}`;
-  // A folder that was copied has nothing that is built.
+  // A copied folder has no build output.
   if ('build' in scripts && /npm start/.test(row) && !/npm run build.*npm start/.test(row)) {
     return `README.md has ${name} started before it is built`;
   }

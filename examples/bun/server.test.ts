@@ -1,4 +1,4 @@
-/** Runs the command, with room for two megabytes and for one who waits. */
+/** Runs the server with two megabytes of memory and space for one waiting request. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
@@ -26,7 +26,7 @@ async function until(wanted: { free: number; waiting: number }): Promise<void> {
   while (!Bun.deepEquals(await (await fetch(`${url}status`)).json(), wanted));
 }
 
-/** Sends that a text will come, but not yet the text. */
+/** Sends the headers of a request and the first byte of its text. */
 function announce(text: string): ClientRequest {
   const headers = { 'content-length': text.length };
   const announced = request(`${url}words`, { method: 'POST', headers });
@@ -56,14 +56,14 @@ test('texts wait for memory, and are refused when too many do', async () => {
   await until({ free: 2, waiting: 0 });
 });
 
-test('who leaves takes no memory with him', async () => {
+test('a client that disconnects gives its memory back', async () => {
   const left = announce('x'.repeat(1_500_000)).on('error', () => {});
   await until({ free: 0, waiting: 0 });
   left.destroy();
   await until({ free: 2, waiting: 0 });
 });
 
-test('SIGTERM lets the work come to its end, and the process too', async () => {
+test('SIGTERM finishes the running work and ends the process', async () => {
   const last = announce('the end');
   await until({ free: 1, waiting: 0 });
   server.kill('SIGTERM');

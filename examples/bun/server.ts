@@ -5,8 +5,7 @@
  *     curl --data-binary @book.txt http://localhost:3000/words
  *
  * All texts together may take 64 MB of memory. A text that does not fit waits, before it is read, until others are done;
- * when 100 wait, who comes is told to come again later. The words are counted in threads, so the server goes on
- * answering.
+ * while 100 texts wait, further ones get 503 with Retry-After. Threads count the words, so the server stays responsive.
  */
 import { QueueFullError, Semaphore } from 'pointsman';
 import { Pool } from 'pointsman/pool';
@@ -47,6 +46,6 @@ const server = Bun.serve({
 console.log(`${server.url}`);
 
 process.once('SIGTERM', async () => {
-  await server.stop(); // requests that have come are answered
+  await server.stop(); // answers the requests received so far
   await pool.shutdown();
 });

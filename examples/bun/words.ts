@@ -1,4 +1,4 @@
-/** What runs in the threads of the pool: counts the words of a text. */
+/** Runs in the pool's threads: counts the words of a text. */
 export function count(text: Uint8Array): Record<string, number> {
   const words: Record<string, number> = Object.create(null);
   for (const [word] of new TextDecoder()

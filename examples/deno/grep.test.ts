@@ -1,4 +1,4 @@
-/** Runs the command as a user does. Here node_modules is one folder up, so it may read there too. */
+/** Runs the command as a user does. It may also read node_modules, which is one folder up here. */
 import assert from 'node:assert/strict';
 
 async function grep(pattern: string): Promise<string> {
@@ -9,10 +9,10 @@ async function grep(pattern: string): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-Deno.test('it prints the lines that match', async () => {
+Deno.test('it prints the matching lines', async () => {
   assert.equal(await grep('fish$'), 'fish/lines.txt: one fish\nfish/lines.txt: two fish\n');
 });
 
-Deno.test('a pattern that does not come to its end is given up', async () => {
+Deno.test('a pattern that never finishes is cancelled', async () => {
   assert.equal(await grep('^(a+)+$'), 'fish/slow.txt: given up after 5 seconds\n');
 });

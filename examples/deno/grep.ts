@@ -1,13 +1,13 @@
 /**
- * Finds the lines of a folder's files that a pattern matches:
+ * Prints the lines of a folder's files that match a pattern:
  *
  *     deno run --allow-read=. grep.ts 'import .* from' .
  *
- * At most four files are in memory at once. The pattern runs in threads, so that one that never comes to its end, such
- * as ^(a+)+$ on a line of many a and a b, costs five seconds and a message rather than the program.
+ * At most four files are in memory at once. The pattern runs in threads, so that one that never finishes, such as
+ * ^(a+)+$ on a line of many a and a b, costs five seconds and a message, not the program.
  *
- * To read is all that it needs: the files, its own module for the threads, and the package. In this repository that lies
- * one folder up, hence the second path in package.json.
+ * It needs only the permission to read: the files, its own module for the threads, and the package. In this repository
+ * the package is one folder up, hence the second path in package.json.
  */
 import { Limiter } from 'npm:pointsman';
 import { Pool, TimeoutError } from 'npm:pointsman/pool';

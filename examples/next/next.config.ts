@@ -1,7 +1,7 @@
 import type { NextConfig } from 'next';
 
 export default {
-  // With these headers a page has shared memory, and its workers can make calls that block.
+  // With these headers a page has shared memory, and its workers can make blocking calls.
   headers: async () => [
     {
       source: '/:path*',

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-// With these headers a page has shared memory, and its workers can make calls that block.
+// With these headers a page has shared memory, and its workers can make blocking calls.
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
@@ -9,6 +9,6 @@ const headers = {
 export default defineConfig({
   server: { headers },
   preview: { headers },
-  // Else a worker is built as a classic script, where no module can await at its top.
+  // Otherwise a worker is built as a classic script, which has no top-level await.
   worker: { format: 'es' },
 });

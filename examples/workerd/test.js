@@ -1,4 +1,4 @@
-/** Runs the Worker, and a source of rates that answers when the test does. */
+/** Runs the Worker, and a source of rates whose answers the test sends. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { Channel } from 'pointsman';
 import workerdPackage from 'workerd';
 
-const timeout = 60_000; // only so that what hangs fails
+const timeout = 60_000; // a test that hangs fails
 
 /** @type {Channel<{ url: string, response: import('node:http').ServerResponse }>} */
 const asked = new Channel(Number.POSITIVE_INFINITY);
@@ -29,7 +29,7 @@ before(
         stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
       },
     );
-    // workerd tells here which port it took.
+    // workerd reports its port here.
     for await (const line of createInterface(workerd.stdio[3])) {
       const { event, port } = JSON.parse(line);
       if (event !== 'listen') continue;
@@ -52,7 +52,7 @@ const ask = async (currency) => {
   return `${response.status} ${await response.text()}`;
 };
 
-test('what many ask for at once is fetched once', { timeout }, async () => {
+test('concurrent requests for one rate fetch it once', { timeout }, async () => {
   const many = Array.from({ length: 20 }, () => ask('EUR'));
   const other = ask('CHF');
   const requests = [await asked.receive(), await asked.receive()];
@@ -64,13 +64,13 @@ test('what many ask for at once is fetched once', { timeout }, async () => {
   assert.equal(asked.length, 0);
 });
 
-test('a failure is not cached, and the next who waits tries again', { timeout }, async () => {
+test('a failure is not cached, and the next waiter tries again', { timeout }, async () => {
   const both = [ask('USD'), ask('USD')];
   (await asked.receive()).response.writeHead(500).end();
   (await asked.receive()).response.end('1.1');
   assert.deepEqual((await Promise.all(both)).sort(), ['200 1.1', '502 ']);
 });
 
-test('other paths are not there', { timeout }, async () => {
+test('other paths are not found', { timeout }, async () => {
   assert.equal(await ask('euro'), '404 ');
 });

@@ -1,4 +1,4 @@
-# What workerd runs: the Worker as esbuild has bundled it, and where it fetches from.
+# The Worker, bundled by esbuild, and the service that it fetches from.
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (

@@ -1,7 +1,7 @@
-//! Counts the words of texts. Few texts are read at once; another waits for a moment, and is refused then. A task
-//! in the background keeps the sums.
+//! Counts the words of texts. At most two texts are read at once; further ones wait for a second and are then refused.
+//! A background task keeps the sums.
 //!
-//! Invariant: what a client was told is in the sums, also when the server ends.
+//! Invariant: the sums include every count that a client received, also when the server ends.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use pointsman::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use pointsman::time::timeout;
 use serde::{Deserialize, Serialize};
 
-/// How many texts are read at once.
+/// The number of texts that are read at once.
 pub const PLACES: usize = 2;
 const WAIT_FOR_A_PLACE: Duration = Duration::from_secs(1);
 const WHOLE_REQUEST: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ struct App {
     sums: watch::Receiver<Sums>,
 }
 
-/// A handler that takes it first has a place before it reads the body, and gives it back when it is done.
+/// As a handler's first argument: acquires a place before the body is read, and releases it when the handler is done.
 struct Place {
     _permit: OwnedSemaphorePermit,
 }
@@ -70,7 +70,7 @@ async fn in_time(request: Request, next: Next) -> Response {
     answer.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
-/// Ends when nobody can send any more.
+/// Keeps the sums until all senders are dropped.
 async fn keep(mut counted: mpsc::Receiver<u64>, sums: watch::Sender<Sums>) -> Sums {
     while let Some(words) = counted.recv().await {
         sums.send_modify(|sums| {
@@ -81,7 +81,7 @@ async fn keep(mut counted: mpsc::Receiver<u64>, sums: watch::Sender<Sums>) -> Su
     *sums.borrow()
 }
 
-/// The server, and what its task in the background comes to when the server is gone.
+/// The router, and the background task, which ends with the sums when the router is dropped.
 pub fn app() -> (Router, impl Future<Output = Sums> + Send) {
     let (counted, received) = mpsc::channel(64);
     let (sender, sums) = watch::channel(Sums::default());
@@ -100,7 +100,7 @@ pub fn app() -> (Router, impl Future<Output = Sums> + Send) {
     (router, keep(received, sender))
 }
 
-/// Serves until `stop` is ready, and then what has begun.
+/// Serves until `stop` completes, and then finishes the running requests.
 pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,

@@ -1,4 +1,4 @@
-//! `PORT=8080 cargo run`. SIGTERM or ctrl-c ends it, when what has begun is done or ten seconds have passed.
+//! `PORT=8080 cargo run`. After SIGTERM or ctrl-c it finishes the running requests, for at most ten seconds.
 
 use std::error::Error;
 use std::time::Duration;
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let (stop, stopped) = oneshot::channel();
     let server = pointsman::spawn(serve(listener, async { stopped.await.unwrap_or(()) }));
-    told_to_stop().await?;
+    stop_requested().await?;
     println!("stopping");
     let _ = stop.send(());
     let sums = timeout(GRACE, server).await???;
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 #[cfg(unix)]
-async fn told_to_stop() -> std::io::Result<()> {
+async fn stop_requested() -> std::io::Result<()> {
     let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
     pointsman::select! {
         stopped = signal::ctrl_c() => stopped,
@@ -37,6 +37,6 @@ async fn told_to_stop() -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-async fn told_to_stop() -> std::io::Result<()> {
+async fn stop_requested() -> std::io::Result<()> {
     signal::ctrl_c().await
 }

@@ -1,4 +1,4 @@
-//! The program as it is started and stopped, asked through its port.
+//! Starts the program, sends requests to its port and stops it.
 
 #![cfg(unix)]
 
@@ -31,7 +31,7 @@ impl Server {
         }
     }
 
-    /// Answers when the server has been told.
+    /// Returns when the server has received the signal.
     fn stop(&mut self) {
         let id = self.child.id().to_string();
         assert!(
@@ -52,7 +52,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// A test that fails leaves no server.
+    /// Ends the server of a failed test.
     fn drop(&mut self) {
         let _ = self.child.kill();
     }
@@ -64,7 +64,7 @@ fn next_line(from: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// A request whose body is yet to be sent.
+/// A request whose body has not been sent yet.
 struct Upload {
     stream: BufReader<TcpStream>,
     body: String,
@@ -87,7 +87,7 @@ impl Upload {
         }
     }
 
-    /// The first line of what the server says to the head alone: to go on, if the upload has its place.
+    /// The first line of the server's answer to the head: 100 Continue if the upload has a place.
     fn first_line(&mut self) -> String {
         let line = next_line(&mut self.stream);
         if line == "HTTP/1.1 100 Continue" {
@@ -111,13 +111,13 @@ fn rest(mut stream: impl Read) -> String {
     response
 }
 
-const GO_ON: &str = "HTTP/1.1 100 Continue";
+const CONTINUE: &str = "HTTP/1.1 100 Continue";
 
 #[test]
 fn it_answers_with_json() {
     let server = Server::start();
     let mut upload = Upload::begin(&server, "one two three");
-    assert_eq!(upload.first_line(), GO_ON);
+    assert_eq!(upload.first_line(), CONTINUE);
     let response = upload.finish();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     assert!(response.ends_with(r#"{"texts":1,"words":3}"#), "{response}");
@@ -136,11 +136,11 @@ fn it_answers_with_json() {
 }
 
 #[test]
-fn more_at_once_than_there_are_places_are_refused_and_welcome_later() {
+fn requests_beyond_the_limit_are_refused_and_admitted_later() {
     let server = Server::start();
     let mut reading: Vec<Upload> = (0..PLACES).map(|_| Upload::begin(&server, "one")).collect();
     for upload in &mut reading {
-        assert_eq!(upload.first_line(), GO_ON);
+        assert_eq!(upload.first_line(), CONTINUE);
     }
     let mut refused: Vec<Upload> = (0..20).map(|_| Upload::begin(&server, "one")).collect();
     for upload in &mut refused {
@@ -149,16 +149,16 @@ fn more_at_once_than_there_are_places_are_refused_and_welcome_later() {
     let done = reading.pop().unwrap().finish();
     assert!(done.starts_with("HTTP/1.1 200 OK\r\n"), "{done}");
     let mut welcome = Upload::begin(&server, "one two");
-    assert_eq!(welcome.first_line(), GO_ON);
+    assert_eq!(welcome.first_line(), CONTINUE);
     let done = welcome.finish();
     assert!(done.starts_with("HTTP/1.1 200 OK\r\n"), "{done}");
 }
 
 #[test]
-fn it_ends_when_what_has_begun_is_done() {
+fn it_ends_when_the_running_requests_are_done() {
     let mut server = Server::start();
     let mut upload = Upload::begin(&server, "one two three");
-    assert_eq!(upload.first_line(), GO_ON);
+    assert_eq!(upload.first_line(), CONTINUE);
     server.stop();
     let response = upload.finish();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");

@@ -1,4 +1,4 @@
-//! A client that does not finish its request. The clock stands still, and jumps where there is nothing else to do.
+//! A client that does not finish its request. The clock is paused, and jumps when all tasks wait.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,7 @@ fn request(body: Body) -> Request<Body> {
 }
 
 #[pointsman::test(start_paused = true)]
-async fn it_is_refused_after_a_while_and_its_place_is_free_again() {
+async fn it_times_out_and_its_place_is_free_again() {
     let (router, keeper) = app();
     let start = Instant::now();
     let unfinished = (0..PLACES).map(|_| {
@@ -35,7 +35,7 @@ async fn it_is_refused_after_a_while_and_its_place_is_free_again() {
         router.oneshot(finished).await.unwrap().status(),
         StatusCode::OK
     );
-    // The router is gone, and so the task in the background ends.
+    // The router is dropped, so the background task ends.
     let sums = keeper.await;
     assert_eq!((sums.texts, sums.words), (1, 2));
 }

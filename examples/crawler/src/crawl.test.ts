@@ -12,8 +12,8 @@ import { Limiter } from 'pointsman';
 import { crawl, type Page } from './crawl.js';
 
 /**
- * Time that stands still while requests are under way, and then jumps to when the limiter wants to go on. So the server
- * sees each request at the very time at which it was let in, however slow this machine is.
+ * A clock that stops while requests run and then jumps to the limiter's next timer. So the server sees each request at
+ * the exact time of its start, on a machine of any speed.
  */
 class Clock {
   time = 0;
@@ -40,7 +40,7 @@ class Clock {
   }
 }
 
-/** A host of pages that link to each other, and to the first page of another host. It notes when it was asked. */
+/** A host of pages that link to each other, and to the first page of another host. Records the times of its requests. */
 class Host {
   readonly asked: { path: string; at: number }[] = [];
   most = 0;
@@ -51,7 +51,7 @@ class Host {
     const path = request.url ?? '';
     this.asked.push({ path, at: this.clock.time });
     this.most = Math.max(this.most, ++this.#active);
-    for (let turn = 0; turn < 10; turn++) await setImmediate(); // those that come together meet
+    for (let turn = 0; turn < 10; turn++) await setImmediate(); // concurrent requests overlap
     this.#active--;
     if (path === this.busy && Number.isNaN(this.refused)) {
       this.refused = this.clock.time;
@@ -87,19 +87,19 @@ afterEach(() => {
 });
 
 async function site(clock: Clock): Promise<[Host, Host, Host]> {
-  const last = await new Host(clock, 'mailto:somebody@example.org').listen();
+  const last = await new Host(clock, 'mailto:office@example.org').listen();
   const middle = await new Host(clock, last.url, '/3').listen();
   const first = await new Host(clock, middle.url).listen();
   hosts = [first, middle, last];
   return [first, middle, last];
 }
 
-const timeout = 60_000; // only so that what hangs fails
+const timeout = 60_000; // a test that hangs fails
 const follow = (url: URL) => url.protocol === 'http:';
 const rate = { limit: 4, per: 1_000 };
 const perKey = { concurrency: 2, rate };
 
-test('each page is given once, and no host is asked more often than it may be', {
+test('each page is yielded once, and no host gets more requests than its limits allow', {
   timeout,
 }, async () => {
   const clock = new Clock();
@@ -124,7 +124,7 @@ test('each page is given once, and no host is asked more often than it may be', 
     }
   }
 
-  // Only the host that answered 429 was left alone for three seconds.
+  // Only the host that answered 429 got no request for three seconds.
   const during = ({ asked }: Host) =>
     asked.filter(({ at }) => at > middle.refused && at < middle.refused + 3_000);
   assert.equal(middle.asked.filter(({ path }) => path === '/3').length, 2);
@@ -132,7 +132,7 @@ test('each page is given once, and no host is asked more often than it may be', 
   assert.notEqual(during(first).length + during(last).length, 0);
 });
 
-test('a crawl that is given up asks for nothing more', { timeout }, async () => {
+test('an aborted crawl sends no more requests', { timeout }, async () => {
   const clock = new Clock();
   const [first] = await site(clock);
   const limiter = new Limiter({ perKey, clock });
@@ -147,7 +147,7 @@ test('a crawl that is given up asks for nothing more', { timeout }, async () => 
   await limiter.drain();
 });
 
-test('a host that does not answer is asked again, and ends nothing', { timeout }, async () => {
+test('a host that does not answer is retried, and the crawl continues', { timeout }, async () => {
   const clock = new Clock();
   const [first, middle] = await site(clock);
   middle.close();
@@ -165,7 +165,7 @@ test('a host that does not answer is asked again, and ends nothing', { timeout }
   assert.ok(clock.time >= 4_000); // four times a second
 });
 
-test('leaving the loop gives the crawl up', { timeout }, async () => {
+test('leaving the loop aborts the crawl', { timeout }, async () => {
   const clock = new Clock();
   const [first] = await site(clock);
   const limiter = new Limiter({ perKey, clock });

@@ -1,22 +1,22 @@
 /**
- * Visits all pages that can be reached from some, and gives them as they come. Each host is asked as often and as much
- * at once as the limiter says for its key and no more; one that answers 429 is left alone for as long as it says.
+ * Visits all pages reachable from the start pages and yields them as they arrive. The limiter's limits per key apply to
+ * each host; a host that answers 429 gets no request for as long as it says.
  *
- * Invariant: each URL is given once, and the crawl ends when none is left.
+ * Invariant: each URL is yielded once, and the crawl ends when none is left.
  */
 import { Channel, type Limiter, retryAfter } from 'pointsman';
 
 export interface Page {
   readonly url: string;
-  /** 0 if the host did not answer, however often it was asked. */
+  /** 0 if the host answered none of the attempts. */
   readonly status: number;
   readonly html: string;
 }
 
 export interface CrawlOptions {
-  /** Used by this crawl alone. The key is the host. */
+  /** Used only by this crawl. The key is the host. */
   readonly limiter: Limiter;
-  /** Whether a page that another links to shall be visited too. */
+  /** Returns whether to visit a linked page. */
   readonly follow: (url: URL) => boolean;
   readonly signal?: AbortSignal;
 }
@@ -27,7 +27,7 @@ export async function* crawl(starts: string[], options: CrawlOptions): AsyncGene
   const { limiter, follow } = options;
   const leaving = new AbortController();
   const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])]);
-  const pages = new Channel<Page>(10); // while so many are unread, those that hold the next one wait
+  const pages = new Channel<Page>(10); // further pages wait until one of these is read
   const seen = new Set<string>();
 
   function add(url: URL): void {
@@ -53,13 +53,13 @@ export async function* crawl(starts: string[], options: CrawlOptions): AsyncGene
     } catch (error) {
       if (signal.aborted) throw error;
     }
-    // One that is busy, or does not answer, is asked again later.
+    // Retries a host that is busy or does not answer.
     if ((response.status === 429 || response.status === 0) && attempt < attempts) {
       limiter.penalize(retryAfter(response) ?? 1_000, url.host);
       enqueue(url, attempt + 1);
       return;
     }
-    // A redirection is a link too: where it leads to may be another host.
+    // A redirection counts as a link: its target may be another host.
     const links = [...html.matchAll(/<a\s[^>]*href="([^"]*)"/gi)].map(([, link]) => link);
     for (const link of [response.headers.get('location'), ...links]) {
       if (!link || !URL.canParse(link, url.href)) continue;

@@ -1,10 +1,10 @@
 /**
- * Crawls the sites that are named, and prints the status and the address of each page:
+ * Crawls the given sites and prints the status and the address of each page:
  *
  *     npm run build
  *     npm start -- https://example.org/
  *
- * It asks a host at most five times a second and two times at once, and sixteen times at once altogether.
+ * At most five requests a second and two at once per host, and sixteen at once in total.
  */
 import { Limiter } from 'pointsman';
 import { crawl } from './crawl.js';

@@ -1,4 +1,4 @@
-/** Runs the job in three processes, with a Redis and a source of rates of its own. */
+/** Runs the job in three processes, with their own Redis and source of rates. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,21 +18,21 @@ async function lineOf(output: AsyncIterable<string>, wanted: RegExp): Promise<st
   throw new Error(`The output ended before ${wanted}`);
 }
 
-const timeout = 60_000; // only so that what hangs fails
+const timeout = 60_000; // a test that hangs fails
 
 const folder = mkdtempSync(join(tmpdir(), 'rates-cron-'));
 const socket = join(folder, 'redis.sock');
 let server: ChildProcess;
 let client: Redis;
 
-/** The source of rates, which answers when the test does. */
+/** The source of rates. The test sends its answers. */
 const asked = new Channel<{ at: string | null; pid: number; response: ServerResponse }>(Infinity);
 const source = createServer((request, response) => {
   const at = new URL(request.url ?? '', 'http://localhost').searchParams.get('at');
   asked.trySend({ at, pid: Number(request.headers['user-agent']?.split('/')[1]), response });
 });
 
-/** The processes by their ids, and the lines that each prints. */
+/** The processes by their ids, and their output. */
 const jobs = new Map<number, { child: ChildProcess; output: Channel<string> }>();
 
 async function start(env: NodeJS.ProcessEnv): Promise<void> {
@@ -75,7 +75,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('each tick is worked for once, by one process', { timeout }, async () => {
+test('each tick is processed once, by one process', { timeout }, async () => {
   const ticks: (string | null)[] = [];
   for (let count = 0; count < 4; count++) {
     const { at, pid, response } = await asked.receive();
@@ -98,7 +98,7 @@ test('another process takes over from one that was killed', { timeout }, async (
   await lineOf(jobs.get(next.pid)?.output ?? assert.fail('an unknown process'), /stored/);
 });
 
-test('a process that stood still does not overwrite what its successor wrote', {
+test('a paused process does not overwrite the value of its successor', {
   timeout,
 }, async () => {
   const stale = await asked.receive();
@@ -113,7 +113,7 @@ test('a process that stood still does not overwrite what its successor wrote', {
   assert.equal(JSON.parse((await client.hget('rates', 'value')) ?? '').rates, 'new');
 });
 
-test('SIGTERM lets the work come to its end, and the process too', { timeout }, async () => {
+test('SIGTERM finishes the running work and ends the process', { timeout }, async () => {
   const last = await asked.receive();
   const ends = [...jobs.values()].map(({ child }) => once(child, 'exit'));
   for (const { child } of jobs.values()) child.kill('SIGTERM');

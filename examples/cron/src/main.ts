@@ -1,12 +1,12 @@
 /**
- * A cron job that runs in several processes or hosts, so that it goes on when one of them dies. It fetches exchange
- * rates and stores them in Redis. For each tick exactly one process does so; the others see that it is done. To try it,
- * with a Redis on this machine and any URL that answers with text, in two terminals:
+ * A cron job in several processes or hosts, which survives the death of any of them. It fetches exchange rates and
+ * stores them in Redis, in exactly one process per tick; the others see that it is done. To try it, with a Redis on this
+ * machine and any URL that answers with text, in two terminals:
  *
  *     npm run build
  *     SCHEDULE='0-59/10 * * * * *' RATES_URL=http://localhost:8080/rates npm start
  *
- * Then end the one that works by `kill -9`: within five seconds, the `ttl` of its lock, the other goes on.
+ * Then end the working process with `kill -9`: within five seconds, the `ttl` of its lock, the other takes over.
  */
 import { Cron } from 'croner';
 import { Redis } from 'ioredis';
@@ -20,12 +20,12 @@ const mutex = new RedisMutex(client, { namespace: 'rates-cron' });
 const stopping = new AbortController();
 
 async function refresh(due: string): Promise<void> {
-  // Whoever hangs in the work loses the lock after a minute.
+  // A process that hangs in the work loses the lock after a minute.
   const options = { signal: stopping.signal, maxHold: 60_000 };
   await using guard = await mutex.lock('rates', options);
 
   const last = await client.hget('rates', 'value');
-  if (last !== null && JSON.parse(last).due >= due) return; // somebody has done it already
+  if (last !== null && JSON.parse(last).due >= due) return; // another process has done it
 
   const response = await fetch(`${RATES_URL}?at=${due}`, {
     headers: { 'user-agent': `rates-cron/${process.pid}` },
@@ -34,14 +34,14 @@ async function refresh(due: string): Promise<void> {
   if (!response.ok) throw new Error(`${RATES_URL} answered ${response.status}`);
   const rates = await response.text();
 
-  // A process that stood still and has not noticed that its lock went on to another is refused here.
+  // Refuses a process that was paused and has not noticed that it lost the lock.
   const stored = await fencedSet(client, 'rates', JSON.stringify({ due, rates }), guard);
   console.log(`${due}: ${stored ? 'stored' : 'refused'}, token ${guard.token}`);
 }
 
 let running: Promise<void> | undefined;
 const job = new Cron(SCHEDULE, { protect: true }, (self) => {
-  // The tick by its time on the schedule, by which all processes call it, however late each of them is.
+  // The scheduled time identifies the tick in all processes, however late each of them runs.
   const [due] = self.previousRuns(1, new Date(Date.now() + 1));
   if (!due) return;
   running = refresh(due.toISOString()).catch((error) => {
@@ -51,7 +51,7 @@ const job = new Cron(SCHEDULE, { protect: true }, (self) => {
 });
 console.log(`${process.pid} runs ${SCHEDULE}`);
 
-// Lets the work come to its end, but waits for no lock any more.
+// Finishes the running work, and waits for no lock any more.
 process.once('SIGTERM', async () => {
   job.stop();
   stopping.abort();

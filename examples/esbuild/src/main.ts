@@ -2,8 +2,8 @@
  * The page fetches texts, two at a time and ten a second, has threads find the longest word of each, and a worker ask it
  * which of these words is the widest.
  *
- * Type `npm install` and `npm run build`, and serve the folder `public`. esbuild does not look for workers: their scripts
- * are entries of their own.
+ * Type `npm install` and `npm run build`, and serve the folder `public`. esbuild does not find workers: their scripts
+ * are separate entry points.
  */
 import { Limiter } from 'pointsman';
 import { type ApiOf, expose } from 'pointsman/bridge';

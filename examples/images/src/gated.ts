@@ -1,4 +1,4 @@
-/** For the test: the same function, which begins only when the test has let it through. */
+/** For the test: the same function, which begins when the test opens the gate. */
 import { workerData } from 'node:worker_threads';
 import { thumbnail as make } from './thumbnail.js';
 

@@ -5,7 +5,7 @@
  *     npm start
  *     curl --data-binary @photo.jpg 'http://localhost:3000/thumbnail?width=200' > thumbnail.jpg
  *
- * After SIGTERM requests that have come already are answered.
+ * After SIGTERM it answers the requests received so far.
  */
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'pointsman/pool';

@@ -1,4 +1,4 @@
-/** Asks the service: one with a single thread that begins when the test says so, and the command as it is. */
+/** Tests the service with a single thread behind a gate, and the command. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import jpeg from 'jpeg-js';
 import { Pool } from 'pointsman/pool';
 import { imageServer, type ServerOptions, type Thumbnails } from './server.js';
 
-const timeout = 60_000; // only so that what hangs fails
+const timeout = 60_000; // a test that hangs fails
 
 function photo(width: number, height: number): Uint8Array<ArrayBuffer> {
   const data = new Uint8Array(width * height * 4).fill(200);
@@ -21,7 +21,7 @@ function photo(width: number, height: number): Uint8Array<ArrayBuffer> {
 
 const small = photo(40, 20);
 
-/** The service with one thread, and one who may wait in all. */
+/** The service with one thread and a bounded queue. */
 async function start(maxWaiting: number, options: ServerOptions = { timeout: Infinity }) {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const pool: Thumbnails = new Pool({
@@ -42,14 +42,14 @@ async function start(maxWaiting: number, options: ServerOptions = { timeout: Inf
         body: small,
         ...(signal && { signal }),
       }),
-    /** Asks how it stands until it is so. */
+    /** Polls the state until it is as wanted. */
     async until(wanted: { running: number; waiting: number }): Promise<void> {
       for (;;) {
         const response = await fetch(`${url}/health`);
         if (isDeepStrictEqual(await response.json(), wanted)) return;
       }
     },
-    /** Lets one more begin. */
+    /** Lets one more task begin. */
     open() {
       Atomics.add(gate, 0, 1);
       Atomics.notify(gate, 0);
@@ -62,7 +62,7 @@ async function start(maxWaiting: number, options: ServerOptions = { timeout: Inf
   };
 }
 
-test('health is answered while all threads work, and who is too many is refused', {
+test('health is answered while all threads work, and requests beyond the queue are refused', {
   timeout,
 }, async () => {
   await using service = await start(1);
@@ -79,7 +79,7 @@ test('health is answered while all threads work, and who is too many is refused'
   assert.equal((await second).status, 200);
 });
 
-test('clients that leave free their places', { timeout }, async () => {
+test('clients that disconnect free their places', { timeout }, async () => {
   await using service = await start(1);
   const leaving = new AbortController();
   const running = service.ask('ann', leaving.signal);
@@ -116,13 +116,13 @@ test('clients take turns', { timeout }, async () => {
   assert.ok(order.indexOf('bob 1') < order.indexOf('ann 3'), order.join(', '));
 });
 
-test('what takes too long is given up', { timeout }, async () => {
+test('a thumbnail that takes too long is cancelled', { timeout }, async () => {
   await using service = await start(1, { timeout: 200 });
   assert.equal((await service.ask('ann')).status, 504);
   await service.until({ running: 0, waiting: 0 });
 });
 
-test('the command makes thumbnails, and SIGTERM lets it come to its end', { timeout }, async () => {
+test('the command makes thumbnails, and finishes its work after SIGTERM', { timeout }, async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.js')], {
     env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

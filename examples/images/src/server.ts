@@ -1,8 +1,8 @@
 /**
- * The server: it reads the image, has the pool work, and answers. All that computes is in the threads, so it answers at
- * once to whoever asks for something else.
+ * The server: it reads the image, runs the pool's function and answers. Only threads compute, so other requests are
+ * answered at once.
  *
- * Invariant: each request is answered, unless its client has left; then nothing works for it any more.
+ * Invariant: each request is answered, unless its client has disconnected; then its task is cancelled.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { arrayBuffer } from 'node:stream/consumers';
@@ -11,7 +11,7 @@ import { type Pool, QueueFullError, TimeoutError } from 'pointsman/pool';
 export type Thumbnails = Pool<typeof import('./thumbnail.js')>;
 
 export interface ServerOptions {
-  /** Milliseconds that an image may wait for a thread, and that its thumbnail may take. */
+  /** Milliseconds that bound an image's wait for a thread, and the work on it. */
   readonly timeout: number;
 }
 
@@ -50,7 +50,7 @@ export function imageServer(pool: Thumbnails, { timeout }: ServerOptions): Serve
 
   return createServer((request, response) => {
     answer(request, response).catch((error) => {
-      if (response.destroyed) return; // the client has left
+      if (response.destroyed) return; // the client has disconnected
       if (error instanceof QueueFullError) {
         response.setHeader('retry-after', '1');
         end(response, 503);

@@ -1,8 +1,8 @@
-/** What runs in the threads of the pool: decodes a JPEG, makes it smaller and encodes it again, in JavaScript alone. */
+/** Runs in the pool's threads: decodes a JPEG, scales it down and encodes it again, in JavaScript only. */
 import jpeg from 'jpeg-js';
 import { task, transfer } from 'pointsman/pool';
 
-/** At most `width` pixels wide, in the same proportions. */
+/** Scales to at most `width` pixels, with the same proportions. */
 export function thumbnail(image: Uint8Array, width: number) {
   const source = decode(image);
   const scale = Math.max(1, source.width / width);
@@ -22,7 +22,7 @@ export function thumbnail(image: Uint8Array, width: number) {
       data.set(pixel, (y * target.width + x) * 4);
     }
   }
-  // The encoder's buffer may be a part of a larger one, which cannot be moved.
+  // The encoder's buffer may be a view of a larger one, which cannot be transferred.
   const result = new Uint8Array(jpeg.encode({ ...target, data }, 80).data);
   return transfer(result, [result.buffer]);
 }

@@ -1,8 +1,8 @@
 'use client';
 
 /**
- * In the page: a thread finds the longest word of one text here, another that of a second text on the server, and a
- * worker asks the page which of the two is wider.
+ * In the page: a thread finds the longest word of one text here, another the longest of a second text on the server,
+ * and a worker asks the page which of the two is wider.
  */
 import { expose } from 'pointsman/bridge';
 import { Pool } from 'pointsman/pool';
@@ -24,7 +24,7 @@ async function longestWords() {
   }
 }
 
-/** What a worker may ask of the page. */
+/** The functions that a worker may call. */
 const apiOf = (words: string[], show: (text: string) => void) => ({
   words: () => words,
   width: (word: string) =>

@@ -1,4 +1,4 @@
-/** A worker that needs what only the page can tell: how wide its words are. */
+/** A worker that asks the page how wide its words are. */
 import { connect } from 'pointsman/bridge';
 import type { Api } from '../app/widest';
 
@@ -6,7 +6,7 @@ const host = connect<Api>();
 await host.ready;
 
 const words = await host.async.words();
-// Calls block where the page shares memory; everywhere they can be promises.
+// Calls can block if the page has shared memory; otherwise they are promises.
 const widths = crossOriginIsolated
   ? words.map((word) => host.width(word))
   : await Promise.all(words.map((word) => host.async.width(word)));

@@ -1,4 +1,4 @@
-/** A thread of the pool: it finds words. */
+/** Runs in the pool's threads: finds words. */
 import { serve } from 'pointsman/pool';
 
 const functions = {

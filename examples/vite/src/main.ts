@@ -2,7 +2,7 @@
  * The page fetches texts, two at a time and ten a second, has threads find the longest word of each, and a worker ask it
  * which of these words is the widest.
  *
- * Type `npm install` and `npx vite`; `npx vite build` and `npx vite preview` for what goes to a server.
+ * Type `npm install` and `npx vite`; `npx vite build` and `npx vite preview` for a production build.
  */
 import { Limiter } from 'pointsman';
 import { type ApiOf, expose } from 'pointsman/bridge';

@@ -1,4 +1,4 @@
-/** On the server: a thread finds the longest word of a text, for two requests at a time and ten a second. */
+/** On the server: a thread finds the longest word of a text, for two requests at once and ten a second. */
 import { Worker } from 'node:worker_threads';
 import { Limiter } from 'pointsman';
 import { Pool } from 'pointsman/pool';
