@@ -1,16 +1,15 @@
 /**
- * The public address of the repository, and the forms in which registries and pages want it.
+ * The public address of the repository, in the forms that registries and pages need.
  *
- * Invariant: it stands in one place, the field `repository` of the root's package.json, and all else is
- * derived from it.
+ * Invariant: the field `repository` of the root's package.json is its only source.
  */
 export interface Address {
-  /** As a reader opens it, without a slash or `.git` at its end. */
+  /** As a reader opens it, without a slash or `.git` at the end. */
   readonly page: string;
-  /** As npm writes it, which is also what it compares a provenance with. */
+  /** As npm writes it, and compares it with a provenance. */
   readonly git: string;
   readonly issues: string;
-  /** Where the code host takes reports of vulnerabilities that nobody else reads. */
+  /** The code host's form for private reports of vulnerabilities. */
   readonly advisory: string;
 }
 
@@ -20,7 +19,7 @@ export function parseAddress(repository: unknown): Address | undefined {
   if (repository === undefined) return undefined;
   if (typeof repository !== 'string' || !form.test(repository) || repository.endsWith('.git')) {
     throw new Error(
-      `repository ${JSON.stringify(repository)} in package.json: expected the address of the repository's page, as https://host/owner/name`,
+      `repository ${JSON.stringify(repository)} in package.json: expected the address of the repository's page, like https://host/owner/name`,
     );
   }
   return {

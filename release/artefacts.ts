@@ -1,7 +1,7 @@
 /**
- * Builds from a clone what is published.
+ * Packs the package and the crates in a clone.
  *
- * Invariant: everything is packed twice, and a difference is an error: what a registry gets is what was checked.
+ * Invariant: each is packed twice, and a difference is an error, so the registries get the bytes that were checked.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export interface Artefact {
   readonly sha256: string;
 }
 
-/** As cargo takes them, each after what it depends on. */
+/** In cargo's order: each after its dependencies. */
 export const crates = ['pointsman-macros', 'pointsman'] as const;
 
 type Report = (line: string) => void;
@@ -28,7 +28,7 @@ export function packPackage(clone: string, folder: string, onLine: Report): Prom
   });
 }
 
-/** The first time each crate is compiled as it was packed, with the packed one that it depends on. */
+/** The first round compiles each packed crate, with the packed crate that it depends on. */
 export function packCrates(clone: string, folder: string, onLine: Report): Promise<Artefact[]> {
   return packTwice(folder, async (target, round) => {
     await run(
@@ -44,7 +44,7 @@ export function packCrates(clone: string, folder: string, onLine: Report): Promi
   });
 }
 
-/** Takes a function that packs into a folder and returns the one where the files are. */
+/** `pack` packs into a folder and returns the folder of the packed files. */
 async function packTwice(
   folder: string,
   pack: (destination: string, round: 1 | 2) => Promise<string>,
@@ -59,7 +59,7 @@ async function packTwice(
   const sums = (artefacts: Artefact[]) => artefacts.map(({ name, sha256 }) => `${sha256}  ${name}`);
   if (first.length === 0 || String(sums(first)) !== String(sums(second))) {
     throw new Error(
-      `Packed twice, not the same:\n${[...sums(first), 'and then', ...sums(second)].join('\n')}`,
+      `Packing twice gave different files:\n${[...sums(first), 'and then', ...sums(second)].join('\n')}`,
     );
   }
   return first;

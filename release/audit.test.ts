@@ -1,4 +1,4 @@
-/** The audit asks a registry of this test's own, which knows of what it is told. */
+/** The audit against a registry of this test, with advisories that the test sets. */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -51,15 +51,15 @@ async function repository(status: number): Promise<string> {
   return root;
 }
 
-test('what the registry knows of fails, and the message says where it is', async () => {
+test('a known vulnerability fails the audit, and the message names the lock file', async () => {
   expect(await auditAll(await repository(200))).toBe(false);
   expect(console.error).toHaveBeenCalledWith(
     'package-lock.json: unsafe, high: Everything is open (GHSA-aaaa-bbbb-cccc)',
   );
 });
 
-test('a registry that answers no audit is no clean audit', async () => {
-  await expect(auditAll(await repository(405))).rejects.toThrow('gives no audit');
+test('a registry without an audit fails the audit', async () => {
+  await expect(auditAll(await repository(405))).rejects.toThrow('returned no audit');
 });
 
 test('an exception lets an advisory pass', () => {
@@ -69,13 +69,13 @@ test('an exception lets an advisory pass', () => {
   expect(judge(found, {})).toEqual(['package-lock.json: a, low: t (GHSA-x)']);
 });
 
-test('an exception that nothing needs is to be removed', () => {
+test('an unused exception fails the audit', () => {
   expect(judge(new Map([['package-lock.json', []]]), { 'GHSA-x': 'Why' })).toEqual([
-    'release/audit-exceptions.json: nothing has GHSA-x any more, remove it',
+    'release/audit-exceptions.json: remove GHSA-x, which no package has any more',
   ]);
 });
 
-test('one advisory is told once, however many packages depend on it', () => {
+test('an advisory is reported once for any number of dependents', () => {
   const via = { name: 'a', title: 't', url: 'https://x/GHSA-x', severity: 'low' };
   const printed = { vulnerabilities: { a: { via: [via] }, b: { via: ['a'] }, c: { via: [via] } } };
   expect(advisoriesOf(JSON.stringify(printed))).toEqual([

@@ -1,8 +1,8 @@
 /**
- * Asks npm's registry for known vulnerabilities of everything that a lock file of this repository names.
+ * Asks npm's registry for known vulnerabilities of all packages in the lock files of this repository.
  *
- * Invariant: each one fails, unless audit-exceptions.json says why it does not matter here; so does an exception that
- * nothing needs any more, and a registry that gives no answer.
+ * Invariant: the audit fails on an advisory without an entry in audit-exceptions.json, on an unused entry, and without
+ * an answer from the registry.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface Advisory {
   readonly title: string;
 }
 
-/** Why an advisory does not matter, by its id: GHSA-…. */
+/** The reasons why advisories do not matter here, by id: GHSA-…. */
 export type Exceptions = Readonly<Record<string, string>>;
 
 interface Answer {
@@ -33,16 +33,16 @@ interface Via {
   readonly severity: string;
 }
 
-/** The advisories in what `npm audit --json` prints. */
+/** Parses the output of `npm audit --json`. */
 export function advisoriesOf(printed: string): Advisory[] {
   const { vulnerabilities, error, message } = JSON.parse(printed) as Answer;
   if (!vulnerabilities) {
-    throw new Error(`The registry gives no audit: ${message ?? error?.summary ?? printed}`);
+    throw new Error(`The registry returned no audit: ${message ?? error?.summary ?? printed}`);
   }
   const advisories = new Map<string, Advisory>();
   for (const { via } of Object.values(vulnerabilities)) {
     for (const cause of via) {
-      // A name stands for another entry, which has the advisory.
+      // A name refers to another entry, which has the advisory.
       if (typeof cause === 'string') continue;
       const { name, title, url, severity } = cause;
       const id = url.split('/').at(-1) as string;
@@ -67,7 +67,9 @@ export function judge(
   const unused = Object.keys(exceptions).filter((id) => !met.has(id));
   return [
     ...problems,
-    ...unused.map((id) => `release/audit-exceptions.json: nothing has ${id} any more, remove it`),
+    ...unused.map(
+      (id) => `release/audit-exceptions.json: remove ${id}, which no package has any more`,
+    ),
   ];
 }
 
@@ -79,7 +81,7 @@ export async function auditAll(root: string): Promise<boolean> {
   const found = new Map<string, Advisory[]>();
   for (const path of lists.split('\n').filter(Boolean)) {
     const folder = dirname(path);
-    // It ends with 1 where there are advisories; what it prints says more.
+    // npm exits with 1 if there are advisories; only the output matters.
     const { stdout } = await promisify(execFile)(
       'npm',
       ['audit', '--json', '--package-lock-only'],
@@ -93,8 +95,8 @@ export async function auditAll(root: string): Promise<boolean> {
   const excepted = Object.keys(exceptions).length;
   console.log(
     problems.length > 0
-      ? 'Upgrade what has them, or say in release/audit-exceptions.json why one does not matter.'
-      : `Nothing is known of what ${found.size} lock files name, but ${excepted} exceptions.`,
+      ? 'Upgrade these packages, or say in release/audit-exceptions.json why an advisory does not matter.'
+      : `No known vulnerabilities in ${found.size} lock files, except ${excepted} exceptions.`,
   );
   return problems.length === 0;
 }

@@ -30,14 +30,14 @@ Head.
 `);
 });
 
-test('a release goes above the older ones, which stay as they are', () => {
+test('a release is inserted above the older ones, which do not change', () => {
   const older = '## 0.9.0 - 2025-01-01\n\n### Added\n\n- All.\n';
   const collected = collect(`# Changelog\n\n${older}`, fragments, '1.0.0', '2026-01-31');
   expect(collected).toMatch(/^# Changelog\n\n## 1\.0\.0 - 2026-01-31\n\n### Changed\n\n- /);
   expect(collected.endsWith(`- Second.\n\n${older}`)).toBe(true);
 });
 
-test('what stands under Unreleased is released, behind the fragments of its kind', () => {
+test('the text under Unreleased is released, after the fragments of its kind', () => {
   const changelog = `# Changelog
 
 ## Unreleased

@@ -1,8 +1,8 @@
 /**
- * The changelog, from fragments: a file for each change that users notice, `changelog/<name>.<kind>.md`, with the
- * text of its line. Two changes never touch the same line, and a release puts them together.
+ * Builds the changelog from fragments: one file per change, `changelog/<name>.<kind>.md`, with the text of its line, so
+ * that two changes never conflict. A release collects them.
  *
- * Invariant: collecting loses no word, neither of a fragment nor of the changelog.
+ * Invariant: collecting loses no word of a fragment or of the changelog.
  */
 const kinds = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'] as const;
 type Kind = (typeof kinds)[number];
@@ -14,7 +14,7 @@ export interface Fragment {
 
 const fragmentName = new RegExp(`^[a-z0-9]+(?:-[a-z0-9]+)*\\.(${kinds.join('|')})\\.md$`);
 
-/** Reads fragments, given as their files' names and texts. Throws an error that names each that is none. */
+/** Parses fragments, given as file names and texts. Throws an error that names each malformed one. */
 export function parseFragments(files: ReadonlyMap<string, string>): Fragment[] {
   const problems: string[] = [];
   const fragments: Fragment[] = [];
@@ -22,10 +22,10 @@ export function parseFragments(files: ReadonlyMap<string, string>): Fragment[] {
     const kind = fragmentName.exec(name)?.[1] as Kind | undefined;
     if (!kind) {
       problems.push(
-        `changelog/${name}: expected <short-name>.<kind>.md, in small letters, digits and hyphens, with a kind of ${kinds.join(', ')}`,
+        `changelog/${name}: expected <short-name>.<kind>.md, in lower-case letters, digits and hyphens, with a kind of ${kinds.join(', ')}`,
       );
     } else if (!/^[^\s#*-]/.test(text)) {
-      problems.push(`changelog/${name}: expected text, without a heading or the mark of a list`);
+      problems.push(`changelog/${name}: expected text, without a heading or a list marker`);
     } else fragments.push({ kind, text: text.trim() });
   }
   if (problems.length > 0) throw new Error(problems.join('\n'));
@@ -33,8 +33,8 @@ export function parseFragments(files: ReadonlyMap<string, string>): Fragment[] {
 }
 
 /**
- * What changes with the next release: the fragments by their kinds, before what stands under "Unreleased" in the
- * changelog. Empty if there is neither.
+ * Returns the changes of the next release: the fragments by kind, before the text under "Unreleased" in the changelog.
+ * Empty if there is neither.
  */
 export function nextSection(changelog: string, fragments: readonly Fragment[]): string {
   const [introduction = '', ...parts] = split(changelog).unreleased.split(/^### /m);
@@ -56,7 +56,7 @@ export function nextSection(changelog: string, fragments: readonly Fragment[]): 
   return [introduction.trim(), ...sections].filter(Boolean).join('\n\n');
 }
 
-/** The changelog after a release: what was unreleased is under its version. */
+/** Returns the changelog after a release: the unreleased changes are under its version. */
 export function collect(
   changelog: string,
   fragments: readonly Fragment[],
@@ -68,7 +68,7 @@ export function collect(
   return `${before.trimEnd()}\n\n${section}${older && `\n${older}`}`;
 }
 
-/** The changelog's head, what stands under "Unreleased", which may be missing, and the versions. */
+/** Splits the changelog into its head, the text under "Unreleased", if any, and the versions. */
 function split(changelog: string): { before: string; unreleased: string; older: string } {
   const [before = '', ...sections] = changelog.split(/^(?=## )/m);
   const heading = '## Unreleased\n';

@@ -11,11 +11,11 @@ test('two commands publish what is in release/out', () => {
   ]);
 });
 
-test('a version before the next one is not what people get who ask for none', () => {
+test('a prerelease is not the default version', () => {
   expect(remainingCommands('0.2.0-rc.1', alone)[0]).toMatch(/ --tag next$/);
 });
 
-test('a provenance where it can be had, the push where there is a remote, JSR where there is a manifest', () => {
+test('a provenance if the build can attest it, a push if there is a remote, JSR if there is a manifest', () => {
   const commands = remainingCommands('0.2.0', { remote: 'origin', hasJsr: true, canProve: true });
   expect(commands[0]).toBe('git push --atomic origin main v0.2.0');
   expect(commands[1]).toMatch(/ --provenance$/);
@@ -29,7 +29,7 @@ test('only pinned tools run with the credentials of the publisher', () => {
   }
 });
 
-test('the manifest asks for no provenance: where there is no token, npm would refuse to publish', () => {
+test('the manifest requests no provenance: without a token npm would refuse to publish', () => {
   const manifest = new URL('../packages/pointsman/package.json', import.meta.url);
   expect(JSON.parse(readFileSync(manifest, 'utf8')).publishConfig).toEqual({ access: 'public' });
 });

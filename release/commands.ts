@@ -1,11 +1,11 @@
-/** What remains to be typed when a release is made. */
+/** The commands that publish a finished release. */
 import semver from 'semver';
 import { crates } from './artefacts.js';
 
 interface Surroundings {
   readonly remote: string | undefined;
   readonly hasJsr: boolean;
-  /** Whether this is a build of a code host that vouches for where a package comes from. */
+  /** Whether this is a build of a code host that attests the origin of a package. */
   readonly canProve: boolean;
 }
 
@@ -19,7 +19,7 @@ export function remainingCommands(
   const manifest = '--allow-dirty --config jsr.json';
   const npm = [
     `npm publish ./${out}/pointsman-${version}.tgz --access public`,
-    // Else the registry would give it to everybody who asks for no version.
+    // Otherwise users who request no version would get it.
     ...(semver.prerelease(version) ? ['--tag next'] : []),
     ...(canProve ? ['--provenance'] : []),
   ];

@@ -7,7 +7,7 @@ test('a package with install scripts is refused', () => {
   expect(() => refuseScripts('{ "scripts": { "postinstall": "x" } }')).toThrow('postinstall');
 });
 
-test('a package that brings others is refused', () => {
+test('a package with dependencies is refused', () => {
   refuseCompany('{ "packages": { "": {}, "node_modules/pointsman": {} } }');
   const lock = '{ "packages": { "node_modules/pointsman": {}, "node_modules/left-pad": {} } }';
   expect(() => refuseCompany(lock)).toThrow('left-pad');

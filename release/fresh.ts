@@ -1,7 +1,7 @@
 /**
- * Uses what was packed as somebody does who has nothing else: in new folders, by the commands that users type.
+ * Uses the packed files as a new user does: in new folders, with the commands of the guides.
  *
- * Invariant: nothing in these folders comes from the repository but the artefacts and the programs in `fresh/`.
+ * Invariant: only the artefacts and the programs in `fresh/` come from the repository.
  */
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export async function tryPackage(
   }
 }
 
-/** Takes the lock file of a project that has installed nothing else. */
+/** `lock` is the lock file of a project that has installed only the package. */
 export function refuseCompany(lock: string): void {
   const { packages } = JSON.parse(lock) as { packages: Record<string, unknown> };
   const company = Object.keys(packages).filter(
@@ -47,7 +47,7 @@ export function refuseCompany(lock: string): void {
   if (company.length > 0) throw new Error(`The package has dependencies: ${company.join(', ')}`);
 }
 
-/** npm runs these of a package when it is installed. */
+/** Throws if npm would run a script of the package when it is installed. */
 export function refuseScripts(manifest: string): void {
   const { scripts = {} } = JSON.parse(manifest) as { scripts?: Record<string, string> };
   const run = ['preinstall', 'install', 'postinstall'].filter((script) => script in scripts);

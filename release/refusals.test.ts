@@ -14,7 +14,7 @@ const ready: Situation = {
   missingTools: [],
 };
 
-test('nothing is said against a release for which all is ready', () => {
+test('a release that is ready is not refused', () => {
   expect(refusals(ready)).toEqual([]);
 });
 
@@ -26,34 +26,34 @@ test.each([
   ['', ['the version is missing: make release VERSION=0.2.0']],
   ['0.2', [expect.stringContaining('no version of Semantic Versioning')]],
   ['v0.2.0', [expect.stringContaining('no version of Semantic Versioning')]],
-  ['0.1.0', ['there is a tag v0.1.0 already']],
-  ['0.1.0-rc.1', ['VERSION=0.1.0-rc.1 has to be above 0.1.0']],
-  ['0.0.9', ['VERSION=0.0.9 has to be above 0.1.0']],
-])('VERSION=%s', (asked, told) => {
-  expect(refusals({ ...ready, asked })).toEqual(told);
+  ['0.1.0', ['the tag v0.1.0 already exists']],
+  ['0.1.0-rc.1', ['VERSION=0.1.0-rc.1 must be above 0.1.0']],
+  ['0.0.9', ['VERSION=0.0.9 must be above 0.1.0']],
+])('VERSION=%s', (asked, reasons) => {
+  expect(refusals({ ...ready, asked })).toEqual(reasons);
 });
 
-test('the first release may have the version that is there', () => {
+test('the first release may have the present version', () => {
   const first = { ...ready, tags: ['other'] };
   expect(refusals({ ...first, asked: '0.1.0' })).toEqual([]);
   expect(refusals({ ...first, asked: '0.0.9' })).toEqual([
-    'VERSION=0.0.9 has to be above 0.1.0, or equal for the first release',
+    'VERSION=0.0.9 must be above 0.1.0, or equal for the first release',
   ]);
 });
 
 test.each<[Partial<Situation>, string]>([
-  [{ branch: 'topic' }, 'main, and this is topic'],
+  [{ branch: 'topic' }, 'main, not from topic'],
   [{ behind: true }, 'git pull'],
-  [{ changes: [' M file'] }, 'not committed:\n     M file'],
-  [{ hasAddress: false }, 'the public address is not filled in'],
+  [{ changes: [' M file'] }, 'uncommitted changes:\n     M file'],
+  [{ hasAddress: false }, 'the public address is not set'],
   [{ hasNews: false }, 'nothing to release'],
   [{ outOfStep: ['Cargo.lock'] }, 'make stamp and commit (Cargo.lock)'],
   [{ missingTools: ['cargo', 'tar'] }, 'missing: cargo, tar'],
-])('%j is refused', (change, told) => {
-  expect(refusals({ ...ready, ...change })).toEqual([expect.stringContaining(told)]);
+])('%j is refused', (change, reasons) => {
+  expect(refusals({ ...ready, ...change })).toEqual([expect.stringContaining(reasons)]);
 });
 
-test('all reasons are told together', () => {
+test('all reasons are reasons together', () => {
   const worst = { asked: '', changes: ['?? a'], hasAddress: false, hasNews: false, behind: true };
   expect(refusals({ ...ready, ...worst })).toHaveLength(5);
 });

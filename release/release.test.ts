@@ -1,4 +1,4 @@
-/** A release in a repository as small as one can be, up to where packages are built. */
+/** A release in a minimal repository, up to the packing. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -48,13 +48,13 @@ async function repository() {
     await run('git', ['config', 'user.email', 'name@host.example'], { cwd: clone });
     return clone;
   };
-  const told = async () => refusals(await readSituation(root, version, await readState(root)));
-  return { parent, root, git, cloned, told };
+  const reasons = async () => refusals(await readSituation(root, version, await readState(root)));
+  return { parent, root, git, cloned, reasons };
 }
 
 test('a release is one commit, with the versions, the changelog and a tag', async () => {
-  const { root, git, cloned, told } = await repository();
-  expect(await told()).toEqual([]);
+  const { root, git, cloned, reasons } = await repository();
+  expect(await reasons()).toEqual([]);
   const clone = await cloned();
   const base = await git('rev-parse', 'HEAD');
   await writeRelease(clone, { version, date });
@@ -73,13 +73,13 @@ test('a release is one commit, with the versions, the changelog and a tag', asyn
   expect(await readFile(join(root, 'CHANGELOG.md'), 'utf8')).toContain(
     '# Changelog\n\n## 0.2.0 - 2026-01-31\n\n### Added\n\n- More of it.\n\n## 0.1.0',
   );
-  expect(await told()).toEqual([
-    'there is a tag v0.2.0 already',
+  expect(await reasons()).toEqual([
+    'the tag v0.2.0 already exists',
     expect.stringContaining('nothing to release'),
   ]);
 });
 
-test('a repository that has gone on in the meantime stays as it is', async () => {
+test('a repository with new commits in the meantime is not changed', async () => {
   const { root, git, cloned } = await repository();
   const clone = await cloned();
   const base = await git('rev-parse', 'HEAD');
@@ -91,7 +91,7 @@ test('a repository that has gone on in the meantime stays as it is', async () =>
   expect(await git('tag', '--list')).toBe('v0.1.0');
 });
 
-test('a release that fails half-way leaves everything as it was', async () => {
+test('a release that fails half-way changes nothing', async () => {
   const { parent, root, git } = await repository();
   vi.stubEnv('TMPDIR', parent);
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -107,33 +107,33 @@ test('a release that fails half-way leaves everything as it was', async () => {
   expect(await readdir(parent)).toEqual(['root']);
 });
 
-test('what git knows is refused before there is any effect', async () => {
-  const { parent, root, git, told } = await repository();
+test('reasons from git refuse the release before it has any effect', async () => {
+  const { parent, root, git, reasons } = await repository();
   const remote = join(parent, 'remote');
   await git('clone', '--quiet', '--bare', root, remote);
   await git('remote', 'add', 'origin', remote);
   await git('push', '--quiet', '--set-upstream', 'origin', 'main');
-  expect(await told()).toEqual([]);
+  expect(await reasons()).toEqual([]);
 
   await git('commit', '--quiet', '--allow-empty', '--message', 'Of somebody else');
   await git('push', '--quiet', 'origin', 'main', 'HEAD:refs/tags/v0.2.0');
   await git('reset', '--quiet', '--hard', 'HEAD~');
   await writeFile(join(root, 'new.txt'), '');
   await git('checkout', '--quiet', '-b', 'topic');
-  expect(await told()).toEqual([
-    'there is a tag v0.2.0 already',
-    expect.stringContaining('this is topic'),
+  expect(await reasons()).toEqual([
+    'the tag v0.2.0 already exists',
+    expect.stringContaining('not from topic'),
     expect.stringContaining('git pull'),
     expect.stringContaining('?? new.txt'),
   ]);
 });
 
-test('a file that says another version is out of step', async () => {
-  const { root, git, told } = await repository();
+test('a file with another version is out of step', async () => {
+  const { root, git, reasons } = await repository();
   await writeFile(
     join(root, 'Cargo.toml'),
     '[workspace.package]\nversion = "0.1.1"\nlicense = "MIT"\n',
   );
   await git('commit', '--quiet', '--all', '--message', 'Forget the rest');
-  expect(await told()).toEqual([expect.stringContaining('(Cargo.toml)')]);
+  expect(await reasons()).toEqual([expect.stringContaining('(Cargo.toml)')]);
 });

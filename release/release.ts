@@ -1,4 +1,4 @@
-/** `node release/dist/release.js`: what `make release`, `make stamp`, `make changelog` and a part of `make check` call. */
+/** `node release/dist/release.js`: called by `make release`, `make stamp`, `make changelog`, `make audit` and `make check`. */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { findWordsIn } from './words.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** An error ends the command by its message, without the places of the code. */
+/** An error ends the command with its message, without a stack. */
 const command = (name: string, description: string, work: () => Promise<boolean>) =>
   defineCommand({ meta: { name, description }, run: () => finish(work) });
 
@@ -49,8 +49,8 @@ async function release(version: string, tested: boolean): Promise<boolean> {
     canProve: canProve(process.env),
   });
   console.log(`
-${version} is committed and tagged here, and what is published is in release/out/${version}.
-${tested ? 'The tests were left out (TESTED=1); make test-all has to have passed on this commit.' : 'make test has passed; make test-all tries the other runtimes too.'}
+${version} is committed and tagged here, and the files to publish are in release/out/${version}.
+${tested ? 'The tests were skipped (TESTED=1): make test-all must have passed on this commit.' : 'make test has passed; make test-all tests the other runtimes too.'}
 To publish it:
 
 ${commands.map((line) => `  ${line}`).join('\n')}`);
@@ -65,7 +65,7 @@ async function stamp(): Promise<boolean> {
     console.log(`  ${path}`);
     count++;
   }
-  console.log(count === 0 ? 'All files are in step.' : 'These files are in step again.');
+  console.log(count === 0 ? 'All files are up to date.' : 'These files are updated.');
   return true;
 }
 
@@ -93,17 +93,21 @@ async function changelog(): Promise<boolean> {
 }
 
 const main = defineCommand({
-  meta: { name: 'release', description: 'Makes releases, and keeps what they state in step' },
+  meta: { name: 'release', description: 'Makes releases, and checks versions and words' },
   subCommands: {
     make: defineCommand({
-      meta: { name: 'make', description: 'Does everything up to the publishing' },
+      meta: { name: 'make', description: 'Does everything before the publishing' },
       args: {
         version: { type: 'string', default: '', description: 'The version to release' },
-        tested: { type: 'boolean', description: 'Leave the tests out: they have passed' },
+        tested: { type: 'boolean', description: 'Skip the tests: they have passed' },
       },
       run: ({ args }) => finish(() => release(args.version, args.tested === true)),
     }),
-    stamp: command('stamp', 'Writes the version and the address where they are stated', stamp),
+    stamp: command(
+      'stamp',
+      'Writes the version and the address into all files that state them',
+      stamp,
+    ),
     check: command('check', 'Checks versions, address, fragments and words', check),
     words: defineCommand({
       meta: {

@@ -1,4 +1,4 @@
-/** What is read from a work tree: its files, and how it stands in git. It changes nothing. */
+/** Reads the files and the git state of a work tree. Changes nothing. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export async function readState(root: string): Promise<State> {
   };
 }
 
-/** The files of the repository that say its version or address, with what stamping makes of them. */
+/** Returns the files that state the version or the address, with their stamped texts. */
 export async function stampedFiles(
   root: string,
   { version, address }: Pick<State, 'version' | 'address'>,
@@ -77,7 +77,7 @@ export async function readSituation(root: string, asked: string, state: State): 
   };
 }
 
-/** The remote that the branch `main` comes from, if there is one. */
+/** Returns the remote of the branch `main`, if any. */
 export async function upstream(root: string): Promise<string | undefined> {
   const remote = run('git', ['config', 'branch.main.remote'], { cwd: root });
   return remote.then(
@@ -86,7 +86,7 @@ export async function upstream(root: string): Promise<string | undefined> {
   );
 }
 
-/** Also false for a commit that is not here. */
+/** Also false for a commit that is not in this repository. */
 function isAncestor(root: string, commit: string): Promise<boolean> {
   return run('git', ['merge-base', '--is-ancestor', commit, 'HEAD'], { cwd: root }).then(
     () => true,

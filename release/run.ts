@@ -1,7 +1,7 @@
 /**
- * Runs a program and returns what it prints.
+ * Runs a program and returns its standard output.
  *
- * Invariant: a program that fails is an error that shows the command and the end of what it said.
+ * Invariant: a failed program throws an error with the command and the end of its output.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ const linesShown = 40;
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Gets what the program says, a line at a time. */
+  /** Called with the latest line of the program's output. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -26,9 +26,9 @@ export async function run(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
-  let said = '';
+  let output = '';
   const hear = (text: string) => {
-    said += text;
+    output += text;
     const line = text.trim().split('\n').at(-1);
     if (line) onLine?.(line);
   };
@@ -39,7 +39,7 @@ export async function run(
   program.stderr.setEncoding('utf8').on('data', hear);
   const [code, signal] = await once(program, 'close');
   if (code === 0) return printed;
-  const end = said.trimEnd().split('\n').slice(-linesShown).join('\n');
+  const end = output.trimEnd().split('\n').slice(-linesShown).join('\n');
   throw new Error(
     `${[command, ...parameters].join(' ')} ended with ${signal ?? code}, in ${cwd}:\n${end}`,
   );

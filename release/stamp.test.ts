@@ -35,7 +35,7 @@ test("the package's manifest has the version and the address", () => {
   );
 });
 
-test('who depends on the package asks for this version; links stay links', () => {
+test('dependents of the package require this version; links stay links', () => {
   const text = (version: string) =>
     `{ "version": "0.1.0", "dependencies": { "pointsman": "^${version}", "other": "^0.1.0" } }`;
   expect(stamp('examples/vite/package.json', text('0.1.0'))).toBe(text('0.2.0'));
@@ -81,7 +81,7 @@ pointsman-other = "0.1.0"
   expect(stamp('Cargo.toml', text('0.1.0', ''))).toBe(text('0.2.0', lines.join('')));
 });
 
-test('crates that are published inherit the address; Tokio keeps its version', () => {
+test('published crates inherit the address; Tokio keeps its version', () => {
   const published =
     '[package]\nname = "pointsman"\nversion.workspace = true\nlicense.workspace = true\n';
   expect(stamp('crates/pointsman/Cargo.toml', published)).toBe(
@@ -105,7 +105,7 @@ test("cargo's lock files name the crates of the repository, which have no source
   expect(stamp('lab/Cargo.lock', text('0.1.0'))).toBe(text('0.2.0'));
 });
 
-test('pages that need a whole address get it, and another one when it changes', () => {
+test('pages that need the absolute address get it, and a new one when it changes', () => {
   const other = { ...facts, address: parseAddress('https://other.example/a/b') };
   const security = stamp('SECURITY.md', 'Choose "Report a vulnerability".');
   const link = '/security/advisories/new';

@@ -1,8 +1,8 @@
 /**
  * Makes a release, in a clone in a temporary folder.
  *
- * Invariant: the repository changes in the last step alone, which brings the commit and its tag, and only if it
- * stands where it stood at the beginning. Whatever fails before leaves it and its work tree as they were.
+ * Invariant: only the last step changes the repository: it fetches the commit and its tag, and only if the repository
+ * is as it was at the beginning. A failure before that changes neither the repository nor its work tree.
  */
 import { rmSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { run } from './run.js';
 export interface Release {
   readonly root: string;
   readonly version: string;
-  /** As the changelog says it: 2026-01-31. */
+  /** In the changelog's form: 2026-01-31. */
   readonly date: string;
   /** Whether the tests have passed already. */
   readonly tested: boolean;
@@ -33,7 +33,7 @@ type Work = (context: Context, onLine: (line: string) => void) => Promise<string
 export async function makeRelease(release: Release): Promise<void> {
   const temporary = await mkdtemp(join(tmpdir(), 'pointsman-release-'));
   const clear = () => removeFolder(temporary);
-  // Ctrl-C would end the process without what stands under `finally`. Programs that run get it too.
+  // Ctrl-C would end the process without its `finally` blocks. Running programs receive it too.
   const interrupt = () => {
     clear();
     process.exit(130);
@@ -62,7 +62,7 @@ export async function makeRelease(release: Release): Promise<void> {
       }),
       step('Lock files of all workspaces', async (_, onLine) => checkLocks(clone, onLine)),
       release.tested
-        ? step('make test', async () => 'left out: TESTED=1')
+        ? step('make test', async () => 'skipped: TESTED=1')
         : step('make test, which takes a while', async (_, onLine) => {
             await run('make', ['test'], { cwd: clone, onLine });
             return undefined;
@@ -107,7 +107,7 @@ export async function makeRelease(release: Release): Promise<void> {
   }
 }
 
-/** Programs that Ctrl-C ends too may still write there, which `maxRetries` does not remove. */
+/** Retries while programs that Ctrl-C ends still write there, which `maxRetries` does not cover. */
 function removeFolder(folder: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let left = 50; ; left--) {
@@ -126,7 +126,7 @@ function step(title: string, work: Work): ListrTask<Context> {
     title,
     task: async (context, task) => {
       const result = await work(context, (line) => {
-        // Elsewhere each line would stay.
+        // Outside a terminal each line would remain.
         if (process.stdout.isTTY) task.output = line;
       });
       if (result !== undefined) task.title = `${title}: ${result}`;
@@ -174,7 +174,7 @@ export async function writeRelease(
   return (await git('show', '--name-only', '--format=', 'HEAD')).split('\n').filter(Boolean);
 }
 
-/** Fails where a lock file says something else than the manifests beside it. */
+/** Fails if a lock file disagrees with the manifests beside it. */
 async function checkLocks(clone: string, onLine: (line: string) => void): Promise<string> {
   const paths = (await run('git', ['ls-files'], { cwd: clone })).split('\n');
   const ending = (name: string) =>
@@ -204,7 +204,7 @@ function describe(artefacts: readonly Artefact[]): string {
   return artefacts.map(({ name, bytes }) => `${name} ${(bytes / 1000).toFixed(0)} kB`).join(', ');
 }
 
-/** What is published, its sums, and a clone at the tag, which cargo packs once more when it publishes. */
+/** Keeps the published files, their sums, and a clone at the tag, which cargo packs again when it publishes. */
 async function keepArtefacts(
   artefacts: readonly Artefact[],
   clone: string,
@@ -229,7 +229,7 @@ export async function bringBack(
   const head = (await git('rev-parse', 'HEAD')).trim();
   const changes = await git('status', '--porcelain');
   if (head !== base || changes !== '') {
-    throw new Error('The repository has changed while the release was made: begin again.');
+    throw new Error('The repository has changed during the release: begin again.');
   }
   const tag = `refs/tags/v${version}`;
   await git('fetch', '--quiet', '--no-tags', clone, `${tag}:${tag}`);

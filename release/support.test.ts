@@ -1,4 +1,4 @@
-/** docs/support.md promises what the package's and the crates' manifests do, and names what the tests run on. */
+/** docs/support.md agrees with the manifests of the package and the crates, and with the versions under test. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,21 +11,21 @@ const manifest = JSON.parse(read('packages/pointsman/package.json'));
 const tables = read('docs/support.md').split(/^## /m).slice(1).map(rowsOf);
 const [runtimes = [], systems = []] = tables;
 
-/** The cells of a page's first table, without its head. */
+/** Returns the cells of the first table, without its head. */
 function rowsOf(text: string): string[][] {
   const lines = text.split('\n').filter((line) => line.startsWith('|'));
   const cells = (line: string) => line.split('|').slice(1, -1);
   return lines.slice(2).map((line) => cells(line).map((cell) => cell.trim()));
 }
 
-/** The version that is installed for a name, with as many of its numbers as are asked for. */
+/** Returns the locked version of a package, with that many of its numbers. */
 function locked(folder: string, name: string, numbers: number): string {
   const { packages } = JSON.parse(read(join(folder, 'package-lock.json')));
   const version: string = packages[`node_modules/${name}`].version;
   return version.split('.').slice(0, numbers).join('.');
 }
 
-/** As the runner of the tests names them: it tells them to those who ask for an unknown one. */
+/** The test runner's names of the runtimes: its error for an unknown one lists them. */
 async function runtimesOfTests(): Promise<string[]> {
   const runner = join(root, 'packages/pointsman/tests/runtimes/dist/run.js');
   const { stderr } = await promisify(execFile)(process.execPath, [runner, '?']).catch(
@@ -40,7 +40,7 @@ function atLeast(range: string): string {
 
 const all = 'packages/pointsman/tests/runtimes/all';
 const oldest = read('.node-version').trim();
-/** How the page names what the runner of the tests names otherwise. */
+/** The page's names for the test runner's. */
 const titles: Record<string, string> = {
   bun: 'Bun',
   chromium: 'Chromium',
@@ -69,13 +69,13 @@ test('each runtime of the tests has its row', async () => {
   expect(stated.sort()).toEqual(expected.sort());
 });
 
-test('the oldest Node of the tests is the one that the package promises', () => {
+test('the oldest tested Node is the oldest supported one', () => {
   expect(manifest.engines.node).toBe(`>=${oldest}`);
 });
 
 const row = (name: string) => runtimes.find(([cell]) => cell === name)?.slice(1, 3);
 
-test('the servers are those that are brought, and the one of the system', () => {
+test('the servers are the downloaded ones and the one of the system', () => {
   const brought = /^servers: (.*?) ##/m.exec(read('packages/pointsman/tests/servers/servers.mk'));
   const versions = (name: string) =>
     [...(brought?.[1] ?? '').matchAll(new RegExp(`\\b${name}-([^\\s)]+)`, 'g'))]
@@ -106,7 +106,7 @@ test('TypeScript and Rust', () => {
   expect(row('Rust')).toEqual([`${promised} and later`, `${promised}, ${channel}`]);
 });
 
-test('each target is one that is compiled or tested, and the other way round', () => {
+test('the targets are exactly those that are compiled or tested', () => {
   const crates = read('crates/crates.mk');
   const list = (name: string) => new RegExp(`^${name} := (.*)$`, 'm').exec(crates)?.[1]?.split(' ');
   const stated = systems.map(([, target = '']) => target.replaceAll('`', '')).filter(Boolean);
@@ -115,7 +115,7 @@ test('each target is one that is compiled or tested, and the other way round', (
   );
 });
 
-test('what tests a row is part of make test-all', () => {
+test('the commands of each row are part of make test-all', () => {
   const needed = /^test-all: (.*?) ##/m.exec(read('Makefile'))?.[1]?.split(' ') ?? [];
   // `make test` is the first part of it.
   const parts = ['test-all', 'test', ...needed];

@@ -1,4 +1,4 @@
-/** CONTRIBUTING.md has each verb of `make help`, and no page names one that there is not. */
+/** CONTRIBUTING.md has each target of `make help`, and no page names a missing one. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const verbs = first(
 );
 const named = (path: string) => first(read(path).matchAll(/`make ([a-z0-9-]+)[^`]*`/g));
 
-test('there are verbs', () => {
+test('make help lists targets', () => {
   expect(verbs).toContain('test');
 });
 
@@ -31,6 +31,6 @@ test('CONTRIBUTING.md has them all', () => {
 });
 
 const pages = output('git', 'ls-files', '*.md').trim().split('\n');
-test.each(pages)('%s names verbs that there are', (page) => {
+test.each(pages)('%s names only existing targets', (page) => {
   expect(named(page).filter((verb) => !targets.includes(verb))).toEqual([]);
 });

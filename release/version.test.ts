@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 test.each(['0.2.0', '', '"; echo "more', '`echo more`', '$(echo more)', '$(shell echo more)', "'"])(
   'VERSION=%s',
   (version) => {
-    // Instead of the release tool, a program that prints its arguments.
+    // A program that prints its arguments replaces the release tool.
     const print = 'node -e "console.log(JSON.stringify(process.argv.slice(1)))" --';
     const given = [`VERSION=${version}`, `RELEASE=${print}`, '--assume-old=release-tool'];
     const output = execFileSync('make', ['--silent', 'release', ...given], {

@@ -1,8 +1,8 @@
 import type { Address } from '../address.js';
 
-/** What is written into other files. */
+/** The facts that stamping writes into other files. */
 export interface Facts {
   readonly version: string;
-  /** Absent until the repository is public: then what says it stays as it is. */
+  /** Absent until the repository is public; files that state it are then left alone. */
   readonly address: Address | undefined;
 }

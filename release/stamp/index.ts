@@ -1,8 +1,8 @@
 /**
  * Writes the version and the public address into each file that states one of them.
  *
- * Invariant: to stamp with the version and the address that are there changes nothing. `make check` holds to it,
- * so no two files can disagree about either.
+ * Invariant: stamping with the current version and address changes nothing. `make check` enforces it, so no two files
+ * can disagree about either.
  */
 import { basename } from 'node:path';
 import type { Facts } from './facts.js';

@@ -1,4 +1,4 @@
-/** The versions and the address in npm's and JSR's files. What does not change keeps its form. */
+/** Stamps npm's and JSR's files. Unchanged parts keep their formatting. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   applyEdits,
@@ -25,7 +25,7 @@ export function stampManifest(text: string, { version, address }: Facts): string
   if (manifest.name !== 'pointsman') return stamped;
   stamped = set(stamped, ['version'], version);
   if (!address) return stamped;
-  // Each new field goes right behind the licence, so the last one stands first.
+  // Each new field is inserted after the licence, so the last one inserted comes first.
   stamped = set(stamped, ['bugs'], { url: address.issues });
   stamped = set(stamped, ['homepage'], `${address.page}#readme`);
   const repository = { type: 'git', url: address.git, directory: 'packages/pointsman' };
@@ -44,14 +44,14 @@ export function stampLock(text: string, { version }: Facts): string {
   return stamped;
 }
 
-/** JSR's manifest, and Deno's configuration of a program that takes the package from npm. */
+/** Stamps JSR's manifest, and the Deno configuration of a program that imports the package from npm. */
 export function stampDeno(text: string, { version }: Facts): string {
   const { name } = parse(text) as Fields;
   const stamped = text.replace(/(\bnpm:pointsman@\^)[\w.+-]+/g, `$1${version}`);
   return /(^|\/)pointsman$/.test(String(name)) ? set(stamped, ['version'], version) : stamped;
 }
 
-/** Only what names a version: a link to a folder or a file stays one. */
+/** Stamps only version ranges: links to folders and files stay. */
 function stampDependencies(text: string, path: JSONPath, version: string): string {
   const tree = parseTree(text);
   return dependencies

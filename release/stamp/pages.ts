@@ -1,7 +1,7 @@
-/** The address on pages of the repository that are read where relative links lead nowhere. */
+/** Stamps the address into pages that are shown where relative links do not work. */
 import type { Facts } from './facts.js';
 
-/** SECURITY.md has one link, whose text stays. */
+/** Stamps the one link of SECURITY.md, and keeps its text. */
 export function stampSecurity(text: string, { address }: Facts): string {
   if (!address) return text;
   return text.replace(
@@ -10,13 +10,13 @@ export function stampSecurity(text: string, { address }: Facts): string {
   );
 }
 
-/** The choice of issue forms, which can lead elsewhere by a whole address only. */
+/** Stamps the chooser of issue forms, whose links must be absolute. */
 export function stampIssueForms(text: string, { address }: Facts): string {
   if (!address) return text;
   return `${text.split('contact_links:')[0]?.trimEnd()}
 contact_links:
   - name: A vulnerability
     url: ${address.advisory}
-    about: Report it here, where only the maintainers read it.
+    about: Report it here, where only the maintainers can read it.
 `;
 }

@@ -1,8 +1,8 @@
-/** The versions and the address in cargo's files. */
+/** Stamps the versions and the address in cargo's files. */
 import type { Facts } from './facts.js';
 
 export function stampCrate(text: string, { version, address }: Facts): string {
-  // A requirement of one of the two crates, alone or in an inline table, with its operator.
+  // A requirement of one of the two crates, as a string or in an inline table, with its operator.
   let stamped = text.replace(
     /^((?:pointsman|pointsman-macros) = (?:\{[^}\n]*\bversion = )?"[=^~]?)\d[^"]*/gm,
     `$1${version}`,
@@ -22,7 +22,7 @@ export function stampCrate(text: string, { version, address }: Facts): string {
   return stamped;
 }
 
-/** The crates that are in this repository, which have no source. */
+/** Stamps the crates of this repository, which have no source. */
 export function stampCargoLock(text: string, { version }: Facts): string {
   return text.replace(
     /^(name = "(?:pointsman|pointsman-macros)"\nversion = ")[^"]*"\n(?!source)/gm,
@@ -34,7 +34,7 @@ function hasTable(text: string, table: string): boolean {
   return text.split('\n').includes(`[${table}]`);
 }
 
-/** Sets the line of a key, or adds it behind the licence's. */
+/** Sets the line of a key, or inserts it after the licence's. */
 function set(text: string, table: string, key: string, value: string): string {
   const lines = text.split('\n');
   const begin = lines.indexOf(`[${table}]`) + 1;

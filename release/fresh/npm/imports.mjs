@@ -1,4 +1,4 @@
-// Each entry that needs nothing else by import, and one task of what runs in one thread and of what runs in several.
+// Imports each entry without further packages, and runs one task in this thread and one in a pool.
 import assert from 'node:assert/strict';
 import { KeyedMutex, Semaphore } from 'pointsman';
 import { connect, expose } from 'pointsman/bridge';

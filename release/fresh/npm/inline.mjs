@@ -1,4 +1,4 @@
-// The entry that needs acorn, by import.
+// Imports the entry that needs acorn.
 import assert from 'node:assert/strict';
 import { Pool } from 'pointsman/pool';
 import { inline } from 'pointsman/pool/inline';

@@ -15,7 +15,7 @@ export async function main(): Promise<string> {
   const pool = new Pool<Words>({ module: new URL('./words.mjs', import.meta.url) });
   const semaphore = new Semaphore(2);
   const word: string = await semaphore.run(() => pool.run('longest', ['not to be']));
-  // @ts-expect-error: the function takes a text.
+  // @ts-expect-error: the function takes a string.
   await pool.run('longest', [1]);
   return word;
 }

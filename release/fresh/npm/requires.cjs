@@ -1,4 +1,4 @@
-// Each entry that needs nothing else by require, which gives modules from Node 20.19 on.
+// Requires each entry without further packages: `require` loads modules from Node 20.19 on.
 const assert = require('node:assert/strict');
 
 for (const entry of ['', '/bridge', '/diagnostics', '/pool', '/redis']) {
