@@ -1,8 +1,8 @@
 /**
- * Checks that what the pages of the built site link to is there: pages, anchors, scripts, styles and pictures.
+ * Checks the links of the built site: to pages, anchors, scripts, styles and pictures.
  *
- * Invariant: nothing is asked of the network; links to other hosts are not followed. Pages of `cargo doc` are targets
- * only, since rustdoc checks its own links.
+ * Invariant: it uses no network and does not follow links to other hosts. Pages of `cargo doc` are only targets, since
+ * rustdoc checks its own links.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function anchorsOf(file) {
   return anchors.get(file);
 }
 
-/** What is wrong with a link; undefined if nothing is. */
+/** Returns the mistake in a link, or undefined. */
 function mistake(link, page) {
   const host = 'http://site.invalid';
   const url = new URL(link, `${host}${base}${page}`);
@@ -32,10 +32,10 @@ function mistake(link, page) {
   if (!url.pathname.startsWith(base)) return `is outside ${base}`;
   let file = join(site, decodeURIComponent(url.pathname.slice(base.length)));
   if (existsSync(file) && statSync(file).isDirectory()) file = join(file, 'index.html');
-  if (!existsSync(file)) return 'leads nowhere';
+  if (!existsSync(file)) return 'has no target';
   const anchor = decodeURIComponent(url.hash.slice(1));
   if (anchor !== '' && file.endsWith('.html') && !anchorsOf(file).has(anchor)) {
-    return 'has an anchor that the page does not have';
+    return 'has an anchor that is missing in the page';
   }
   return undefined;
 }
@@ -55,6 +55,6 @@ for (const page of pages) {
 }
 console.log(
   process.exitCode === 1
-    ? 'The site has links that lead nowhere.'
-    : `All ${links} links of ${pages.length} pages lead somewhere.`,
+    ? 'The site has broken links.'
+    : `All ${links} links of ${pages.length} pages have targets.`,
 );

@@ -1,8 +1,8 @@
 /**
- * Opens the pages of the built site in headless Chromium, on the width of a phone, and searches once.
+ * Opens the pages of the built site in headless Chromium, at the width of a phone, and searches once.
  *
- * Invariant: it passes only if none asks another host for anything, reports an error or is wider than the phone,
- * and if the search finds a guide and the API's page of a name.
+ * Invariant: it passes only if no page sends a request to another host, reports an error or is wider than the phone,
+ * and if the search finds a guide and the API page of a name.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { chromium } from 'playwright-core';
 import { serve } from 'vitepress';
 
 const folder = join(import.meta.dirname, 'dist');
-/** Of the pages that are made from sources one of a kind is enough: they are many, and alike. */
+/** Generated pages are many and alike: one of each kind is enough. */
 const isSample = (name) =>
   /^api\/(index|.*\/(index|Limiter|RunArguments|Scheduled|select|TimeoutError))\.html$/.test(
     name,
@@ -43,7 +43,7 @@ try {
   await page.route(
     ({ origin, protocol }) => protocol.startsWith('http') && origin !== host,
     (route) => {
-      fail(`asks another host: ${route.request().url()}`);
+      fail(`sends a request to another host: ${route.request().url()}`);
       return route.abort();
     },
   );
@@ -74,6 +74,6 @@ try {
 }
 console.log(
   process.exitCode === 1
-    ? 'Pages of the site have faults.'
-    : `All ${pages.length} pages load, by themselves and on a phone, and the search finds.`,
+    ? 'Pages of the site have errors.'
+    : `All ${pages.length} pages load without errors and fit a phone, and the search works.`,
 );

@@ -1,14 +1,14 @@
 /**
- * A plugin of TypeDoc, for what its Markdown theme does not do: name the error of `@throws {TypeError} …`, and keep
- * quiet about classes of the package that it does not export, from which others inherit.
+ * A TypeDoc plugin that adds to the Markdown theme: it shows the error of `@throws {TypeError} …`, and hides unexported
+ * base classes of the package.
  */
 import { Converter } from 'typedoc';
 
-/** Whether it is a type, or a member of one, of the package, that has no page. */
+/** Whether `type` belongs to the package and has no page. */
 const isInside = (type) =>
   type.reflection === undefined && (type.package ?? 'pointsman') === 'pointsman';
 
-/** After all plugins of TypeDoc itself, of which one finds out what is inherited. */
+/** Runs after TypeDoc's own plugins, one of which resolves inheritance. */
 const last = -10_000;
 
 export function load(app) {

@@ -1,8 +1,8 @@
 /**
- * The documentation site: the Markdown files of the repository as they are.
+ * The documentation site: the Markdown files of the repository, unchanged.
  *
- * Invariant: the address of a page is its file's path in the repository, but for README.md, which is the front page,
- * and for what is made here. Nothing is loaded from another host.
+ * Invariant: the address of a page is its file's path in the repository, except README.md, which is the front page, and
+ * generated pages. Nothing is loaded from another host.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,19 +29,19 @@ export default defineConfig({
   rewrites: {
     'README.md': 'index.md',
     'site/api/:path*': 'api/:path*',
-    // These stand where what they speak of would be.
+    // Placeholders for pages that were not built.
     'site/missing/lab.md': 'lab/report/index.md',
     'site/missing/rust.md': 'rust/pointsman/index.md',
   },
   buildEnd: everyPageIsNamed,
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   markdown: {
-    // As the code host: its anchors, and nothing that it would show as text.
+    // Like the code host: the same anchors, and no attribute syntax, which the host would show as text.
     anchor: { slugify: slug },
     attrs: { disable: true },
     config: (md) => {
       linkRepository(md);
-      // In a paragraph of its own a picture can be scrolled.
+      // A picture in its own paragraph can be scrolled.
       md.core.ruler.push('pictures', ({ tokens }) => {
         for (const token of tokens) {
           if (token.type !== 'html_block' || !token.content.startsWith('<img ')) continue;
@@ -55,7 +55,7 @@ export default defineConfig({
     resolve: { alias: [{ find: /^docs\//, replacement: `${root}/docs/` }] },
     plugins: [
       {
-        // Pages are outside this folder, from where Vue is not found; what is built of them is inside.
+        // The pages are outside this folder and cannot resolve Vue; the built pages are inside and can.
         name: 'vue-of-this-folder',
         enforce: 'pre',
         resolveId: (id, _from, { ssr }) =>
@@ -77,8 +77,8 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: {
-          // Guides come first, then what is about the project. The API has every word in many places: only the page of
-          // a name that was typed stands among the guides. Browsers run this as it stands here.
+          // Ranks guides before pages about the project. The API repeats every word: only the page of a typed name
+          // ranks with the guides. Browsers run this function from its source, so it must not use outer variables.
           searchOptions: {
             boostDocument: (id, term) => {
               if (id.includes('/api/')) return id.endsWith(`-${term}`) ? 0.8 : 0.2;

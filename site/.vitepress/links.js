@@ -1,9 +1,9 @@
 /**
- * Links of the Markdown files as the code host shows them: to other pages, and to files and folders of the
- * repository.
+ * Resolves the links of the Markdown files, which are written for the code host: to other pages, and to files and
+ * folders of the repository.
  *
- * Invariant: a link to a page of the site stays on the site; one to another file leads to the public address of the
- * repository, or is plain text while there is none. A link to what does not exist is left for VitePress to refuse.
+ * Invariant: a link to a page of the site stays on the site; a link to another file leads to the public address of the
+ * repository, or becomes plain text without one. VitePress refuses a link to a missing file.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -11,12 +11,12 @@ import { address, isPage, root } from './sidebar.js';
 
 const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** The place of the repository on the web, from the field that npm reads; undefined while there is none. */
+/** The public address of the repository, from npm's field, if any. */
 export const publicAddress = (repository?.url ?? repository)
   ?.replace(/^git\+/, '')
   .replace(/\.git$/, '');
 
-/** Where a link of the file `from` leads on the site; undefined if nowhere. */
+/** Returns the target on the site of a link in the file `from`, or undefined. */
 function resolve(href, from) {
   if (/^([a-z]+:|#|\/)/.test(href)) return href;
   const [, path, anchor] = /^([^#]*)(.*)$/.exec(href);
@@ -31,7 +31,7 @@ function resolve(href, from) {
 
 export function linkRepository(md) {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
-    // The index of the search has the one, pages have both.
+    // Pages have both; the index of the search has only `path`.
     const from = env.realPath ?? env.path;
     for (const { children } of tokens) {
       let hidden = false;

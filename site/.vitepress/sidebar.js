@@ -1,14 +1,14 @@
 /**
- * What the site has, in the order of what a reader needs.
+ * The pages of the site, in the order in which a reader needs them.
  *
- * Invariant: a page is the file of the repository that it is named by here; one that is missing has no entry.
+ * Invariant: each page is a file of the repository; a missing file has no entry.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const root = join(import.meta.dirname, '../..');
 
-/** What is no page of VitePress: the router must leave it to the browser. */
+/** A link to a page outside VitePress, which the router leaves to the browser. */
 const apart = (text, link) => ({ text, link, target: '_self' });
 export const crate = apart('API of the crate', '/rust/pointsman/index.html');
 export const report = apart('The latest results', '/lab/report/index.html');
@@ -30,13 +30,13 @@ const groups = {
     page('One writer', 'docs/sync/one-writer.md'),
     page('Pass values on', 'docs/sync/pass-values-on.md'),
     page('Wait for an event', 'docs/sync/wait-for-an-event.md'),
-    page('Find a deadlock', 'docs/diagnostics.md'),
+    page('Find deadlocks', 'docs/diagnostics.md'),
     page('Coming from another library', 'docs/sync/coming-from.md'),
     api('pointsman'),
     api('pointsman/diagnostics'),
   ],
   Pool: [
-    page('Work in threads of its own', 'docs/pool.md'),
+    page('CPU-bound work in worker threads', 'docs/pool.md'),
     api('pointsman/pool'),
     api('pointsman/pool/inline'),
   ],
@@ -64,7 +64,7 @@ const groups = {
   ],
 };
 
-/** The address of a file's page. */
+/** Returns the address of a file's page. */
 export const address = (file) => (file === 'README.md' ? '/' : `/${file.slice(0, -'.md'.length)}`);
 
 const named = new Set(
@@ -83,13 +83,13 @@ const guides = Object.entries(groups).map(([text, items]) => ({
 
 const modules = JSON.parse(readFileSync(join(root, 'site/api/typedoc-sidebar.json'), 'utf8'));
 
-/** Beside the pages of the API are all its names, beside all others the groups. */
+/** Pages of the API show all its names, other pages the groups. */
 export const sidebar = {
   '/api/': [{ text: 'Guides', link: '/' }, ...modules],
   '/': guides,
 };
 
-/** Throws if a guide is on the site that nobody finds: a page that no group has. */
+/** Throws if a page is in no group, and so cannot be found. */
 export function everyPageIsNamed({ pages }) {
   const lost = pages.filter((page) => !page.startsWith('site/') && !named.has(page));
   if (lost.length > 0) {

@@ -6,8 +6,8 @@ const words =
     ' ',
   );
 const ways = [
-  ['blocking', 'The worker blocks for each answer, as if it called a function of its own.'],
-  ['awaited', 'The worker awaits its answers, many at once.'],
+  ['blocking', 'The worker blocks for each result, as if it called its own function.'],
+  ['awaited', 'The worker awaits its results, many at once.'],
 ];
 
 const $ = (id) => document.getElementById(id);
@@ -30,7 +30,7 @@ for (const [id, label] of labels.entries()) {
 
 const view = { pointer: null, fast: false };
 
-/** All that the worker may call. */
+/** The functions that the worker may call. */
 const api = {
   setUp: () => ({ count: labels.length }),
   frame() {
@@ -68,7 +68,7 @@ function complain(text) {
   $('trouble').hidden = false;
 }
 
-// --- what is shown ---
+// --- display ---
 
 const history = [];
 const most = 60;
@@ -83,7 +83,7 @@ function report({ calls, milliseconds, waiting, longest }) {
   draw();
   if (blockedFor > 0 && longest > 500) {
     $('blocked').textContent =
-      `The page did nothing for ${blockedFor} ms. One call of the worker waited ${Math.round(longest)} ms for its answer, and the worker went on.`;
+      `The page was blocked for ${blockedFor} ms. One call of the worker waited ${Math.round(longest)} ms for its result, and the worker continued.`;
     blockedFor = 0;
   }
 }
@@ -163,7 +163,7 @@ for (const [name] of ways) {
 }
 if (!isolated) {
   complain(
-    'This page has no shared memory, so the worker cannot block. Serve it with serve.js, which sends the headers that it takes.',
+    'This page has no shared memory, so the worker cannot block. Serve it with serve.js, which sends the headers for it.',
   );
 }
 start(first);

@@ -1,5 +1,5 @@
 /**
- * Serves the demo, with the headers that shared memory takes: `node docs/demo/bridge/serve.js [port]`.
+ * Serves the demo with the headers for shared memory: `node docs/demo/bridge/serve.js [port]`.
  * The package has to be built: `make setup`.
  */
 import { createReadStream, existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ if (!existsSync(`${built}bridge.js`)) {
   process.exit(1);
 }
 
-/** What a request asks for; undefined if its address makes no sense. */
+/** Returns the path of a request, or undefined for an invalid URL. */
 function pathOf(url) {
   try {
     const { pathname } = new URL(`http://localhost${url}`);

@@ -1,4 +1,4 @@
-/** The worker: measures the labels and moves them, as if the page were here. */
+/** The worker: measures and moves the labels, as if the page were in its thread. */
 import { connect } from '/pointsman/bridge.js';
 
 const blocks = new URL(import.meta.url).searchParams.get('calls') === 'blocking';
@@ -16,11 +16,11 @@ const bodies = ids.map((id) => ({
   dy: speed * Math.sin(id * 2.4),
 }));
 
-/** Where each goes: it drifts, bounces off the walls, and makes room for others and the pointer. */
+/** Moves each label: it drifts, bounces off the walls, and avoids other labels and the pointer. */
 function step(rects, { left, top, width, height, pointer }, seconds) {
   for (const [id, body] of bodies.entries()) {
     const rect = rects[id];
-    // Only at first: afterwards a place is a sum of small steps, and reading it back would round them.
+    // Only once: later a position is a sum of small steps, and reading it back would round them.
     if (Number.isNaN(body.x)) {
       body.x = rect.x - left;
       body.y = rect.y - top;
@@ -47,7 +47,7 @@ function step(rects, { left, top, width, height, pointer }, seconds) {
   }
 }
 
-/** Two that overlap move apart, the shorter way, and go on in that direction. */
+/** Moves two overlapping labels apart in the shorter direction, in which they then continue. */
 function part(one, two, seconds) {
   const x = (one.width + two.width) / 2 - Math.abs(one.x + one.width / 2 - two.x - two.width / 2);
   const y =
@@ -85,7 +85,7 @@ let longest = 0;
 let reported = performance.now();
 let last = reported;
 
-/** Counts calls, one after the other if they block, and else all under way at once. */
+/** Counts calls: sequential ones if they block, otherwise concurrent ones. */
 function counted(number, began) {
   const took = performance.now() - began;
   calls += number;

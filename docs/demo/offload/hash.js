@@ -1,4 +1,4 @@
-/** What the threads of the pool run. */
+/** Runs in the pool's threads. */
 import bcrypt from 'bcrypt';
 
 export function hash(password, cost) {

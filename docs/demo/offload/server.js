@@ -1,6 +1,6 @@
 /**
- * A server that hashes a password in three ways, and answers a ping that has nothing to do with it:
- * `node docs/demo/offload/server.js [port]`. The packages have to be installed and built: `make setup`.
+ * A server that hashes a password in three ways, and answers an unrelated ping:
+ * `node docs/demo/offload/server.js [port]`. Install and build the packages first: `make setup`.
  */
 import { once } from 'node:events';
 import bcrypt from 'bcrypt';
@@ -10,17 +10,17 @@ import { Pool } from 'pointsman/pool';
 const pool = new Pool({ module: new URL('./hash.js', import.meta.url) });
 const app = express();
 
-// Nothing else happens in this process meanwhile.
+// Blocks the whole process meanwhile.
 app.get('/sync', (_request, response) => {
   response.send(bcrypt.hashSync('secret', 10));
 });
 
-// In threads of Node's own, which bcrypt uses because it is native.
+// In Node's own threads: bcrypt is native.
 app.get('/async', async (_request, response) => {
   response.send(await bcrypt.hash('secret', 10));
 });
 
-// In threads of the pool, which would do the same for any function.
+// In threads of the pool, which run any function.
 app.get('/pool', async (_request, response) => {
   response.send(await pool.run('hash', ['secret', 10]));
 });
@@ -39,11 +39,11 @@ const server = app.listen(wanted, (error) => {
   }
   const address = `http://localhost:${server.address().port}`;
   const load = (route) => `  ab -k -c 20 -n 250 ${address}/${route}`;
-  console.log(`${address} is there. Hash in one terminal:
+  console.log(`Listening on ${address}. Hash in one terminal:
 
 ${['sync', 'async', 'pool'].map(load).join('\n')}
 
-and see in a second one how long others wait meanwhile:
+and measure in a second one how long other requests wait:
 
   ab -c 1 -n 50 ${address}/ping
 
@@ -51,12 +51,12 @@ Ctrl-C ends the server. \`ab\` is in Debian's package apache2-utils.`);
 });
 
 async function close() {
-  // A connection that is kept for further requests would keep the server.
+  // An idle keep-alive connection would keep the server open.
   server.prependListener('request', (_request, response) => {
     response.setHeader('connection', 'close');
   });
   server.close();
-  // Requests that are under way still need the pool.
+  // Running requests still need the pool.
   await once(server, 'close');
   await pool.shutdown();
 }

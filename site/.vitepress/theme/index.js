@@ -1,4 +1,4 @@
-/** The default theme, with room for the 100 columns that code here is formatted to. */
+/** The default theme, with space for code of 100 columns. */
 import DefaultTheme from 'vitepress/theme';
 import './style.css';
 
