@@ -72,7 +72,7 @@ export class TaskSlots {
 
   /** Takes a task back that was not begun; whether it was not. */
   takeBack(task: Task): boolean {
-    if (!this.#claims?.takeBack(task.number)) return false;
+    if (!this.#claims?.withdraw(task.number)) return false;
     this.remove(task);
     return true;
   }

@@ -378,7 +378,7 @@ export class WorkerHandle implements TaskHolder {
   #unreadable(number: number): void {
     for (const task of this.tasks()) {
       if (task.number <= number) continue;
-      if (this.#claims?.takeBack(task.number) === false) continue;
+      if (this.#claims?.withdraw(task.number) === false) continue;
       const message = `the thread cannot read the arguments of ${task.name}(), or of a task that was sent with it`;
       this.#refused(task.number, new DataCloneError(message));
     }
