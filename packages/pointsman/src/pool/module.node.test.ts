@@ -148,7 +148,7 @@ describe('a module that cannot be used', () => {
   test('it has no functions', async () => {
     const pool = open({ module: fixture('empty') });
     expect(String(await reasonOf(pool.run('constant')))).toBe(
-      'TypeError: name must be that of a function, but there is none, got "constant"',
+      'TypeError: name must be a function of the module, which has none, got "constant"',
     );
   });
 });
