@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
-// Tests of the source find the scripts as the files are now.
+// Builds the Lua scripts, which tests of the source import.
 import './packages/pointsman/scripts.js';
 
 // Tests of types (`*.test-d.ts`) are compiled by `tsc -b`, with everything else.
@@ -17,11 +17,11 @@ const project = (name: string, include: string[], others: string[] = [], groupOr
 });
 
 export default defineConfig({
-  // What runs is what is published: the source is compiled for the same language level.
+  // The source is compiled for the language level of the published package.
   oxc: { target: 'es2022' },
   test: {
-    // Files wait for servers, processes and threads, so the one that gathers the results needs no
-    // processor of its own. A test that does not get its turn for a while has not failed.
+    // Test files mostly wait for servers, processes and threads, so the reporter needs no core of its own. The long
+    // timeouts keep a test on a busy machine from failing.
     maxWorkers: availableParallelism(),
     testTimeout: 20_000,
     hookTimeout: 20_000,
@@ -31,7 +31,7 @@ export default defineConfig({
         ['packages/pointsman/src/**/*.test.ts', 'packages/pointsman/tests/*.test.ts'],
         [faults],
       ),
-      // After the others, alone: a process that does not get its turn for long is a fault of its own.
+      // After the others and alone: a process starved of processor time is itself a fault.
       project('faults', [faults], [], 1),
       project('spec', ['spec/runner/*.test.ts']),
       project('lab', ['lab/**/*.test.ts']),
