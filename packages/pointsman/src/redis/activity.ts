@@ -1,8 +1,8 @@
 /**
  * Counts the waiting requests and the held locks of a mutex, with those of the mutexes within it.
  *
- * Invariant: a request counts as waiting from the call until it is granted or refused, and its lock counts as held from
- * the grant until it is released or lost. The mutex never appears idle in between.
+ * Invariant: a request counts as waiting from the call until it is granted or refused. Its lock counts as held from the
+ * grant until it is lost or the server has acknowledged its release. The mutex never appears idle in between.
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';

@@ -178,6 +178,35 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(await mutex.run('a', () => 'again')).toBe('again');
   });
 
+  test('drain waits until the server has acknowledged each release', async () => {
+    const { proxy, mutex } = await scene.disturbed(way);
+    const [guard, limited] = [await mutex.lock('a'), await mutex.lock('b', { maxHold: 50 })];
+    proxy.holdReplies();
+    const atLoss = new Promise<Outcome<void>>((resolve) => {
+      limited.signal.onabort = () => resolve(watch(mutex.drain()));
+    });
+    const released = watch(guard.release());
+    const drains = [watch(mutex.drain()), await atLoss];
+    await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
+      new TimeoutError('timed out after 1 ms: 2 held, 0 waiting'),
+    );
+    for (const each of [released, ...drains]) expect(each.state).toBe('pending');
+    proxy.letGo();
+    await Promise.all([released, ...drains].map(({ promise }) => promise));
+    await mutex.drain({ timeout: 0 });
+  });
+
+  test('a close by the abort listener of a guard is the close that aborted it', async () => {
+    const mutex = await scene.process(way);
+    const { signal } = await mutex.lock('a');
+    const closed: Promise<void>[] = [];
+    signal.onabort = () => closed.push(mutex.close(new Error('second')));
+    closed.push(mutex.close(new Error('first')));
+    expect(closed[0]).toBe(closed[1]);
+    await closed[0];
+    await expect(mutex.lock('a')).rejects.toThrow('first');
+  });
+
   test('shutdown refuses new requests, serves the queue and closes', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const child = mutex.within(`${scene.namespace}-child`);
