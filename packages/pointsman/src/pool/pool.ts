@@ -266,9 +266,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /**
    * Refuses new tasks, and rejects waiting tasks and callers that wait for space, with `reason`: any value, by default a
-   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A second call does nothing
-   * and returns the same promise. After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as
-   * before.
+   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A task for which a thread was
+   * idle counts as running from the call of {@link run} on. A second call does nothing and returns the same promise.
+   * After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as before.
    */
   close(reason?: unknown): Promise<void> {
     if (!(this instanceof Pool)) return Promise.reject(detached('close'));
@@ -377,11 +377,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#over(task);
   }
 
-  /** Rejects all tasks that have not begun. */
+  /** Rejects all tasks that wait, in the queue or in a thread behind the task that the thread runs. */
   #refuseWaiting(reason: unknown): void {
     const waiting = [...this.#scheduler.drain()];
     for (const worker of this.#workers) {
-      waiting.push(...worker.tasks().filter((task) => worker.withdraw(task)));
+      const behind = worker.tasks().slice(1);
+      waiting.push(...behind.filter((task) => worker.withdraw(task)));
     }
     for (const task of waiting) this.#refuse(task, reason);
   }
@@ -471,6 +472,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#refuseWaiting(reason);
     for (const worker of this.#workers) {
       for (const task of worker.tasks()) {
+        if (worker.withdraw(task)) {
+          this.#refuse(task, reason);
+          continue;
+        }
         if (!task.isCancelled) this.#metrics.cancelled++;
         task.isCancelled = true;
         task.settle(reason, true);
