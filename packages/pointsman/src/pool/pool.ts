@@ -223,9 +223,14 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. Reserves
-   * nothing: run the task right away. Rejects with the signal's reason, with a `TimeoutError` after `timeout`
-   * milliseconds, or with the reason of {@link close}. A `timeout` of 0 rejects unless there is space now.
+   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. With a
+   * `maxWaiting` of 0, resolves when a task would begin at once.
+   *
+   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
+   * a task that is run without `waitForSpace` may take it. Run the task right away.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
+   * {@link close}. A `timeout` of 0 rejects unless there is space now.
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
@@ -310,6 +315,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
     // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
+    this.#space.requests++;
     const { isFull } = this.#space;
     const drops = isFull && this.#options.whenFull === 'drop-oldest';
     if (isFull && !drops) {
