@@ -253,6 +253,14 @@ describe.each(subjects)('$name', (subject) => {
     await ended;
   });
 
+  test('the timeout of drain and of shutdown says how much is left', async () => {
+    const { object, held, waits } = await busy(subject);
+    const left = new sync.TimeoutError('timed out after 1 ms: 1 active, 2 waiting');
+    expect(await errorOf(object.drain({ timeout: 1 }))).toEqual(left);
+    expect(await errorOf(object.shutdown({ timeout: 1 }))).toEqual(left);
+    await finish(held, waits);
+  });
+
   test('await using calls shutdown', async () => {
     const { object, held, waits } = await busy(subject);
     const disposed = object[Symbol.asyncDispose]();

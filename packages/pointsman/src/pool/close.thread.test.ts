@@ -211,8 +211,8 @@ describe('shutdown', () => {
     const given = reasonOf(pool.shutdown({ signal: controller.signal }));
     const errors = [0, 5].map((timeout) => reasonOf(pool.shutdown({ timeout })));
     expect(await Promise.all(errors)).toEqual([
-      new TimeoutError('images: timed out after 0 ms: 1 running, 2 waiting'),
-      new TimeoutError('images: timed out after 5 ms: 1 running, 2 waiting'),
+      new TimeoutError('images: timed out after 0 ms: 1 active, 2 waiting'),
+      new TimeoutError('images: timed out after 5 ms: 1 active, 2 waiting'),
     ]);
     controller.abort('enough');
     expect(await given).toBe('enough');
@@ -306,7 +306,7 @@ describe('drain', () => {
     await until(() => gate.begun === 1);
     expect(await reasonOf(pool.drain({ timeout: 0 }))).toMatchObject({
       name: 'TimeoutError',
-      message: 'timed out after 0 ms: 1 running, 1 waiting',
+      message: 'timed out after 0 ms: 1 active, 1 waiting',
     });
     expect(await reasonOf(pool.drain({ timeout: 1 }))).toBeInstanceOf(TimeoutError);
     expect(await reasonOf(pool.drain({ signal: AbortSignal.abort('no') }))).toBe('no');

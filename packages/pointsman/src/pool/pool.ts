@@ -10,7 +10,7 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { detached, TimeoutError } from '../sync/errors.js';
+import { detached, notIdle } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now, turnTime } from '../transport/clock.js';
 import type { Stop } from './claims.js';
@@ -217,7 +217,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       return this.run(fn as never, [input] as never, { ...runOptions, signal });
     };
     const space = (signal: AbortSignal) =>
-      this.#space.isFull ? this.waitForSpace({ signal }) : undefined;
+      this.#space.hasSpace() ? undefined : this.waitForSpace({ signal });
     const concurrency = 2 * this.#workers.max;
     return mapOver(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
@@ -316,7 +316,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
     this.#space.requests++;
-    const { isFull } = this.#space;
+    const isFull = !this.#space.hasSpace();
     const drops = isFull && this.#options.whenFull === 'drop-oldest';
     if (isFull && !drops) {
       this.#metrics.cancelled++;
@@ -449,11 +449,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   async #untilIdle(options: WaitOptions): Promise<void> {
     if (this.#active === 0) return;
-    await this.#drains.wait(options, (timeout) => {
-      const { running, waiting } = this;
-      const left = `${running} running, ${waiting} waiting`;
-      return new TimeoutError(`${this.#label}timed out after ${timeout} ms: ${left}`);
-    });
+    await this.#drains.wait(options, (timeout) =>
+      notIdle(timeout, this.#label, this.running, this.waiting),
+    );
   }
 
   /**

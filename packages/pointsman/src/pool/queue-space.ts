@@ -33,18 +33,9 @@ export class QueueSpace {
     this.#label = label;
   }
 
-  /** The number of tasks for which there is space. */
-  get #left(): number {
-    return this.#max === Number.POSITIVE_INFINITY ? this.#max : this.#max - this.#waiting();
-  }
-
-  /** Whether there is space that is not reserved. */
-  get #hasSpace(): boolean {
-    return this.#left > this.#reservations.count;
-  }
-
-  get isFull(): boolean {
-    return this.#left <= 0;
+  /** Whether a task finds space if `reserved` others are run before it. */
+  hasSpace(reserved = 0): boolean {
+    return this.#max === Number.POSITIVE_INFINITY || this.#waiting() + reserved < this.#max;
   }
 
   refusal(): Error {
@@ -52,13 +43,17 @@ export class QueueSpace {
   }
 
   async wait(options: WaitOptions): Promise<void> {
-    if (this.#hasSpace && this.#waiters.size === 0) this.#reservations.add();
-    else await this.#waiters.wait(options, (timeout) => timedOut(timeout, this.#label));
+    if (this.#waiters.size === 0 && this.hasSpace(this.#reservations.count)) {
+      this.#reservations.add();
+    } else {
+      await this.#waiters.wait(options, (timeout) => timedOut(timeout, this.#label));
+    }
   }
 
   /** Called when there may be new space. */
   changed(): void {
-    while (this.#waiters.size > 0 && this.#hasSpace && this.#waiters.tellFirst()) {
+    if (this.#waiters.size === 0) return;
+    while (this.hasSpace(this.#reservations.count) && this.#waiters.tellFirst()) {
       this.#reservations.add();
     }
   }

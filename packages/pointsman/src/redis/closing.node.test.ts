@@ -162,10 +162,10 @@ describe.each(ways)('$handler, $mode', (way) => {
     const waiter = mutex.run('a', () => 'served');
     const drained = watch(mutex.drain());
     await expect(mutex.drain({ timeout: 0 })).rejects.toEqual(
-      new TimeoutError('timed out after 0 ms: 2 held, 1 waiting'),
+      new TimeoutError('timed out after 0 ms: 2 active, 1 waiting'),
     );
     await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 held, 1 waiting'),
+      new TimeoutError('timed out after 1 ms: 2 active, 1 waiting'),
     );
     await expect(mutex.drain({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
     await expect(mutex.drain({ timeout: -1 })).rejects.toThrow(RangeError);
@@ -188,7 +188,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const released = watch(guard.release());
     const drains = [watch(mutex.drain()), await atLoss];
     await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 held, 0 waiting'),
+      new TimeoutError('timed out after 1 ms: 2 active, 0 waiting'),
     );
     for (const each of [released, ...drains]) expect(each.state).toBe('pending');
     proxy.letGo();
@@ -230,7 +230,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       expect(() => each.within('z')).toThrow(ClosedError);
     }
     await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 held, 3 waiting'),
+      new TimeoutError('timed out after 1 ms: 2 active, 3 waiting'),
     );
     await expect(mutex.shutdown({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
     expect(guard.valid).toBe(true);
