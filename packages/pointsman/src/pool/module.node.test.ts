@@ -254,7 +254,7 @@ test('a context that a task enters is not that of the next task', async () => {
       return storage.getStore();
     };
     export const get = () => storage.getStore();`;
-  const pool = open({ module: `data:text/javascript,${encodeURIComponent(source)}` });
+  const pool = open({ module: `data:text/javascript;base64,${btoa(source)}` });
   const names = ['enter', 'get', 'enterLater', 'get'];
   const seen = await Promise.all(names.map((name) => pool.run(name, [name])));
   expect([...seen, await pool.run('get')]).toEqual([

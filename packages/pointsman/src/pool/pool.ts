@@ -10,7 +10,7 @@
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { detached, TimeoutError } from '../sync/errors.js';
+import { detached, notIdle } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { now, turnTime } from '../transport/clock.js';
 import type { Stop } from './claims.js';
@@ -217,15 +217,20 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       return this.run(fn as never, [input] as never, { ...runOptions, signal });
     };
     const space = (signal: AbortSignal) =>
-      this.#space.isFull ? this.waitForSpace({ signal }) : undefined;
+      this.#space.hasSpace() ? undefined : this.waitForSpace({ signal });
     const concurrency = 2 * this.#workers.max;
     return mapOver(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
 
   /**
-   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. Reserves
-   * nothing: run the task right away. Rejects with the signal's reason, with a `TimeoutError` after `timeout`
-   * milliseconds, or with the reason of {@link close}. A `timeout` of 0 rejects unless there is space now.
+   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. With a
+   * `maxWaiting` of 0, resolves when a task would begin at once.
+   *
+   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
+   * a task that is run without `waitForSpace` may take it. Run the task right away.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
+   * {@link close}. A `timeout` of 0 rejects unless there is space now.
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
@@ -266,9 +271,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /**
    * Refuses new tasks, and rejects waiting tasks and callers that wait for space, with `reason`: any value, by default a
-   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A second call does nothing
-   * and returns the same promise. After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as
-   * before.
+   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A task for which a thread was
+   * idle counts as running from the call of {@link run} on. A second call does nothing and returns the same promise.
+   * After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as before.
    */
   close(reason?: unknown): Promise<void> {
     if (!(this instanceof Pool)) return Promise.reject(detached('close'));
@@ -310,7 +315,8 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
     // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
-    const { isFull } = this.#space;
+    this.#space.requests++;
+    const isFull = !this.#space.hasSpace();
     const drops = isFull && this.#options.whenFull === 'drop-oldest';
     if (isFull && !drops) {
       this.#metrics.cancelled++;
@@ -377,11 +383,12 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#over(task);
   }
 
-  /** Rejects all tasks that have not begun. */
+  /** Rejects all tasks that wait, in the queue or in a thread behind the task that the thread runs. */
   #refuseWaiting(reason: unknown): void {
     const waiting = [...this.#scheduler.drain()];
     for (const worker of this.#workers) {
-      waiting.push(...worker.tasks().filter((task) => worker.withdraw(task)));
+      const behind = worker.tasks().slice(1);
+      waiting.push(...behind.filter((task) => worker.withdraw(task)));
     }
     for (const task of waiting) this.#refuse(task, reason);
   }
@@ -442,11 +449,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   async #untilIdle(options: WaitOptions): Promise<void> {
     if (this.#active === 0) return;
-    await this.#drains.wait(options, (timeout) => {
-      const { running, waiting } = this;
-      const left = `${running} running, ${waiting} waiting`;
-      return new TimeoutError(`${this.#label}timed out after ${timeout} ms: ${left}`);
-    });
+    await this.#drains.wait(options, (timeout) =>
+      notIdle(timeout, this.#label, this.running, this.waiting),
+    );
   }
 
   /**
@@ -471,6 +476,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#refuseWaiting(reason);
     for (const worker of this.#workers) {
       for (const task of worker.tasks()) {
+        if (worker.withdraw(task)) {
+          this.#refuse(task, reason);
+          continue;
+        }
         if (!task.isCancelled) this.#metrics.cancelled++;
         task.isCancelled = true;
         task.settle(reason, true);
