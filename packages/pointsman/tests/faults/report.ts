@@ -1,4 +1,4 @@
-/** The result as a page of the documentation. Nothing in it tells whose machine it was. */
+/** The result as a page of the documentation, without anything that identifies the machine. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem, type } from 'node:os';
 import type { Fault } from './fault.js';
@@ -6,11 +6,11 @@ import type { Outcome } from './outcome.js';
 
 export interface Row {
   readonly fault: Fault;
-  /** What came of it, or why it was not tried. */
+  /** The outcome, or why it was not tried. */
   readonly result: Outcome | string;
 }
 
-const heads = ['#', 'fault', 'how', 'count', 'must hold besides', 'measured', 'violations'];
+const heads = ['#', 'fault', 'how', 'count', 'must also hold', 'measured', 'violations'];
 
 export function page(rows: readonly Row[], server: string, minutes: number): string {
   const violations = rows.flatMap(({ result }) =>
@@ -29,19 +29,19 @@ export function page(rows: readonly Row[], server: string, minutes: number): str
 
 \`make faults\` wrote this page. ${verdict}
 
-Client processes lock on a real server and are judged by a process that does not ask the server: it reads when each of them was handed a lock, how long its guard called itself valid, and when it left, all by the machine's monotonic clock. In every row it must hold that
+Client processes lock on a real server. A judge that does not query the server reads when each of them got a lock, how long its guard was valid, and when it left, all by the machine's monotonic clock. In every row
 
 - no two holders of a key are valid at the same time;
-- no lock is handed out invalid (one that ended less than 50 ms before, while the process stood still on its way to the hand-out, is counted as overtaken), and the server's state never contradicts a valid holder;
-- tokens grow with every holder of a key, so a fenced store takes no write of an earlier holder after one of a later one;
-- who loses a lock is told by its signal, and a lost lock stays lost;
+- no lock is handed out invalid (a lock that ended less than 50 ms before, while the process was paused during the hand-out, counts as overtaken), and the server's state never contradicts a valid holder;
+- tokens grow with every holder of a key, so a fenced store accepts no write of an earlier holder after one of a later holder;
+- the signal of a lost lock aborts, and a lost lock stays lost;
 - every request is answered in bounded time once the fault is over;
-- after the last \`close()\` the server is as empty as before, within 3 ttl where processes were killed;
-- no error comes up that the fault does not explain.
+- after the last \`close()\` the server is as empty as before, within 3 ttl if processes were killed;
+- every error is explained by the fault.
 
-The figures are those of a machine that does nothing else. Beside other work locks take longer. If a process gets no processor for as long as a lease, or no connection is made within a second, requests are refused with a \`RedisLockError\`, and the row of crowds reports them as not served.
+The figures were measured on an otherwise idle machine. Under other load locks take longer. If a process gets no CPU time for as long as a lease, or a connection takes longer than a second, requests are refused with a \`RedisLockError\`, and the row of crowds reports them as not served.
 
-The processes take turns in client library (ioredis, node-redis) and mode (local, strict), the trials in handler (script, pure). Times are milliseconds.
+Processes alternate between client libraries (ioredis, node-redis) and modes (local, strict), trials between handlers (script, pure). Times are milliseconds.
 
 ${table([heads, ...lines])}
 
@@ -49,7 +49,7 @@ ${new Date().toISOString().slice(0, 10)}, ${minutes.toFixed()} minutes, ttl ${tt
 `;
 }
 
-/** As the formatter has it. */
+/** Formats the table as biome does. */
 function table([head = [], ...rows]: readonly (readonly string[])[]): string {
   const widths = head.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -74,7 +74,7 @@ export function measured(outcome: Outcome): string {
     const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1]?.toFixed(1);
     facts.push(
       sorted.length > 2
-        ? `${name} ${at(0.5)} (median), ${at(0.99)} (p99), ${at(1)} (most)`
+        ? `${name} ${at(0.5)} (median), ${at(0.99)} (p99), ${at(1)} (max)`
         : `${name} ${at(1)}`,
     );
   }

@@ -51,7 +51,7 @@ export const administeredServer: Fault = {
   number: '13',
   name: 'server interfered with',
   how: `at random ${deeds.map(({ name }) => name).join(', ')}, the last two for up to 1.5 ttl`,
-  holds: 'requests are answered or refused with an error, and go on afterwards',
+  holds: 'requests are answered or refused with an error, and are served again afterwards',
   full: { ttl: 1_000, count: 60, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 6, trials: ['script', 'pure'] },
   run: (terms) =>

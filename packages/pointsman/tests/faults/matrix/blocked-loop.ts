@@ -7,7 +7,7 @@ export const blockedLoop: Fault = {
   number: '12',
   name: 'event loop blocked',
   how: 'one of 4 processes computes for 1.1 to 3 ttl without returning to its event loop, which stops its heartbeat, while it holds and waits',
-  holds: 'as when it is stopped; the others take over',
+  holds: 'as for a stopped process; the others take over',
   full: { ttl: 1_000, count: 18, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 3, trials: ['pure'] },
   run: (terms) =>

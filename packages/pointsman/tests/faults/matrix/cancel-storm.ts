@@ -8,8 +8,8 @@ const atOnce = 500;
 export const cancelStorm: Fault = {
   number: '14',
   name: 'requests given up',
-  how: '3 processes ask 500 times at once, again and again, and give up each by a signal or a timeout within 20 ms, while others work',
-  holds: 'no request stays in the queue, the next one is served at once',
+  how: '3 processes repeatedly send 500 concurrent requests and cancel each by a signal or a timeout within 20 ms, while others work',
+  holds: 'no cancelled request stays in the queue, the next one is served at once',
   full: { ttl: 1_000, count: 60, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 3, trials: ['script'] },
   run: (terms) =>

@@ -10,7 +10,7 @@ export const clientClock: Fault = {
   number: '11a',
   name: "client's clock jumps",
   how: 'one of 4 processes has its Date set forward or back by 10 s or an hour',
-  holds: 'nobody notices',
+  holds: 'no process is affected',
   full: { ttl: 1_000, count: 60, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 5, trials: ['pure'] },
   run: (terms) =>

@@ -13,7 +13,7 @@ export const crowd: Fault = {
   number: '15',
   name: 'crowds',
   how: '4 processes put 10,000 waiters (500 without scripts) on one key; then each locks 1,000 keys at once, several times',
-  holds: 'everybody is served',
+  holds: 'all waiters are served',
   full: { ttl: 1_000, count: 10_000, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 1_000, trials: ['script'] },
   run: (terms) =>

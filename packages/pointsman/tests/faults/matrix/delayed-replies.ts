@@ -16,8 +16,8 @@ const delays = [
 export const delayedReplies: Fault = {
   number: '6',
   name: 'replies delayed',
-  how: 'a proxy holds back the replies to each of 4 processes by 0 to 3 ttl, changing all the time',
-  holds: 'no lock is handed out whose reply came too late',
+  how: 'a proxy delays the replies to each of 4 processes by 0 to 3 ttl, which varies',
+  holds: 'no lock is handed out after a reply that was too late',
   full: { ttl: 1_000, count: 200, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 20, trials: ['script', 'pure'] },
   run: (terms) =>

@@ -10,7 +10,7 @@ import { type Terms, Trial } from '../trial.js';
 export const failedOverServer: Fault = {
   number: '10',
   name: 'fail-over',
-  how: 'a replica is promoted and the clients are led to it: once planned (FAILOVER), once with kill -9 of the primary while the replica lags up to 0.3 ttl behind (one pair of servers each)',
+  how: 'a replica is promoted and the clients reconnect to it: once planned (FAILOVER), once with kill -9 of the primary while the replica lags up to 0.3 ttl behind (one pair of servers each)',
   holds: 'as always, although a lagging replica does not know what was granted last',
   full: { ttl: 1_000, count: 15, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 2, trials: ['script'] },

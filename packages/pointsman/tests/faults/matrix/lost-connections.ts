@@ -7,8 +7,8 @@ import { Trial } from '../trial.js';
 export const lostConnections: Fault = {
   number: '7',
   name: 'connections lost',
-  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or go on, or are half-open as soon as they are made again; some have slow replies before',
-  holds: 'requests are found again, nobody is granted twice, nothing stays behind',
+  how: 'the connections of one of 4 processes are reset, or swallow everything for up to 5 s and are reset or resume, or are half-open as soon as they are reconnected; some have slow replies before',
+  holds: 'requests are found again, none is granted twice, none stays behind',
   full: { ttl: 1_000, count: 150, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 8, trials: ['script', 'pure'] },
   run: (terms) =>

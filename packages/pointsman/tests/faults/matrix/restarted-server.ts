@@ -27,7 +27,7 @@ export const restartedServer: Fault = {
   number: '9',
   name: 'server restarted',
   how: 'kill -9 of the server and a restart without its data, with an older snapshot, with AOF everysec, with AOF always (one server each)',
-  holds: 'tokens grow over restarts, also over those without data',
+  holds: 'tokens grow across restarts, also without data',
   full: { ttl: 1_000, count: 12, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 2, trials: ['script'] },
   run: async (terms) => together(await Promise.all(kinds.map((kind) => restarts(terms, kind)))),

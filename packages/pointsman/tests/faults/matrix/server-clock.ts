@@ -10,7 +10,7 @@ export const serverClock: Fault = {
   number: '11b',
   name: "server's clock jumps",
   how: 'the clock of the server is set forward or back by 10 s or an hour',
-  holds: 'tokens grow even if the clock runs behind them',
+  holds: 'tokens grow even if the clock is behind them',
   full: { ttl: 1_000, count: 20, trials: ['script', 'pure'] },
   short: { ttl: 300, count: 4, trials: ['script'] },
   missing: missingCompiler,

@@ -7,9 +7,9 @@ import { Trial } from '../trial.js';
 export const stoppedHolder: Fault = {
   number: '4',
   name: 'holder stopped',
-  how: 'SIGSTOP of one of 4 processes for 1.1 to 2.5 ttl, then SIGCONT; half of its holders write on without asking',
+  how: 'SIGSTOP of one of 4 processes for 1.1 to 2.5 ttl, then SIGCONT; half of its holders continue to write without checking',
   holds:
-    'whoever was stopped in its lock finds it invalid, and its late writes are refused by a fenced store',
+    'a process stopped under its lock finds it invalid, and a fenced store refuses its late writes',
   full: { ttl: 1_000, count: 25, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 3, trials: ['pure'] },
   run: (terms) =>

@@ -8,7 +8,7 @@ export const stoppedServer: Fault = {
   number: '8',
   name: 'server stopped',
   how: 'SIGSTOP of the server for 0.1 to 5 ttl, then SIGCONT',
-  holds: 'a holder that outlives its validity is told so within one ttl of the stop',
+  holds: 'the signal of a holder that outlives its validity aborts within one ttl of the stop',
   full: { ttl: 1_000, count: 15, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 3, trials: ['script'] },
   run: (terms) =>

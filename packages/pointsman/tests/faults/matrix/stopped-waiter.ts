@@ -11,8 +11,8 @@ const groups = 12;
 export const stoppedWaiter: Fault = {
   number: '5',
   name: 'waiter stopped',
-  how: 'a process waits for 12 locks, is stopped, is granted them, and goes on after 0.3 to 2.5 ttl; others wait behind it',
-  holds: 'it never enters with a grant that has expired meanwhile; those behind it get their turn',
+  how: 'a process waits for 12 locks, is stopped, is granted them, and resumes after 0.3 to 2.5 ttl; others wait behind it',
+  holds: 'it never enters with an expired grant; the waiters behind it get their turn',
   full: { ttl: 1_000, count: 20, trials: ['script', 'script', 'pure'] },
   short: { ttl: 300, count: 2, trials: ['script'] },
   run: (terms) =>
