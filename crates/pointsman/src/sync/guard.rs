@@ -1,8 +1,8 @@
-//! What guards are made of: permits that are given back when they are dropped, and the way to the data.
+//! The parts of lock guards: permits that release themselves when they are dropped, and pointers to the data.
 //!
-//! Invariant: a pointer of a guard is valid, and shared or exclusive as its type says, for as long as the
-//! guard that holds it has its permits. Permits have their own destructor, so that a guard has none and can
-//! be taken apart into another.
+//! Invariant: the pointer in a guard is valid, and shared or exclusive as its type says, while the guard
+//! holds its permits. The permits have the destructor and not the guard, so that a guard can be taken apart
+//! into another.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -11,101 +11,101 @@ use std::ptr::NonNull;
 
 use super::semaphore::Permits;
 
-/// Something that permits guard.
-pub(super) trait Guarded {
+/// A type whose data permits guard.
+pub(super) trait HasPermits {
     fn permits(&self) -> &Permits;
 }
 
-impl Guarded for Permits {
+impl HasPermits for Permits {
     fn permits(&self) -> &Permits {
         self
     }
 }
 
-/// One permit.
-pub(super) struct Held<P: Deref<Target: Guarded>>(pub(super) P);
+/// One permit, released when this is dropped.
+pub(super) struct OnePermit<P: Deref<Target: HasPermits>>(pub(super) P);
 
-impl<P: Deref<Target: Guarded>> Drop for Held<P> {
+impl<P: Deref<Target: HasPermits>> Drop for OnePermit<P> {
     #[inline]
     fn drop(&mut self) {
         self.0.permits().release(1);
     }
 }
 
-/// All permits.
-pub(super) struct HeldAll<P: Deref<Target: Guarded>> {
+/// All permits of a lock, released when this is dropped.
+pub(super) struct AllPermits<P: Deref<Target: HasPermits>> {
     pub(super) owner: P,
     pub(super) count: u32,
 }
 
-impl<P: Deref<Target: Guarded>> Drop for HeldAll<P> {
+impl<P: Deref<Target: HasPermits>> Drop for AllPermits<P> {
     #[inline]
     fn drop(&mut self) {
         self.owner.permits().release(self.count as usize);
     }
 }
 
-impl<P: Deref<Target: Guarded>> HeldAll<P> {
-    /// Keeps one and gives the others back.
-    pub(super) fn into_one(self) -> Held<P> {
+impl<P: Deref<Target: HasPermits>> AllPermits<P> {
+    /// Releases all permits but one.
+    pub(super) fn into_one(self) -> OnePermit<P> {
         let this = ManuallyDrop::new(self);
-        // SAFETY: read once, as the destructor of the whole does not run.
-        let one = Held(unsafe { std::ptr::read(&this.owner) });
+        // SAFETY: `ManuallyDrop` keeps the destructor from running, so `owner` is moved out exactly once.
+        let one = OnePermit(unsafe { std::ptr::read(&this.owner) });
         one.0.permits().release(this.count as usize - 1);
         one
     }
 }
 
-/// Data that may be read.
-pub(super) struct Shared<T: ?Sized>(NonNull<T>);
+/// A pointer to data that the guard may read.
+pub(super) struct SharedPointer<T: ?Sized>(NonNull<T>);
 
-// SAFETY: it is a reference in all but its lifetime.
-unsafe impl<T: ?Sized + Sync> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: ?Sized + Sync> Sync for Shared<T> {}
+// SAFETY: this is a `&T` without its lifetime, and `&T` is `Send` if `T: Sync`.
+unsafe impl<T: ?Sized + Sync> Send for SharedPointer<T> {}
+// SAFETY: this is a `&T` without its lifetime, and `&T` is `Sync` if `T: Sync`.
+unsafe impl<T: ?Sized + Sync> Sync for SharedPointer<T> {}
 
-impl<T: ?Sized> Shared<T> {
+impl<T: ?Sized> SharedPointer<T> {
     /// # Safety
-    /// Nobody writes to the data while this is used.
+    /// The data is live and not written while this, or a part of it, is used.
     pub(super) unsafe fn new(data: NonNull<T>) -> Self {
         Self(data)
     }
 
     #[inline]
     pub(super) fn get(&self) -> &T {
-        // SAFETY: whoever made this keeps writers away.
+        // SAFETY: the caller of `new` promised live data without writers: the guard holds a permit.
         unsafe { self.0.as_ref() }
     }
 
-    /// Another part of the same data.
-    pub(super) fn part<U: ?Sized>(&self, choose: impl FnOnce(&T) -> &U) -> Shared<U> {
-        Shared(NonNull::from(choose(self.get())))
+    /// Points to a part of the data.
+    pub(super) fn part<U: ?Sized>(&self, choose: impl FnOnce(&T) -> &U) -> SharedPointer<U> {
+        SharedPointer(NonNull::from(choose(self.get())))
     }
 
-    /// Another part of the same data, if there is one.
+    /// Points to a part of the data, if `choose` returns one.
     pub(super) fn try_part<U: ?Sized>(
         &self,
         choose: impl FnOnce(&T) -> Option<&U>,
-    ) -> Option<Shared<U>> {
-        choose(self.get()).map(|part| Shared(NonNull::from(part)))
+    ) -> Option<SharedPointer<U>> {
+        choose(self.get()).map(|part| SharedPointer(NonNull::from(part)))
     }
 }
 
-/// Data that may be written to.
-pub(super) struct Exclusive<T: ?Sized> {
+/// A pointer to data that the guard may write.
+pub(super) struct ExclusivePointer<T: ?Sized> {
     data: NonNull<T>,
-    /// What can be written to has no other type than its own.
+    /// Makes `T` invariant, as for `&mut T`.
     _invariant: PhantomData<*mut T>,
 }
 
-// SAFETY: it is an exclusive reference in all but its lifetime.
-unsafe impl<T: ?Sized + Send> Send for Exclusive<T> {}
-// SAFETY: as above.
-unsafe impl<T: ?Sized + Sync> Sync for Exclusive<T> {}
+// SAFETY: this is a `&mut T` without its lifetime, and `&mut T` is `Send` if `T: Send`.
+unsafe impl<T: ?Sized + Send> Send for ExclusivePointer<T> {}
+// SAFETY: this is a `&mut T` without its lifetime, and `&mut T` is `Sync` if `T: Sync`.
+unsafe impl<T: ?Sized + Sync> Sync for ExclusivePointer<T> {}
 
-impl<T: ?Sized> Exclusive<T> {
+impl<T: ?Sized> ExclusivePointer<T> {
     /// # Safety
-    /// Nobody else reads the data or writes to it while this is used.
+    /// The data is live and not accessed otherwise while this, or a part of it, is used.
     pub(super) unsafe fn new(data: NonNull<T>) -> Self {
         Self {
             data,
@@ -115,56 +115,58 @@ impl<T: ?Sized> Exclusive<T> {
 
     #[inline]
     pub(super) fn get(&self) -> &T {
-        // SAFETY: whoever made this keeps all others away.
+        // SAFETY: the caller of `new` promised live data without other access: the guard holds all permits.
         unsafe { self.data.as_ref() }
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and this is borrowed exclusively.
+        // SAFETY: the caller of `new` promised live data without other access, and this is borrowed
+        // exclusively.
         unsafe { self.data.as_mut() }
     }
 
-    /// Another part of the same data. This must not be used again.
+    /// Points to a part of the data. The caller does not use `self` again.
     pub(super) fn part<U: ?Sized>(
         &mut self,
         choose: impl FnOnce(&mut T) -> &mut U,
-    ) -> Exclusive<U> {
+    ) -> ExclusivePointer<U> {
         let data = NonNull::from(choose(self.get_mut()));
-        // SAFETY: of what this kept others away from.
-        unsafe { Exclusive::new(data) }
+        // SAFETY: the part belongs to data that `self` has exclusively, and `self` is not used again.
+        unsafe { ExclusivePointer::new(data) }
     }
 
-    /// Another part of the same data, if there is one. Then this must not be used again.
+    /// Points to a part of the data, if `choose` returns one. The caller does not use `self` again then.
     pub(super) fn try_part<U: ?Sized>(
         &mut self,
         choose: impl FnOnce(&mut T) -> Option<&mut U>,
-    ) -> Option<Exclusive<U>> {
+    ) -> Option<ExclusivePointer<U>> {
         let data = NonNull::from(choose(self.get_mut())?);
-        // SAFETY: of what this kept others away from.
-        Some(unsafe { Exclusive::new(data) })
+        // SAFETY: the part belongs to data that `self` has exclusively, and `self` is not used again.
+        Some(unsafe { ExclusivePointer::new(data) })
     }
 
-    /// A part of the same data, to read only. Then this must not be used again.
-    pub(super) fn shared_part<U: ?Sized>(&self, choose: impl FnOnce(&T) -> &U) -> Shared<U> {
-        Shared(NonNull::from(choose(self.get())))
+    /// Points to a part of the data for reading. The caller does not use `self` again.
+    pub(super) fn shared_part<U: ?Sized>(&self, choose: impl FnOnce(&T) -> &U) -> SharedPointer<U> {
+        SharedPointer(NonNull::from(choose(self.get())))
     }
 
-    /// A part of the same data to read, if there is one. Then this must not be used again.
+    /// Points to a part of the data for reading, if `choose` returns one. The caller does not use `self`
+    /// again then.
     pub(super) fn try_shared_part<U: ?Sized>(
         &self,
         choose: impl FnOnce(&T) -> Option<&U>,
-    ) -> Option<Shared<U>> {
-        choose(self.get()).map(|part| Shared(NonNull::from(part)))
+    ) -> Option<SharedPointer<U>> {
+        choose(self.get()).map(|part| SharedPointer(NonNull::from(part)))
     }
 
-    /// The same data, to read only.
-    pub(super) fn into_shared(self) -> Shared<T> {
-        Shared(self.data)
+    /// Points to the same data for reading.
+    pub(super) fn into_shared(self) -> SharedPointer<T> {
+        SharedPointer(self.data)
     }
 }
 
-/// Makes a guard give the data, and show itself as the data.
+/// Implements `Deref`, `Debug` and `Display` for a guard.
 macro_rules! deref_guard {
     ([$($parameters:tt)*] $guard:ty => $target:ty) => {
         impl<$($parameters)*> std::ops::Deref for $guard {
@@ -176,14 +178,14 @@ macro_rules! deref_guard {
             }
         }
 
-        crate::sync::held::show_guard!([$($parameters)*] $guard => $target);
+        crate::sync::guard::fmt_guard!([$($parameters)*] $guard => $target);
     };
 }
 
-/// Makes a guard give the data to write to.
+/// Implements `Deref`, `DerefMut`, `Debug` and `Display` for a guard.
 macro_rules! deref_mut_guard {
     ([$($parameters:tt)*] $guard:ty => $target:ty) => {
-        crate::sync::held::deref_guard!([$($parameters)*] $guard => $target);
+        crate::sync::guard::deref_guard!([$($parameters)*] $guard => $target);
 
         impl<$($parameters)*> std::ops::DerefMut for $guard {
             #[inline]
@@ -194,8 +196,8 @@ macro_rules! deref_mut_guard {
     };
 }
 
-/// Makes a guard show itself as the data.
-macro_rules! show_guard {
+/// Implements `Debug` and `Display` for a guard by those of its data.
+macro_rules! fmt_guard {
     ([$($parameters:tt)*] $guard:ty => $target:ty) => {
         impl<$($parameters)*> std::fmt::Debug for $guard
         where
@@ -217,4 +219,4 @@ macro_rules! show_guard {
     };
 }
 
-pub(super) use {deref_guard, deref_mut_guard, show_guard};
+pub(super) use {deref_guard, deref_mut_guard, fmt_guard};
