@@ -1,7 +1,7 @@
-//! The receiver's side of a queue: what it alone knows, and how it takes messages out.
+//! The receiver's side of a queue: its position, and how it takes messages out.
 //!
-//! Invariant: there is one front for a queue, and it goes with the receiver. When it is dropped, every message
-//! that was sent is dropped with it, and all blocks are freed, whether senders are left or not.
+//! Invariant: a queue has one reader, which belongs to the receiver. [`clear`](QueueReader::clear) drops
+//! every message that was sent and frees all blocks, whether senders remain or not.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr;
@@ -12,49 +12,48 @@ use super::queue::Queue;
 use crate::loom::hint;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// How often the receiver looks again at a place that is taken before it lets others run.
-#[cfg(not(all(test, loom)))]
-const LOOKS: u32 = 64;
-/// How often the receiver looks again: a model lets others run at each look.
-#[cfg(all(test, loom))]
-const LOOKS: u32 = 1;
+/// How often the receiver checks a reserved position before it yields. Bounds its spinning to less than a
+/// microsecond; a sender that is not preempted fills its slot within that. In models 1, as loom switches
+/// threads at each check.
+const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 64 };
 
-/// Stands for "not yet" in [`Front::end`].
+/// The value of [`QueueReader::end`] while the queue is open.
 const OPEN: u64 = u64::MAX;
 
-pub(super) struct Front<T> {
-    /// The next message to be received.
+pub(super) struct QueueReader<T> {
+    /// The position of the next message.
     index: u64,
-    /// The block that it was in last; null before the first message.
+    /// The block of the last message. Null before the first message.
     block: *mut Block<T>,
-    /// The first block that is still linked.
+    /// The first linked block.
     oldest: *mut Block<T>,
-    /// How many messages there are in all, if the receiver has closed the queue.
+    /// The number of messages ever sent, once the receiver has closed the queue.
     end: u64,
 }
 
-// SAFETY: messages go with the receiver.
-unsafe impl<T: Send> Send for Front<T> {}
-// SAFETY: a shared front gives numbers only.
-unsafe impl<T: Send> Sync for Front<T> {}
-// A panic leaves nothing half done: messages are moved, never changed in place.
-impl<T> UnwindSafe for Front<T> {}
-impl<T> RefUnwindSafe for Front<T> {}
+// SAFETY: the reader owns the messages of the linked blocks together with the queue, hence `T: Send`. Blocks
+// are not bound to a thread.
+unsafe impl<T: Send> Send for QueueReader<T> {}
+// SAFETY: a shared reader gives access to numbers only.
+unsafe impl<T: Send> Sync for QueueReader<T> {}
+// A panic leaves no broken state: messages are moved, not changed in place.
+impl<T> UnwindSafe for QueueReader<T> {}
+impl<T> RefUnwindSafe for QueueReader<T> {}
 
-/// What the receiver finds.
+/// The state of the next position.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    /// A message, which is there to be [read](Front::read).
+pub(super) enum PeekResult {
+    /// A message is ready to be [read](QueueReader::read).
     Message,
-    /// Nothing now.
+    /// The position is not reserved yet.
     Empty,
-    /// A place is taken, but its message has not come yet.
+    /// The position is reserved, and its message not ready yet.
     Busy,
-    /// Nothing any more.
+    /// There are no more messages.
     Finished,
 }
 
-impl<T> Front<T> {
+impl<T> QueueReader<T> {
     pub(super) fn new() -> Self {
         Self {
             index: 0,
@@ -64,129 +63,132 @@ impl<T> Front<T> {
         }
     }
 
-    /// Refuses all messages from now on.
+    /// Closes the queue: later messages are refused.
     pub(super) fn close(&mut self, queue: &Queue<T>) {
         let tail = queue.close();
         if self.end == OPEN {
-            self.end = tail.places();
+            self.end = tail.positions();
         }
     }
 
-    /// How many messages are on their way.
+    /// Returns the number of messages in the queue.
     pub(super) fn len(&self, queue: &Queue<T>) -> usize {
-        (self.end.min(queue.tail().places()) - self.index) as usize
+        (self.end.min(queue.tail().positions()) - self.index) as usize
     }
 
-    /// Whether all that was sent up to this tail is received.
-    pub(super) fn has_all(&self, places: u64) -> bool {
-        self.index == self.end.min(places)
+    /// Whether all positions of this tail are received.
+    pub(super) fn has_all(&self, positions: u64) -> bool {
+        self.index == self.end.min(positions)
     }
 
     /// Looks for the next message.
     ///
     /// # Safety
-    /// The queue is the one that this is the front of.
+    /// `queue` is the one that this reader belongs to.
     #[inline]
-    pub(super) unsafe fn find(&mut self, queue: &Queue<T>) -> Found {
-        for _ in 0..LOOKS {
-            // SAFETY: the caller's.
+    pub(super) unsafe fn peek(&mut self, queue: &Queue<T>) -> PeekResult {
+        for _ in 0..SPINS {
+            // SAFETY: the caller of this function promises to pass this reader's queue.
             if unsafe { self.is_ready(queue) } {
-                return Found::Message;
+                return PeekResult::Message;
             }
             let tail = queue.tail();
-            if self.has_all(tail.places()) {
-                return if self.end != OPEN || tail.is_abandoned() {
-                    Found::Finished
+            if self.has_all(tail.positions()) {
+                return if self.end != OPEN || tail.has_no_senders() {
+                    PeekResult::Finished
                 } else {
-                    Found::Empty
+                    PeekResult::Empty
                 };
             }
             hint::spin_loop();
         }
-        Found::Busy
+        PeekResult::Busy
     }
 
-    /// Looks for the next message, and waits on the spot for one that is about to come.
+    /// Looks for the next message, and blocks while it is being sent.
     ///
     /// # Safety
-    /// As of [`find`](Self::find).
-    pub(super) unsafe fn find_settled(&mut self, queue: &Queue<T>) -> Found {
+    /// `queue` is the one that this reader belongs to.
+    pub(super) unsafe fn peek_settled(&mut self, queue: &Queue<T>) -> PeekResult {
         let mut backoff = Backoff::new();
         loop {
-            // SAFETY: the caller's.
-            match unsafe { self.find(queue) } {
-                Found::Busy => backoff.wait(),
+            // SAFETY: the caller of this function promises to pass this reader's queue.
+            match unsafe { self.peek(queue) } {
+                PeekResult::Busy => backoff.wait(),
                 found => return found,
             }
         }
     }
 
     /// # Safety
-    /// As of [`find`](Self::find).
+    /// `queue` is the one that this reader belongs to.
     #[inline]
     unsafe fn is_ready(&mut self, queue: &Queue<T>) -> bool {
-        // SAFETY: the block that the receiver was in last is linked.
+        // SAFETY: only this reader unlinks blocks, and never the current one.
         if self.block.is_null() || !unsafe { (*self.block).holds(self.index) } {
-            // SAFETY: the caller's.
-            if unsafe { !self.enter_block(queue) } {
+            // SAFETY: the caller of this function promises to pass this reader's queue.
+            if unsafe { !self.advance_block(queue) } {
                 return false;
             }
         }
-        // SAFETY: the receiver has not received all that is in the block, so it is linked.
+        // SAFETY: the current block is linked and holds the position.
         let slot = unsafe { Block::slot(self.block, self.index) };
-        // ORDERING: pairs with the Release of `fill`.
+        // ORDERING: Acquire pairs with the Release of `ReservedSlot::fill`: the message is visible.
         slot.is_ready.load(Acquire)
     }
 
-    /// Receives what was found, with one copy from its place to where the caller wants it.
+    /// Receives the message, with one copy from its slot to the caller.
     ///
     /// # Safety
-    /// [`find`](Self::find) has just found a message.
+    /// [`peek`](Self::peek) has just returned `Message`.
     #[inline(always)]
     pub(super) unsafe fn read(&mut self) -> T {
-        // SAFETY: the receiver has not received all that is in the block, so it is linked.
+        // SAFETY: `peek` made the block of this position the current one, which is linked.
         let slot = unsafe { Block::slot(self.block, self.index) };
-        // For whoever uses the block again, which is only given on when the receiver comes back.
+        // Resets the slot for the next use of the block. Relaxed, as `keep_spare` publishes it later.
         slot.is_ready.store(false, Relaxed);
         self.index += 1;
-        // SAFETY: ready, so there is a message, and it is the receiver's.
+        // SAFETY: the slot was ready, so it holds a message that the receiver owns. The position moved on, so
+        // it is read once.
         slot.message
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 
-    /// Goes to the block of the next message, if it is linked.
+    /// Moves to the block of the next message, if it is linked.
     ///
     /// # Safety
-    /// As of [`find`](Self::find).
+    /// `queue` is the one that this reader belongs to.
     #[cold]
-    unsafe fn enter_block(&mut self, queue: &Queue<T>) -> bool {
+    unsafe fn advance_block(&mut self, queue: &Queue<T>) -> bool {
         let next = if self.block.is_null() {
-            self.oldest = queue.oldest_block();
+            self.oldest = queue.first_linked_block();
             self.oldest
         } else {
-            // ORDERING: the block is seen whole.
-            // SAFETY: the block that the receiver was in last is linked.
+            // ORDERING: Acquire pairs with the Release exchange of `Queue::next_block`: the block is
+            // initialised.
+            // SAFETY: only this reader unlinks blocks, and never the current one.
             unsafe { (*self.block).next.load(Acquire) }
         };
         if next.is_null() {
             return false;
         }
         self.block = next;
-        // SAFETY: the caller's.
-        unsafe { self.release_blocks(queue) };
+        // SAFETY: the caller of this function promises to pass this reader's queue.
+        unsafe { self.unlink_blocks(queue) };
         true
     }
 
-    /// Takes out the blocks that nobody can come by any more.
+    /// Unlinks the blocks that no sender visits any more.
     ///
     /// # Safety
-    /// As of [`find`](Self::find).
-    unsafe fn release_blocks(&mut self, queue: &Queue<T>) {
+    /// `queue` is the one that this reader belongs to.
+    unsafe fn unlink_blocks(&mut self, queue: &Queue<T>) {
         while self.oldest != self.block {
-            // SAFETY: linked.
+            // SAFETY: the oldest block is linked. Once `passed` is reached no sender visits it, so this
+            // thread owns it.
             unsafe {
-                // ORDERING: pairs with the Release of `advance_hint`, and that of the last message: nobody
-                // touches the block any more.
+                // ORDERING: Acquire pairs with the Release of `advance_hint`, the last access of the sender
+                // that passed the block. The senders of its messages are done since `is_ready` was seen.
                 if (*self.oldest).passed.load(Acquire) > self.index {
                     return;
                 }
@@ -197,26 +199,27 @@ impl<T> Front<T> {
         }
     }
 
-    /// Closes the queue, drops every message that was sent, and frees all memory. Waits for the messages that
-    /// are just being sent, so that none is left behind. `received` is called before each is dropped.
+    /// Closes the queue, drops all messages, also those being sent, and frees all blocks. `received` is
+    /// called before each message is dropped.
     ///
     /// # Safety
-    /// As of [`find`](Self::find), and neither is used for receiving after this.
+    /// `queue` is the one that this reader belongs to. Neither is used for receiving afterwards.
     pub(super) unsafe fn clear(&mut self, queue: &Queue<T>, received: impl Fn()) {
-        /// Goes on also if the drop of a message panics.
+        /// Continues if the drop of a message panics.
         struct Rest<'a, T, F: Fn()> {
-            front: &'a mut Front<T>,
+            reader: &'a mut QueueReader<T>,
             queue: &'a Queue<T>,
             received: F,
         }
 
         impl<T, F: Fn()> Rest<'_, T, F> {
             fn drain(&mut self) {
-                // SAFETY: the caller's.
-                while unsafe { self.front.find_settled(self.queue) } == Found::Message {
+                // SAFETY: the caller of `clear` passes the reader's queue.
+                while unsafe { self.reader.peek_settled(self.queue) } == PeekResult::Message {
                     (self.received)();
-                    // SAFETY: found.
-                    drop(unsafe { self.front.read() });
+                    // SAFETY: `peek_settled` has just returned `Message`, and the reader is borrowed
+                    // exclusively.
+                    drop(unsafe { self.reader.read() });
                 }
             }
         }
@@ -224,20 +227,21 @@ impl<T> Front<T> {
         impl<T, F: Fn()> Drop for Rest<'_, T, F> {
             fn drop(&mut self) {
                 self.drain();
-                let front = &mut *self.front;
-                if front.block.is_null() {
-                    front.oldest = self.queue.oldest_block();
+                let reader = &mut *self.reader;
+                if reader.block.is_null() {
+                    reader.oldest = self.queue.first_linked_block();
                 }
-                // SAFETY: closed, and every place is received.
-                unsafe { self.queue.free_blocks(front.oldest) };
-                front.block = ptr::null_mut();
-                front.oldest = ptr::null_mut();
+                // SAFETY: the queue is closed and every position reserved before is received. `oldest` is the
+                // first linked block.
+                unsafe { self.queue.free_blocks(reader.oldest) };
+                reader.block = ptr::null_mut();
+                reader.oldest = ptr::null_mut();
             }
         }
 
         self.close(queue);
         let mut rest = Rest {
-            front: self,
+            reader: self,
             queue,
             received,
         };
