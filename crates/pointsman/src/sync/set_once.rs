@@ -57,7 +57,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// Creates an empty cell as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::SetOnce;

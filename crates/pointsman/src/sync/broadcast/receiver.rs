@@ -198,7 +198,7 @@ impl<T: Clone> Receiver<T> {
         self.ring.receive(&mut self.next, T::clone)
     }
 
-    /// Receives a clone of the next message as [`recv`](Self::recv) does, blocking the thread.
+    /// Like [`recv`](Self::recv), but blocks the thread.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).

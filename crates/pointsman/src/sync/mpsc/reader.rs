@@ -12,8 +12,8 @@ use super::queue::Queue;
 use crate::loom::hint;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// How often the receiver checks a reserved position before it yields. Bounds its spinning to less than a
-/// microsecond; a sender that is not preempted fills its slot within that. In models 1, as loom switches
+/// How often the receiver checks a reserved position before it yields. Bounds its spinning to a few
+/// microseconds, within which a sender that is not preempted fills its slot. In models 1, as loom switches
 /// threads at each check.
 const SPINS: u32 = if cfg!(all(test, loom)) { 1 } else { 64 };
 

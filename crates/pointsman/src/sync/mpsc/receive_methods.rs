@@ -52,7 +52,7 @@ macro_rules! receive_methods {
             self.0.try_recv()
         }
 
-        /// Receives the next message as [`recv`](Self::recv) does, blocking the thread.
+        /// Like [`recv`](Self::recv), but blocks the thread.
         ///
         /// # Panics
         /// Within a runtime.
@@ -67,7 +67,7 @@ macro_rules! receive_methods {
             block_outside(self.recv())
         }
 
-        /// Receives up to `limit` messages as [`recv_many`](Self::recv_many) does, blocking the thread.
+        /// Like [`recv_many`](Self::recv_many), but blocks the thread.
         ///
         /// # Panics
         /// Within a runtime.

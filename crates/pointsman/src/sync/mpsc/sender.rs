@@ -97,7 +97,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends a message as [`send`](Self::send) does, for at most `timeout`.
+    /// Like [`send`](Self::send), for at most `timeout`.
     ///
     /// # Errors
     /// Returns the message if there was no capacity in time, or if the receiver was dropped or closed.
@@ -131,7 +131,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends a message as [`send`](Self::send) does, blocking the thread.
+    /// Like [`send`](Self::send), but blocks the thread.
     ///
     /// # Errors
     /// Returns the message if the receiver was dropped or closed.
@@ -211,7 +211,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Reserves capacity for one message as [`reserve`](Self::reserve) does. The permit owns the sender.
+    /// Like [`reserve`](Self::reserve). The permit owns the sender.
     /// Cancelling drops the sender.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl<T> Sender<T> {
         })
     }
 
-    /// Reserves capacity for one message as [`try_reserve`](Self::try_reserve) does. The permit owns the
+    /// Like [`try_reserve`](Self::try_reserve). The permit owns the
     /// sender.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Makes a guard of a component of the value. If `f` panics, the mutex is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the mutex is unlocked.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -54,7 +54,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         this.into_mapped(data)
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.
@@ -159,7 +159,7 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// Makes a guard of a component of this component, as [`MutexGuard::map`] does.
+    /// Narrows the guard further, like [`MutexGuard::map`].
     ///
     /// ```
     /// # use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -181,7 +181,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         }
     }
 
-    /// Makes a guard of a component of this component, if `f` returns one, as [`MutexGuard::try_map`] does.
+    /// Narrows the guard further, like [`MutexGuard::try_map`].
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

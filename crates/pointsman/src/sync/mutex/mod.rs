@@ -94,7 +94,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Creates a mutex as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::Mutex;
@@ -143,7 +143,7 @@ impl<T: ?Sized> Mutex<T> {
         self.guard()
     }
 
-    /// Locks the mutex as [`lock`](Self::lock) does, blocking the thread.
+    /// Like [`lock`](Self::lock), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -159,7 +159,7 @@ impl<T: ?Sized> Mutex<T> {
         block_outside(self.lock())
     }
 
-    /// Locks the mutex as [`lock_owned`](Self::lock_owned) does, blocking the thread.
+    /// Like [`lock_owned`](Self::lock_owned), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -177,7 +177,7 @@ impl<T: ?Sized> Mutex<T> {
         block_outside(self.lock_owned())
     }
 
-    /// Locks the mutex as [`lock`](Self::lock) does. The guard keeps the mutex alive.
+    /// Like [`lock`](Self::lock). The guard keeps the mutex alive.
     ///
     /// # Cancel safety
     /// As [`lock`](Self::lock).
@@ -217,7 +217,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Locks the mutex as [`try_lock`](Self::try_lock) does. The guard keeps the mutex alive.
+    /// Like [`try_lock`](Self::try_lock). The guard keeps the mutex alive.
     ///
     /// # Errors
     /// As [`try_lock`](Self::try_lock).

@@ -31,7 +31,7 @@ pub struct OwnedMutexGuard<T: ?Sized> {
 }
 
 impl<T: ?Sized> OwnedMutexGuard<T> {
-    /// Makes a guard of a component of the value. If `f` panics, the mutex is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the mutex is unlocked.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -57,7 +57,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.
@@ -161,7 +161,7 @@ pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
-    /// Makes a guard of a component of this component, as [`OwnedMutexGuard::map`] does.
+    /// Narrows the guard further, like [`OwnedMutexGuard::map`].
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -184,8 +184,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         }
     }
 
-    /// Makes a guard of a component of this component, if `f` returns one, as [`OwnedMutexGuard::try_map`]
-    /// does.
+    /// Narrows the guard further, like [`OwnedMutexGuard::try_map`].
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

@@ -147,7 +147,7 @@ impl Notify {
         Self::create()
     }
 
-    /// Creates a `Notify` as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -191,7 +191,7 @@ impl Notify {
         Notified::new(self, self.calls())
     }
 
-    /// Waits as [`notified`](Self::notified) does. The future keeps the `Notify` alive.
+    /// Like [`notified`](Self::notified). The future keeps the `Notify` alive.
     ///
     /// # Cancel safety
     /// As [`notified`](Self::notified).

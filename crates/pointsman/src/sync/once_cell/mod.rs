@@ -76,7 +76,7 @@ impl<T> OnceCell<T> {
         Self::empty()
     }
 
-    /// Creates an empty cell as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::OnceCell;
@@ -230,7 +230,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Returns the value as [`get_or_init`](Self::get_or_init) does, with an `f` that may fail.
+    /// Like [`get_or_init`](Self::get_or_init), with an `f` that may fail.
     ///
     /// # Errors
     /// The error of `f`, which leaves the cell empty.

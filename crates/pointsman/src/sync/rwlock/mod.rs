@@ -115,7 +115,7 @@ impl<T> RwLock<T> {
         Self::with_permits(value, max_reads)
     }
 
-    /// Creates a lock as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::RwLock;
@@ -128,7 +128,7 @@ impl<T> RwLock<T> {
         Self::with_permits(value, MAX_READERS)
     }
 
-    /// Creates a lock as [`with_max_readers`](Self::with_max_readers) does, in a constant.
+    /// Like [`with_max_readers`](Self::with_max_readers), in a constant.
     ///
     /// # Panics
     /// If `max_reads` is zero or more than `u32::MAX >> 3`.
@@ -183,7 +183,7 @@ impl<T: ?Sized> RwLock<T> {
         self.read_guard()
     }
 
-    /// Locks for reading as [`read`](Self::read) does, blocking the thread.
+    /// Like [`read`](Self::read), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -237,7 +237,7 @@ impl<T: ?Sized> RwLock<T> {
         self.write_guard()
     }
 
-    /// Locks for writing as [`write`](Self::write) does, blocking the thread.
+    /// Like [`write`](Self::write), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.

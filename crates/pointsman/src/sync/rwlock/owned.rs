@@ -7,7 +7,7 @@ use crate::sync::TryLockError;
 use crate::sync::guard::{AllPermits, OnePermit};
 
 impl<T: ?Sized> RwLock<T> {
-    /// Locks for reading as [`read`](Self::read) does. The guard keeps the lock alive.
+    /// Like [`read`](Self::read). The guard keeps the lock alive.
     ///
     /// # Cancel safety
     /// As [`read`](Self::read).
@@ -26,7 +26,7 @@ impl<T: ?Sized> RwLock<T> {
         self.owned_read_guard()
     }
 
-    /// Locks for reading as [`try_read`](Self::try_read) does. The guard keeps the lock alive.
+    /// Like [`try_read`](Self::try_read). The guard keeps the lock alive.
     ///
     /// # Errors
     /// As [`try_read`](Self::try_read).
@@ -45,7 +45,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(self.owned_read_guard())
     }
 
-    /// Locks for writing as [`write`](Self::write) does. The guard keeps the lock alive.
+    /// Like [`write`](Self::write). The guard keeps the lock alive.
     ///
     /// # Cancel safety
     /// As [`read`](Self::read).
@@ -65,7 +65,7 @@ impl<T: ?Sized> RwLock<T> {
         self.owned_write_guard()
     }
 
-    /// Locks for writing as [`try_write`](Self::try_write) does. The guard keeps the lock alive.
+    /// Like [`try_write`](Self::try_write). The guard keeps the lock alive.
     ///
     /// # Errors
     /// As [`try_write`](Self::try_write).

@@ -29,7 +29,7 @@ pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// Makes a guard of a component of the value. If `f` panics, the lock is released.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -52,7 +52,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         }
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

@@ -28,7 +28,7 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// Makes a guard of a component of the value. If `f` panics, the lock is released.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -53,7 +53,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         }
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.
@@ -232,7 +232,7 @@ pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
-    /// Makes a guard of a component of this component, as [`OwnedRwLockWriteGuard::map`] does.
+    /// Narrows the guard further, like [`OwnedRwLockWriteGuard::map`].
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -255,8 +255,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         }
     }
 
-    /// Makes a guard of a component of this component, if `f` returns one, as
-    /// [`OwnedRwLockWriteGuard::try_map`] does.
+    /// Narrows the guard further, like [`OwnedRwLockWriteGuard::try_map`].
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

@@ -31,7 +31,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Makes a guard of a component of the value. If `f` panics, the lock is released.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -54,7 +54,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         }
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

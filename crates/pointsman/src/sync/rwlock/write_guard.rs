@@ -30,7 +30,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Makes a guard of a component of the value. If `f` panics, the lock is released.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
     /// An associated function, so that it does not shadow a method of the value.
     ///
@@ -55,7 +55,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// Makes a guard of a component of the value, if `f` returns one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.
@@ -212,7 +212,7 @@ pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
-    /// Makes a guard of a component of this component, as [`RwLockWriteGuard::map`] does.
+    /// Narrows the guard further, like [`RwLockWriteGuard::map`].
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -234,8 +234,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         }
     }
 
-    /// Makes a guard of a component of this component, if `f` returns one, as [`RwLockWriteGuard::try_map`]
-    /// does.
+    /// Narrows the guard further, like [`RwLockWriteGuard::try_map`].
     ///
     /// # Errors
     /// The original guard, if `f` returns `None`.

@@ -21,7 +21,7 @@ use crate::task::coop::poll_proceed;
 /// A waiting request: a node of the queue in [`Permits`].
 pub(super) struct Waiter {
     links: Links<Waiter>,
-    /// HasPermits by the queue's lock until the request has all its permits.
+    /// Guarded by the queue's lock until the request has all its permits.
     pub(super) waker: UnsafeCell<Option<Waker>>,
     /// The number of permits still to be assigned.
     pub(super) missing: AtomicUsize,

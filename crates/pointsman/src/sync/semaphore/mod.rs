@@ -86,7 +86,7 @@ impl Semaphore {
         }
     }
 
-    /// Creates a semaphore as [`new`](Self::new) does, in a constant.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::Semaphore;
@@ -233,7 +233,7 @@ impl Semaphore {
         Ok(self.permit(n as usize))
     }
 
-    /// Acquires a permit as [`acquire`](Self::acquire) does, blocking the thread.
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -252,7 +252,7 @@ impl Semaphore {
         block_outside(self.acquire())
     }
 
-    /// Acquires `n` permits as [`acquire_many`](Self::acquire_many) does, blocking the thread.
+    /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).

@@ -6,7 +6,7 @@ use super::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use crate::park::block_outside;
 
 impl Semaphore {
-    /// Acquires a permit that keeps the semaphore alive; waits as [`acquire`](Self::acquire) does.
+    /// Like [`acquire`](Self::acquire). The permit keeps the semaphore alive.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -29,8 +29,7 @@ impl Semaphore {
         Ok(self.owned_permit(1))
     }
 
-    /// Acquires `n` permits that keep the semaphore alive; waits as [`acquire_many`](Self::acquire_many)
-    /// does.
+    /// Like [`acquire_many`](Self::acquire_many). The permits keep the semaphore alive.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -57,7 +56,7 @@ impl Semaphore {
         Ok(self.owned_permit(n as usize))
     }
 
-    /// Acquires a permit that keeps the semaphore alive, as [`try_acquire`](Self::try_acquire) does.
+    /// Like [`try_acquire`](Self::try_acquire). The permit keeps the semaphore alive.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
@@ -77,8 +76,7 @@ impl Semaphore {
         Ok(self.owned_permit(1))
     }
 
-    /// Acquires `n` permits that keep the semaphore alive, as [`try_acquire_many`](Self::try_acquire_many)
-    /// does.
+    /// Like [`try_acquire_many`](Self::try_acquire_many). The permits keep the semaphore alive.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
@@ -100,7 +98,7 @@ impl Semaphore {
         Ok(self.owned_permit(n as usize))
     }
 
-    /// Acquires a permit as [`acquire_owned`](Self::acquire_owned) does, blocking the thread.
+    /// Like [`acquire_owned`](Self::acquire_owned), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -122,7 +120,7 @@ impl Semaphore {
         block_outside(self.acquire_owned())
     }
 
-    /// Acquires `n` permits as [`acquire_many_owned`](Self::acquire_many_owned) does, blocking the thread.
+    /// Like [`acquire_many_owned`](Self::acquire_many_owned), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
