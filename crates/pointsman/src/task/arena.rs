@@ -2,8 +2,8 @@
 //!
 //! Each worker slot of a runtime and each `LocalSet` has an arena. Its owner allocates and frees slots of the
 //! [`slab`](super::slab) without a lock. Other threads push freed slots onto a stack, from which the owner
-//! takes them back. So memory does not migrate between threads, which slows down allocators with per-thread
-//! arenas for the rest of the program.
+//! takes them back. So memory stays with its arena. With a general allocator it would migrate between
+//! threads, which slows down allocators with per-thread heaps for the rest of the program.
 //!
 //! # Invariants
 //!

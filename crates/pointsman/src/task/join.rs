@@ -14,7 +14,7 @@ use super::raw::RawTask;
 use super::state::JoinHandleCleanup;
 use super::{AbortHandle, Id, JoinError, coop};
 
-/// A future of a task's output. Dropping it detaches the task, which runs on.
+/// A future of a task's output. Dropping it detaches the task, which continues to run.
 ///
 /// Cancel safe: `&mut handle` can be awaited again if the wait is cancelled. Polling a handle that returned
 /// the output panics.

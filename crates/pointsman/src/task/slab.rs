@@ -27,8 +27,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The distance between size classes, and the alignment of slots. Bounds what a slot wastes to 31 bytes.
 const STEP: usize = 32;
-/// The size of the largest slot. Bounds the number of size classes to 32, and what a completed task whose
-/// handle is retained holds on to: [`is_large`](super::is_large) boxes larger futures.
+/// The size of the largest slot. Bounds the number of size classes to 32, and the memory of a completed task
+/// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
 pub(super) const LARGEST_SLOT: usize = 1 << 10;
 const CLASSES: usize = LARGEST_SLOT / STEP;
 /// The class of tasks with a chunk of their own.

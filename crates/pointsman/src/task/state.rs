@@ -22,8 +22,9 @@
 //!
 //! # Cost
 //!
-//! A task that is spawned, run once and joined changes the word twice: to start and to complete. A task that
-//! wakes itself while it runs is queued again without a change of the word.
+//! A task that runs once and is joined after it completed changes the word twice: to start and to complete. A
+//! join handle that waits adds two changes, to set and to clear JOIN_WAKER. A task that wakes itself while it
+//! runs is queued again without a change.
 
 use crate::loom::sync::atomic::AtomicUsize;
 use std::fmt;

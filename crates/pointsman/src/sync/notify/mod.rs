@@ -14,7 +14,8 @@
 //!
 //! Between two threads the transfers of the word's cache line dominate (rows `notify_one/*` and
 //! `notify_waiters/*`). So the word is the last field, where it shares a line with the data behind the
-//! notify; and a future's first poll tries to exchange a stored permit without loading the word first.
+//! `Notify`, which a notified task reads next; and a future's first poll tries to exchange a stored permit
+//! without loading the word first.
 
 #[cfg(all(test, loom))]
 mod loom_tests;

@@ -7,8 +7,9 @@
 //!   value stays the sender's.
 //! - A half owns its waker's field while its WAITS bit is clear. While the bit is set, both halves may read
 //!   the field: the sender moves the receiver's waker out when it sets SENT, and the receiver wakes the
-//!   sender's in place when it sets CLOSED. After SENT and CLOSED respectively, the bit does not change for
-//!   good.
+//!   sender's in place when it sets CLOSED.
+//! - Once SENT is set, RECEIVER_WAITS keeps its value, by which `free` knows whether the waker was moved out;
+//!   `poll_recv` restores it. Once CLOSED is set, the sender does not write its waker.
 //! - A sender that sets SENT and sees neither CLOSED nor RECEIVER_WAITS does not use the cell again.
 //!   Otherwise it sets SENDER_GONE when it is done. The half that is done last frees the cell.
 //!

@@ -1,4 +1,4 @@
-//! The channel state of a watch channel: the value behind a lock, and one word with its version and two flags.
+//! The shared state of a watch channel: the value behind a lock, and one word with its version and two flags.
 //!
 //! # Invariants
 //!
