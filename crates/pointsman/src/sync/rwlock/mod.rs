@@ -28,7 +28,7 @@ use super::guard::{AllPermits, ExclusivePointer, HasPermits, OnePermit, SharedPo
 use super::semaphore::Permits;
 use crate::park::block_outside;
 
-/// The default and largest number of readers: [`Permits::MAXIMUM`] on 32-bit targets, and the same on others.
+/// The default and maximum number of readers. Equals [`Permits::MAXIMUM`] on 32-bit targets.
 const MAX_READERS: u32 = u32::MAX >> 3;
 
 /// An asynchronous read-write lock, whose guards may be held across an `.await`.
@@ -199,7 +199,8 @@ impl<T: ?Sized> RwLock<T> {
         block_outside(self.read())
     }
 
-    /// Locks for reading if no writer holds the lock and no task waits.
+    /// Locks for reading if no writer holds the lock, no task waits, and the maximum number of readers is not
+    /// reached.
     ///
     /// # Errors
     /// [`TryLockError`] otherwise.
