@@ -24,7 +24,7 @@ const scene = useServer();
 describe.each(ways)('$handler, $mode', (way) => {
   test('a reason is what all who wait and all who come later are refused with', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [held, guard] = [await mutex.lock('a'), await mutex.lock('c')];
     await other.lock('b');
     const { signal } = held;
@@ -51,7 +51,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       await expect(each.condition('c').notify()).rejects.toBe(reason);
     }
     try {
-      mutex.within('more');
+      mutex.withNamespace('more');
       expect.unreachable();
     } catch (error) {
       expect(error).toBe(reason);
@@ -125,9 +125,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.closed).toBe(true);
   });
 
-  test('counts its waiting requests and those of the mutexes within it', async () => {
+  test('counts its waiting requests and those of its child mutexes', async () => {
     const mutex = await scene.process(way);
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     expect([mutex.waiting, child.waiting]).toEqual([0, 0]);
     const guards = [await mutex.lock('a'), await child.lock('a'), await mutex.lock('c')] as const;
     const controller = new AbortController();
@@ -157,7 +157,7 @@ describe.each(ways)('$handler, $mode', (way) => {
   test('drain resolves when nothing is held and no request waits, and changes nothing', async () => {
     const mutex = await scene.process(way);
     await mutex.drain({ timeout: 0 });
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [guard, other] = [await mutex.lock('a'), await child.lock('a')];
     const waiter = mutex.run('a', () => 'served');
     const drained = watch(mutex.drain());
@@ -180,7 +180,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 
   test('shutdown refuses new requests, serves the queue and closes', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [guard, inner, foreign] = [
       await mutex.lock('a'),
       await child.lock('a'),
@@ -198,7 +198,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     for (const each of [mutex, child]) {
       await expect(each.lock('z')).rejects.toEqual(new ClosedError('the mutex is closed'));
       await expect(each.tryLock('z')).rejects.toThrow(ClosedError);
-      expect(() => each.within('z')).toThrow(ClosedError);
+      expect(() => each.withNamespace('z')).toThrow(ClosedError);
     }
     await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
       new TimeoutError('timed out after 1 ms: 2 held, 3 waiting'),
@@ -302,7 +302,7 @@ async function untilParked(mutex: RedisMutex): Promise<void> {
 test('a method called without its object rejects or throws, and says so', async () => {
   const mutex = await scene.process();
   const guard = await mutex.lock('a');
-  const { drain, shutdown, close, query, forceUnlock, within, wrap, condition } = mutex;
+  const { drain, shutdown, close, query, forceUnlock, withNamespace, wrap, condition } = mutex;
   const { wait, notify, notifyAll } = mutex.condition('c');
   const { extend, assertValid } = guard;
   const error = (method: string) => new TypeError(`${method} must be called on its object`);
@@ -310,7 +310,7 @@ test('a method called without its object rejects or throws, and says so', async 
   for (const [method, call] of Object.entries(calls)) {
     await expect((call as () => Promise<unknown>)()).rejects.toEqual(error(method));
   }
-  for (const [method, call] of Object.entries({ within, wrap, condition, assertValid })) {
+  for (const [method, call] of Object.entries({ withNamespace, wrap, condition, assertValid })) {
     expect(() => (call as () => unknown)(), method).toThrow(error(method));
   }
   await guard.release();

@@ -115,16 +115,14 @@ describe('options', () => {
   });
 
   test('of each request', () => {
-    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<
-      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'ttl'
-    >();
+    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<'maxHold' | 'owner' | 'reentrant'>();
     expectTypeOf<keyof LockKeysOptions>().toEqualTypeOf<
-      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'signal' | 'timeout' | 'ttl'
+      'maxHold' | 'owner' | 'reentrant' | 'signal' | 'timeout'
     >();
     expectTypeOf<LockKeysOptions>().toExtend<WaitOptions>();
     expectTypeOf<LockKeysOptions>().toExtend<TryLockKeysOptions>();
     expectTypeOf<LockKeysOptions['owner']>().toBeUnknown();
-    void mutex.lock('k', { signal: undefined, timeout: undefined, ttl: undefined });
+    void mutex.lock('k', { signal: undefined, timeout: undefined });
     void mutex.lock('k', { owner: undefined, reentrant: undefined, maxHold: undefined });
     // @ts-expect-error
     void mutex.lock('k', { owner: 1, reentrant: 1 });
@@ -191,9 +189,9 @@ describe('locks', () => {
   });
 });
 
-test('a mutex is disposable, and has mutexes within', () => {
+test('a mutex is disposable, and has child mutexes', () => {
   expectTypeOf(mutex).toExtend<AsyncDisposable>();
-  expectTypeOf(mutex.within('other')).toEqualTypeOf<RedisMutex>();
+  expectTypeOf(mutex.withNamespace('other')).toEqualTypeOf<RedisMutex>();
   expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
   expectTypeOf(mutex.close).parameter(0).toBeUnknown();
   expectTypeOf(mutex.closed).toBeBoolean();

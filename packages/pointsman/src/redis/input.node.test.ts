@@ -235,7 +235,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
   });
 
   const waits = name === 'tryLock' ? [] : [timeout, signal];
-  test.each([ttl, mode, maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
+  test.each([maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
     const mutex = new RedisMutex(client());
     for (const [value, expected] of cases(argument)) {
       const given = { [argument.name]: value } as never;
@@ -307,17 +307,17 @@ test('an error that computes the keys is that of the call', async () => {
   await expectNothingSent(mutex);
 });
 
-test('within refuses a bad namespace', async () => {
+test('withNamespace refuses a bad namespace', async () => {
   const mutex = new RedisMutex(client());
   for (const [value, expected] of cases(namespace)) {
     expectRefusal(
-      thrownBy(() => mutex.within(value as never)),
+      thrownBy(() => mutex.withNamespace(value as never)),
       namespace,
       value,
       expected,
     );
   }
-  expect(thrownBy(() => mutex.within(undefined as never))).toBeInstanceOf(TypeError);
+  expect(thrownBy(() => mutex.withNamespace(undefined as never))).toBeInstanceOf(TypeError);
   await expectNothingSent(mutex);
 });
 

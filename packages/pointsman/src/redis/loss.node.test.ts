@@ -92,13 +92,14 @@ describe.each(ways)('$handler, $mode', (way) => {
   });
 
   test('the index is lost: locks and places in the queue stay', async () => {
-    const processes = [await scene.process(brief), await scene.process(brief)] as const;
+    const strict = { ...brief, mode: 'strict' } as const;
+    const processes = [await scene.process(strict), await scene.process(strict)] as const;
     const [a, b] = processes;
     const guard = await a.lock(['k', 'l']);
     const order: string[] = [];
     const waits = [];
     for (const [i, mutex] of [b, a, b].entries()) {
-      waits.push(mutex.run('k', () => order.push(`${i}`), { mode: 'strict' }));
+      waits.push(mutex.run('k', () => order.push(`${i}`)));
       await untilWaiting(a, i + 1);
     }
     await forget('index')();
@@ -371,12 +372,12 @@ test('a request is deleted by hand and its places are found later: no newcomer o
   // No heartbeat repairs anything meanwhile.
   const ttl = 3_600_000;
   const [a, b, c] = [
-    await scene.process({ ttl }),
+    await scene.process({ ttl, mode: 'strict' }),
     await scene.process({ ttl }),
     await scene.process({ ttl, mode: 'strict' }),
   ];
   const pure = await scene.process({ ttl, handler: 'pure' });
-  const [first, second] = [await a.lock('k', { mode: 'strict' }), await a.lock('l')];
+  const [first, second] = [await a.lock('k'), await a.lock('l')];
   const lost = watch(b.lock('k'));
   await untilWaiting(a, 1);
   const state = `{${scene.namespace}}:state`;

@@ -216,9 +216,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(before.wait.count).toBe(0);
   });
 
-  test('within has other keys, the same connections and the same options', async () => {
+  test('withNamespace has other keys, the same connections and the same options', async () => {
     const mutex = await scene.process(way);
-    const other = mutex.within(`${scene.namespace}-other`);
+    const other = mutex.withNamespace(`${scene.namespace}-other`);
     expect(other).toMatchObject({ namespace: `${scene.namespace}-other`, ttl: mutex.ttl });
     const guard = await mutex.lock('a');
     const connected = String(await scene.server.command('CLIENT', 'LIST')).split('\n').length;
@@ -230,7 +230,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.valid).toBe(true);
     await guard.release();
     expect(await mutex.run('a', () => 'still open')).toBe('still open');
-    const second = mutex.within('second');
+    const second = mutex.withNamespace('second');
     await second.lock('a');
     await mutex.close();
     await expect(second.lock('a')).rejects.toThrow(ClosedError);
@@ -363,19 +363,6 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(waiter.state).toBe('pending');
     await guard.release();
     expect((await waiter.promise).keys).toEqual(guard.keys);
-  });
-
-  test('a lock may have a ttl and a mode of its own', async () => {
-    const mutex = await scene.process(way);
-    const strict = await mutex.lock('a', { mode: 'strict' });
-    const short = await mutex.lock('b', { ttl: 200, mode: 'local' });
-    await untilHeld(mutex, 'a', 'b');
-    expect(await mutex.tryLock('a', { mode: 'local' })).toBeUndefined();
-    expect(await mutex.tryLock('b')).toBeUndefined();
-    const waiter = mutex.lock(['a', 'b']);
-    await short.release();
-    await strict.release();
-    expect((await waiter).valid).toBe(true);
   });
 });
 

@@ -16,8 +16,8 @@ import { createOldClient, OldestRedis } from '../../../tests/redis/clients.js';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from './clients.js';
-import { Commands } from './commands.js';
 import { type ConnectionFactory, ConnectionLostError } from './connection.js';
+import { Commands } from './reconnecting.js';
 import { slotOf } from './slot.js';
 import type { Adapter, Socket, SocketEvents } from './socket.js';
 

@@ -15,7 +15,7 @@ import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js'
 import { PureHandler } from '../handlers/pure.js';
 import { ScriptHandler } from '../handlers/script.js';
 import { load, store } from '../handlers/stored.js';
-import { apply, type State } from './apply.js';
+import { apply } from './apply.js';
 import {
   type Batch,
   type Join,
@@ -24,6 +24,7 @@ import {
   type Reply,
   sessionOf,
 } from './protocol.js';
+import type { State } from './state.js';
 import { openMessage } from './wire.js';
 
 /** The names contain every character that has a meaning for a decoder. */
@@ -352,7 +353,7 @@ function predict(
       });
       return listening.filter(Boolean).length;
     },
-    tell: (process, message) => {
+    send: (process, message) => {
       const i = processes.indexOf(process as never);
       if (!listening[i]) return 0;
       told[i]?.push(message);

@@ -6,8 +6,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, test, vi } from 'vitest';
 import { Network, type Random, randomFrom, Server } from '../../../tests/redis/model/memory.js';
+import type { RedisGuard } from '../acquisition.js';
 import { Connections } from '../connections.js';
-import type { RedisGuard } from '../guard.js';
 import { RedisMutex } from '../redis-mutex.js';
 
 vi.mock('../handlers/script.js', async () => {
@@ -89,7 +89,8 @@ class Judge {
 class Participant {
   readonly network: Network;
   readonly connections: Connections;
-  readonly mutex: RedisMutex;
+  readonly local: RedisMutex;
+  readonly strict: RedisMutex;
   dead = false;
   /** Tasks that are not over. */
   busy = 0;
@@ -103,7 +104,9 @@ class Participant {
   ) {
     this.network = new Network(server, delay, random);
     this.connections = new Connections(this.network);
-    this.mutex = new RedisMutex(this.connections as never, { name, ttl: TTL, namespace: 'n' });
+    const options = { name, ttl: TTL, namespace: 'n' };
+    this.local = new RedisMutex(this.connections as never, options);
+    this.strict = new RedisMutex(this.connections as never, { ...options, mode: 'strict' });
   }
 
   async task(random: Random, rounds: number): Promise<void> {
@@ -112,8 +115,8 @@ class Participant {
       await later(pick(random, [0, 0, 1, 10, 200]));
       const wanted = keys.filter(() => random() < 0.5);
       if (wanted.length === 0) wanted.push(pick(random, keys));
-      const mode = random() < 0.6 ? 'local' : 'strict';
-      const guard = await this.#lock(random, wanted, mode);
+      const mutex = random() < 0.6 ? this.local : this.strict;
+      const guard = await this.#lock(random, wanted, mutex);
       if (guard === undefined || this.dead) continue;
       const leave = this.judge.enter(guard, this);
       const stay = pick(random, [undefined, undefined, 0, 1, 5, 50, 500]);
@@ -129,20 +132,20 @@ class Participant {
   async #lock(
     random: Random,
     wanted: string[],
-    mode: 'local' | 'strict',
+    mutex: RedisMutex,
   ): Promise<RedisGuard | undefined> {
     const kind = random();
-    if (kind < 0.1) return this.mutex.tryLock(wanted, { mode }).catch(() => undefined);
+    if (kind < 0.1) return mutex.tryLock(wanted).catch(() => undefined);
     if (kind < 0.25) {
       const timeout = pick(random, [0, 1, 5, 20]);
-      return this.mutex.lock(wanted, { mode, timeout }).catch(() => undefined);
+      return mutex.lock(wanted, { timeout }).catch(() => undefined);
     }
     if (kind < 0.35) {
       const controller = new AbortController();
       setTimeout(() => controller.abort(), pick(random, [0, 1, 3, 10, 400]));
-      return this.mutex.lock(wanted, { mode, signal: controller.signal }).catch(() => undefined);
+      return mutex.lock(wanted, { signal: controller.signal }).catch(() => undefined);
     }
-    return this.mutex.lock(wanted, { mode }).catch(() => undefined);
+    return mutex.lock(wanted).catch(() => undefined);
   }
 
   die(): void {
@@ -229,10 +232,10 @@ async function play(plan: Plan) {
 
   // To send everybody away would also serve them: each must be let in again.
   const proven = new Set<string>();
-  for (const { mutex, name, dead } of all) {
+  for (const { local, name, dead } of all) {
     if (dead) continue;
     const again = (): Promise<unknown> =>
-      mutex.run(keys, () => proven.add(name)).catch(() => later(10).then(again));
+      local.run(keys, () => proven.add(name)).catch(() => later(10).then(again));
     void again();
   }
   const living = all.filter(({ dead }) => !dead);
@@ -244,10 +247,13 @@ async function play(plan: Plan) {
 
   // Somebody looks on until those who died have been found out, and then nothing is left.
   const observer = new Participant('observer', server, random, delay, judge);
-  const guard = observer.mutex.lock(keys);
+  const guard = observer.local.lock(keys);
   guard.catch(() => {});
   await vi.advanceTimersByTimeAsync(5 * TTL);
-  const closing = [...all.filter(({ dead }) => !dead), observer].map(({ mutex }) => mutex.close());
+  const closing = [...all.filter(({ dead }) => !dead), observer].flatMap(({ local, strict }) => [
+    local.close(),
+    strict.close(),
+  ]);
   await vi.advanceTimersByTimeAsync(5 * TTL);
   await Promise.all(closing);
   check(`unhandled: ${unhandled}`, unhandled.splice(0).length);

@@ -7,7 +7,7 @@ import { type CommandConnection, ConnectionLostError } from '../connection/conne
 import type { Batch } from '../protocol/protocol.js';
 import { baseOf, turnsOf } from './handler.js';
 import { PureHandler } from './pure.js';
-import { TRIES } from './turns.js';
+import { TRIES } from './writer-queue.js';
 
 const scene = useServer();
 

@@ -1,14 +1,15 @@
 /**
- * Turns of the processes that write a namespace with optimistic transactions, which fail when another process is faster.
+ * A queue, on the server, of processes that write a namespace with optimistic transactions. Such a transaction fails if
+ * another process writes first.
  *
- * Invariant: a process whose transaction has failed {@link TRIES} times joins a queue on the server, and while the queue
- * is not empty only its first process writes. So a process fails at most once more for each transaction that began before
- * it joined, and processes are served in the order in which they joined, however long each computes.
+ * Invariant: a process whose transactions have failed {@link TRIES} times joins the queue, and while the queue is not
+ * empty only its first process writes. So a process fails at most once more for each transaction that began before it
+ * joined, and processes are served in the order in which they joined, however long each computes.
  *
- * A process that has died or is suspended is removed by those behind it when it has been the first for longer than a
- * quarter of a lease, and longer than several of their own attempts: on a busy machine all are slow. It is removed after
- * half a lease at the latest, before those behind it lose their own leases. If it continues, it joins again at the end.
- * The queue only ensures progress; the transactions ensure exclusion.
+ * A first process that has died or is suspended is removed by the next ones, when it has been the first for longer than a
+ * quarter of a lease and longer than several of their own attempts, because on a busy machine all are slow. It is removed
+ * after half a lease at the latest, before those behind it lose their own leases. If it continues, it joins again at the
+ * end. The queue only ensures progress; the transactions ensure exclusion.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -16,23 +17,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 type Call = (...command: string[]) => Promise<unknown>;
 
-/** Transactions that may fail before the process joins the queue: short ones succeed sooner without it. */
+/** Transactions that may fail before the process joins the queue; short ones succeed sooner without it. */
 export const TRIES = 3;
 /** Milliseconds between two polls of the queue by the second process; those behind it poll less often. */
-const LOOK = 1;
-const LONGEST_LOOK = 50;
-/** A first process that takes longer than this many attempts of another process is presumed dead. */
+const POLL = 1;
+const LONGEST_POLL = 50;
+/** A first process that takes longer than this many attempts of a waiting process is presumed dead. */
 const ATTEMPTS = 8;
 
-export class Turns {
+export class WriterQueue {
   readonly #call: Call;
   readonly #key: string;
   readonly #me = randomUUID();
   /** Whether this process may be in the queue. */
-  #standing = false;
+  #joined = false;
   /** The duration of the longest recent attempt, in milliseconds. */
   #slowest = 0;
-  /** The first of the queue, and since when. Kept for longer than one wait, which a lost connection ends early. */
+  /** The first process, and since when. Kept across waits, because a lost connection ends a wait early. */
   #first: unknown = null;
   #since = 0;
   /** The number of failed transactions since the last success. */
@@ -43,12 +44,12 @@ export class Turns {
     this.#key = key;
   }
 
-  /** The first of the queue, null if there is none. */
+  /** Returns the first process, or null. */
   first(): Promise<unknown> {
     return this.#call('LINDEX', this.#key, '0');
   }
 
-  /** Whether this process may write while `first` is the first of the queue. */
+  /** Whether this process may write while `first` is the first. */
   mayWrite(first: unknown): boolean {
     this.#see(first);
     if (first === null || first === this.#me) return true;
@@ -56,14 +57,14 @@ export class Turns {
     return false;
   }
 
-  /** The commands that end the turn; they are part of the transaction. */
+  /** The commands that leave the queue, to be part of the transaction. */
   get end(): string[][] {
-    return this.#standing ? [['LREM', this.#key, '0', this.#me]] : [];
+    return this.#joined ? [['LREM', this.#key, '0', this.#me]] : [];
   }
 
   /** Called when the transaction with the commands of {@link end} has succeeded. */
   ended(): void {
-    this.#standing = false;
+    this.#joined = false;
     this.#failed = 0;
   }
 
@@ -74,16 +75,16 @@ export class Turns {
   }
 
   /**
-   * Resolves when the process should retry: at once, or, if it has failed too often, when it has joined the queue and is
-   * the first. `ttl`: the lease that has to outlast the wait.
+   * Resolves when the process should retry: at once, or, after too many failures, when it has joined the queue and is the
+   * first. `ttl`: the length of its lease.
    */
   async wait(ttl: number): Promise<void> {
     if (this.#failed < TRIES) return;
     const attempts = ATTEMPTS * this.#slowest;
     const patience = Math.max(ttl / 4, Math.min(attempts, ttl / 2));
-    let join = !this.#standing;
+    let join = !this.#joined;
     for (;;) {
-      const queue = await this.#look(join ? ttl : undefined);
+      const queue = await this.#poll(join ? ttl : undefined);
       const place = queue.indexOf(this.#me);
       join = place < 0;
       if (place === 0) return;
@@ -91,7 +92,7 @@ export class Turns {
       if (performance.now() - this.#since > patience) {
         await this.#call('LREM', this.#key, '1', String(queue[0]));
       }
-      if (!join) await delay(Math.min(LOOK * place, LONGEST_LOOK));
+      if (!join) await delay(Math.min(POLL * place, LONGEST_POLL));
     }
   }
 
@@ -102,10 +103,10 @@ export class Turns {
   }
 
   /** Reads the queue. With a `ttl`, this process joins it first. */
-  async #look(ttl: number | undefined): Promise<string[]> {
+  async #poll(ttl: number | undefined): Promise<string[]> {
     const calls: Promise<unknown>[] = [];
     if (ttl !== undefined) {
-      this.#standing = true;
+      this.#joined = true;
       calls.push(this.#call('RPUSH', this.#key, this.#me));
       calls.push(this.#call('PEXPIRE', this.#key, `${3 * ttl}`));
     }
@@ -113,12 +114,12 @@ export class Turns {
     return (await Promise.all(calls)).at(-1) as string[];
   }
 
-  /** Leaves the queue without having written. If it cannot, the end of its next turn takes it out. */
+  /** Leaves the queue without having written. If that fails, its next transaction removes it. */
   async quit(): Promise<void> {
-    if (!this.#standing) return;
+    if (!this.#joined) return;
     try {
       await this.#call('LREM', this.#key, '0', this.#me);
-      this.#standing = false;
+      this.#joined = false;
     } catch {}
   }
 }
