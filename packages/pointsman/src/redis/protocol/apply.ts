@@ -78,7 +78,7 @@ class BatchExecution {
     let step = Math.min(passed, Math.max(time - clock.time, 0));
     let rest = passed - step;
     // Whether the sender has had something to lose for a quarter of a lease. It cannot confirm an earlier span;
-    // otherwise short-established processes could stop the time.
+    // otherwise short-lived processes could stop the time.
     const lease = join === 'must' ? this.#state.sessions.get(session)?.expires : undefined;
     const established = lease !== undefined && lease - clock.time - passed <= (ttl * 3) / 4;
     if (rest > this.#longest()) {
