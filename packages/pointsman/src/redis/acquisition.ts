@@ -35,6 +35,8 @@ interface Terms {
   readonly guard?: RedisGuard;
 }
 
+const NO_GUARDS: readonly RedisGuard[] = [];
+
 type Resolve = (guard: RedisGuard | undefined | PromiseLike<never>) => void;
 
 export class Acquisition {
@@ -47,7 +49,7 @@ export class Acquisition {
   readonly queue: Queue;
   state: 'waiting' | 'held' | 'over' = 'waiting';
   /** The guards of the lock that have not been released. */
-  readonly guards: RedisGuard[] = [];
+  guards = NO_GUARDS;
   /** The guard that gets the lock again after a wait at a condition. */
   readonly #resumed: RedisGuard | undefined;
   readonly #metrics: Metrics;
@@ -104,7 +106,7 @@ export class Acquisition {
     let guard = this.#resumed;
     if (guard === undefined) guard = new RedisGuard(this, this.keys, token);
     else guard._resume(this, token);
-    this.guards.push(guard);
+    this.guards = [guard];
     this.#resolve(guard);
   }
 
@@ -130,7 +132,7 @@ export class Acquisition {
     const first = this.guards[0] as RedisGuard;
     first.assertValid();
     const guard = new RedisGuard(this, keys, first.token);
-    this.guards.push(guard);
+    this.guards = [...this.guards, guard];
     return guard;
   }
 
@@ -174,11 +176,13 @@ export class Acquisition {
   }
 
   release(guard: RedisGuard): Promise<void> {
-    const { guards } = this;
-    const index = this.state === 'held' ? guards.indexOf(guard) : -1;
-    if (index < 0) return Promise.resolve();
-    guards.splice(index, 1);
-    if (guards.length > 0) return Promise.resolve();
+    const { state, guards } = this;
+    if (state !== 'held' || !guards.includes(guard)) return Promise.resolve();
+    if (guards.length > 1) {
+      this.guards = guards.filter((other) => other !== guard);
+      return Promise.resolve();
+    }
+    this.guards = NO_GUARDS;
     this.#endHold();
     return this.queue.leave(this);
   }

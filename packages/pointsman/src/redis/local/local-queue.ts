@@ -255,7 +255,11 @@ export class LocalQueue implements Queue, ClaimOwner {
 
   /** Gives back the keys of a claim that this process need not or may not keep. */
   #settle(claim: Claim): Promise<void> {
-    const free = this.#queuesOf(claim).filter(({ busy }) => !busy);
+    const free: KeyQueue[] = [];
+    for (const key of claim.owned) {
+      const queue = this.#queues.queueOf(key);
+      if (!queue.busy) free.push(queue);
+    }
     const held = free.length < claim.owned.size;
     const unwanted = free.filter(({ first }) => first === undefined);
     if (claim.deadline !== undefined) {
