@@ -1,23 +1,27 @@
 /**
  * Back-pressure: callers wait here until the pool's queue has space.
  *
- * Invariant: callers are resolved in FIFO order, at most as many as there is space for. The space of a resolved
- * caller is not offered to another one until the next turn of the event loop.
+ * Invariant: callers are resolved in FIFO order, at most as many as there is space for. {@link Reservations} keep the
+ * space of a resolved caller from other callers.
  */
 
-import { QueueFullError, TimeoutError } from '../sync/errors.js';
+import { fullError, timedOut } from '../sync/errors.js';
 import type { WaitOptions } from '../sync/options.js';
-import { soon } from '../transport/event-loop.js';
+import { Reservations } from '../sync/wait/reservations.js';
 import { Waiters } from './waiters.js';
 
 export class QueueSpace {
+  /** The number of tasks that the pool was given so far, counted by the pool. */
+  requests = 0;
   /** Maximum number of tasks that wait. */
   readonly #max: number;
   readonly #waiting: () => number;
   readonly #label: string;
   readonly #waiters = new Waiters();
-  /** The number of callers resolved in this turn, which may now run a task. */
-  #invited = 0;
+  readonly #reservations = new Reservations(
+    () => this.requests,
+    () => this.changed(),
+  );
 
   /**
    * `waiting`: the number of waiting tasks minus those that can begin; negative if more could begin. `label`: the prefix
@@ -29,37 +33,28 @@ export class QueueSpace {
     this.#label = label;
   }
 
-  /** The number of tasks for which there is space. */
-  get #left(): number {
-    return this.#max === Number.POSITIVE_INFINITY ? this.#max : this.#max - this.#waiting();
+  /** Whether a task finds space if `reserved` others are run before it. */
+  hasSpace(reserved = 0): boolean {
+    return this.#max === Number.POSITIVE_INFINITY || this.#waiting() + reserved < this.#max;
   }
 
-  get isFull(): boolean {
-    return this.#left <= 0;
-  }
-
-  refusal(): QueueFullError {
-    return new QueueFullError(`${this.#label}the queue is full: ${this.#max} tasks may wait`);
+  refusal(): Error {
+    return fullError(this.#label, this.#max);
   }
 
   async wait(options: WaitOptions): Promise<void> {
-    if (this.#left > this.#invited && this.#waiters.size === 0) return;
-    await this.#waiters.wait(
-      options,
-      (timeout) =>
-        new TimeoutError(`${this.#label}the queue has had no space within ${timeout} ms`),
-    );
+    if (this.#waiters.size === 0 && this.hasSpace(this.#reservations.count)) {
+      this.#reservations.add();
+    } else {
+      await this.#waiters.wait(options, (timeout) => timedOut(timeout, this.#label));
+    }
   }
 
   /** Called when there may be new space. */
   changed(): void {
     if (this.#waiters.size === 0) return;
-    for (let left = this.#left - this.#invited; left > 0 && this.#waiters.tellFirst(); left--) {
-      this.#invited++;
-      soon(() => {
-        this.#invited--;
-        this.changed();
-      });
+    while (this.hasSpace(this.#reservations.count) && this.#waiters.tellFirst()) {
+      this.#reservations.add();
     }
   }
 

@@ -157,8 +157,8 @@ export class Acquisition {
 
   giveUp(reason: unknown): void {
     if (this.state !== 'waiting') return;
-    this.refuse(reason);
     void this.queue.leave(this);
+    this.refuse(reason);
   }
 
   /** The lock is lost. The queue has removed the acquisition. */
@@ -171,8 +171,8 @@ export class Acquisition {
   takeAway(error: LockLostError): void {
     if (this.state !== 'held') return;
     this.#metrics.losses++;
-    this.lose(error);
     void this.queue.leave(this);
+    this.lose(error);
   }
 
   release(guard: RedisGuard): Promise<void> {
@@ -183,8 +183,9 @@ export class Acquisition {
       return Promise.resolve();
     }
     this.guards = NO_GUARDS;
+    const left = this.queue.leave(this);
     this.#endHold();
-    return this.queue.leave(this);
+    return left;
   }
 
   #endHold(): void {

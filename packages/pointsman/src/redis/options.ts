@@ -4,6 +4,7 @@
  * Invariant: a request with bad input is refused before anything is sent or queued.
  */
 
+import { hostname } from 'node:os';
 import { checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkWaitOptions, type WaitOptions } from '../sync/options.js';
 
@@ -63,10 +64,6 @@ const mutexNames: ReadonlySet<string> = new Set(['namespace', 'ttl', 'handler', 
 const tryNames: ReadonlySet<string> = new Set(['owner', 'reentrant', 'maxHold']);
 const lockNames: ReadonlySet<string> = new Set([...tryNames, 'signal', 'timeout']);
 
-export function checkMutexOptions(options: RedisMutexOptions): void {
-  checkOptions(options, mutexNames);
-}
-
 /** Checks the options of `lock`, or of `tryLock` if not `wait`. */
 export function checkLockOptions(options: LockKeysOptions, wait = true): void {
   checkWaitOptions(options, wait ? lockNames : tryNames);
@@ -118,7 +115,7 @@ function readChoice<T extends string>(name: string, value: unknown, choices: rea
 /** A day. The rest of a lease plus the maximum lag of the namespace's time then fits into a platform timer. */
 const LONGEST_TTL = 86_400_000;
 
-export const readTtl = (ttl: unknown): number => {
+const readTtl = (ttl: unknown): number => {
   checkInteger('ttl', ttl, 50, LONGEST_TTL);
   return ttl as number;
 };
@@ -136,7 +133,7 @@ export const readNamespace = (namespace: unknown): string =>
     'a non-empty, well-formed string without braces',
   );
 
-export const readProcessName = (name: unknown): string =>
+const readProcessName = (name: unknown): string =>
   readText(
     'name',
     name,
@@ -147,8 +144,22 @@ export const readProcessName = (name: unknown): string =>
 export const readConditionName = (name: unknown): string =>
   readText('name', name, /^\P{Surrogate}+$/u, 'a non-empty, well-formed string');
 
-export const readHandler = (handler: unknown): 'script' | 'pure' =>
-  readChoice('handler', handler, ['script', 'pure']);
-
-export const readMode = (mode: unknown): 'local' | 'strict' =>
-  readChoice('mode', mode, ['local', 'strict']);
+/** Checks the options of a mutex and applies the defaults. */
+export function readMutexOptions(options: RedisMutexOptions): {
+  namespace: string;
+  ttl: number;
+  handler: 'script' | 'pure';
+  mode: 'local' | 'strict';
+  name: string;
+} {
+  checkOptions(options, mutexNames);
+  const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
+  const { name = `${hostname()}:${process.pid}` } = options;
+  return {
+    namespace: readNamespace(namespace),
+    ttl: readTtl(ttl),
+    handler: readChoice('handler', handler, ['script', 'pure']),
+    mode: readChoice('mode', mode, ['local', 'strict']),
+    name: readProcessName(name),
+  };
+}

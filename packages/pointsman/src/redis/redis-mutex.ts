@@ -1,7 +1,6 @@
 /** The public class. Invariant: a mutex has one session with the server, created by the first request. */
 
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { asyncDispose } from '../sync/dispose.js';
 import {
   ClosedError,
@@ -25,16 +24,12 @@ import { LocalQueue } from './local/local-queue.js';
 import { Metrics, type RedisMutexMetrics } from './metrics.js';
 import {
   checkLockOptions,
-  checkMutexOptions,
   type LockKeysOptions,
   type RedisMutexOptions,
   readConditionName,
-  readHandler,
   readKeys,
-  readMode,
+  readMutexOptions,
   readNamespace,
-  readProcessName,
-  readTtl,
   type TryLockKeysOptions,
 } from './options.js';
 import { describeQuery, type HeldLock, type WaitingLock } from './query.js';
@@ -100,7 +95,7 @@ export class RedisMutex {
   #refusal: { readonly reason: unknown } | undefined;
   /** Resolves when all locks are released and the connections are closed. */
   #closing: Promise<void> | undefined;
-  /** Resolves when the first {@link shutdown} has closed the mutex, even if that call gave up waiting. */
+  /** Resolves when the first {@link shutdown} has closed the mutex, even if its caller gave up. */
   #ending: Promise<void> | undefined;
 
   /**
@@ -109,14 +104,12 @@ export class RedisMutex {
    * @throws {TypeError | RangeError} if the client or an option is invalid.
    */
   constructor(client: RedisClient, options: RedisMutexOptions = {}) {
-    checkMutexOptions(options);
-    const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
-    const { name = `${hostname()}:${process.pid}` } = options;
-    this.namespace = readNamespace(namespace);
-    this.ttl = readTtl(ttl);
-    this.#handler = readHandler(handler);
-    this.#mode = readMode(mode);
-    this.#process = `${readProcessName(name)}-${randomUUID().slice(0, 8)}`;
+    const { namespace, ttl, handler, mode, name } = readMutexOptions(options);
+    this.namespace = namespace;
+    this.ttl = ttl;
+    this.#handler = handler;
+    this.#mode = mode;
+    this.#process = `${name}-${randomUUID().slice(0, 8)}`;
     this.#label = labelOf(options.name);
     this.#options = options;
     this.#ownsConnections = !(client instanceof Connections);
@@ -226,8 +219,8 @@ export class RedisMutex {
   }
 
   /**
-   * Returns the held locks and the waiting requests, in order: those of all processes that the server knows, and the
-   * requests that wait behind others of this process.
+   * Returns the held locks and the waiting requests, in order: all that the server knows, and the requests that wait
+   * behind others of this process.
    */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
     if (!(this instanceof RedisMutex)) throw detached('query');
@@ -241,11 +234,11 @@ export class RedisMutex {
    * tokens. Resolves to the locks that were taken, as {@link query} shows them. A holder loses all keys of its request;
    * in the mode `local` that includes the optional keys of its process.
    *
-   * The holder's signal aborts with a {@link LockLostError} when the message reaches its process, at the latest at its
-   * next heartbeat. Until then two holders consider the lock theirs. Check the {@link RedisGuard.token | token} wherever
-   * an effect must not happen twice.
+   * The holder's signal aborts with a {@link LockLostError} at the latest at the next heartbeat of its process. Until
+   * then two holders consider the lock theirs; only the {@link RedisGuard.token | token} distinguishes them.
    */
   async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
+    if (!(this instanceof RedisMutex)) throw detached('forceUnlock');
     const wanted = new Set(readKeys(keys));
     const { session } = this.#open();
     const { held } = describeQuery(await session.query(), []);
@@ -272,8 +265,8 @@ export class RedisMutex {
   }
 
   /**
-   * Resolves when this mutex and its child mutexes hold no lock and have no waiting request. New requests are still
-   * accepted.
+   * Resolves when this mutex and its child mutexes hold no lock and have no waiting request, and the server has
+   * acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
    *
    * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
    * the signal.
@@ -312,7 +305,7 @@ export class RedisMutex {
     checkWaitOptions(options);
     this.#refuse(this.#closedError());
     const { activity } = this.#metrics;
-    this.#ending ??= activity.drain().then(() => this.close(this.#refusal?.reason));
+    this.#ending ??= activity.drain().then(() => this.#close(this.#refusal?.reason));
     await activity.drain(options, this.#label);
     await this.#ending;
   }
@@ -330,8 +323,7 @@ export class RedisMutex {
     if (!(this instanceof RedisMutex)) return Promise.reject(detached('close'));
     const given = reason === undefined ? this.#closedError() : reason;
     this.#refuse(given);
-    this.#closing ??= this.#close(given);
-    return this.#closing;
+    return this.#close(given);
   }
 
   /** Calls {@link shutdown} without options, for `await using`. */
@@ -349,21 +341,32 @@ export class RedisMutex {
     for (const child of this.#children) child.#refuse(reason);
   }
 
-  async #close(reason: unknown): Promise<void> {
-    const children = [...this.#children].map((child) => child.close(reason));
-    const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
-    await Promise.all([...children, this.#closeSession(reason, lost)]);
-    if (this.#parent !== undefined) this.#parent.#children.delete(this);
-    if (this.#ownsConnections) await this.#connections.close();
+  /** Closes once. Every call returns the promise of the first. */
+  #close(reason: unknown): Promise<void> {
+    if (this.#closing === undefined) {
+      let resolve!: (closed: Promise<void>) => void;
+      // Set before the locks are taken away, because the abort listener of a guard may call `close`.
+      this.#closing = new Promise((resolver) => {
+        resolve = resolver;
+      });
+      resolve(this.#end(reason));
+    }
+    return this.#closing;
   }
 
-  async #closeSession(reason: unknown, lost: LockLostError): Promise<void> {
-    if (this.#queues === undefined) return;
-    const { session, local, strict } = this.#queues;
-    const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
-    for (const acquisition of acquisitions()) acquisition.giveUp(reason);
-    for (const acquisition of acquisitions()) acquisition.takeAway(lost);
-    await session.close(reason);
+  async #end(reason: unknown): Promise<void> {
+    const ends = [...this.#children].map((child) => child.close(reason));
+    if (this.#queues !== undefined) {
+      const { session, local, strict } = this.#queues;
+      const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
+      const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
+      for (const acquisition of acquisitions()) acquisition.giveUp(reason);
+      for (const acquisition of acquisitions()) acquisition.takeAway(lost);
+      ends.push(session.close(reason));
+    }
+    await Promise.all(ends);
+    if (this.#parent !== undefined) this.#parent.#children.delete(this);
+    if (this.#ownsConnections) await this.#connections.close();
   }
 
   #enter(

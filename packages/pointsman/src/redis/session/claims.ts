@@ -259,12 +259,19 @@ export class Claims {
     return this.#unlock(claim.id, freed);
   }
 
+  /** Counts as a held lock until the server has replied, so that `drain` waits for it. */
   #unlock(id: string, keys: readonly string[]): Promise<void> {
     const session = this.#session;
+    const { activity } = this.#metrics;
+    activity.count(0, 1);
     return new Promise((resolve) => {
+      const over = (): void => {
+        activity.count(0, -1);
+        resolve();
+      };
       const unlock: PendingOperation = {
         operation: () => ({ name: 'unlock', id, keys }),
-        done: () => resolve(),
+        done: over,
         // The server refused. It keeps the keys for as long as it knows the session, so the operation is repeated.
         failed: () => {
           const current = id.startsWith(`${session.id}/`);
@@ -273,9 +280,9 @@ export class Claims {
             return;
           }
           if (current) session.lose('its lease ended before it was released');
-          resolve();
+          over();
         },
-        lost: resolve,
+        lost: over,
       };
       session.send(unlock);
     });

@@ -295,8 +295,12 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   // --- called by the claims ---
 
   send(operation: PendingOperation): void {
+    if (this.#closed) {
+      operation.lost();
+      return;
+    }
     this.#stream.add(operation);
-    if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+    this.#heartbeat.start(this.ttl / 3);
     const { suspended } = this.#stream;
     if (suspended === undefined) return;
     if (suspended instanceof ConnectionLostError) {

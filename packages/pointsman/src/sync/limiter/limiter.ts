@@ -36,6 +36,7 @@ import { HandedPermit, Permit } from '../semaphore/permit.js';
 import { claim, isOver, nextMicrotask } from '../wait/give-up.js';
 import { insert, remove } from '../wait/heap.js';
 import { begin, readRequest, rejection, settle, WaitQueue } from '../wait/queue.js';
+import { Reservations } from '../wait/reservations.js';
 import { Listeners } from './events.js';
 import { type Age, Lane, Lanes, type StartRequest } from './lanes.js';
 import { type MapContext, type MapOptions, type Mapped, map } from './map.js';
@@ -125,11 +126,15 @@ export class Limiter extends Drainable {
   #plain = true;
   /** The waiting callers of `waitForSpace`. */
   readonly #spaces: WaitQueue<void>;
-  /** The number of callers of `waitForSpace` that were resolved, and of those for which no space is kept any more. */
-  #told = 0;
-  #done = 0;
-  /** The number of requests at the last count of these. */
-  #made = 0;
+  readonly #reservations = new Reservations(
+    () => {
+      const { started, cancelled, dropped } = this.#stats;
+      return started + cancelled + dropped + this.#waiting;
+    },
+    () => {
+      if (this.#spaces.length > 0) this.#serve();
+    },
+  );
   readonly #listeners = new Listeners();
   /** Whether anybody is told anything. */
   #watched = false;
@@ -441,13 +446,14 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * Waits until the queue, which `maxWaiting` bounds, has space for a request. For a producer that makes requests faster
-   * than they start. If `maxWaiting` is 0, waits until a request without options would start at once. Callers are served
-   * in FIFO order; without `maxWaiting` it resolves at once. The space is kept for the caller only until its `await`
-   * continues.
+   * Resolves when the queue has space for a request, in FIFO order; at once if the limiter has no `maxWaiting`. With a
+   * `maxWaiting` of 0, resolves when a request without options would start at once.
    *
-   * Rejects with the signal's reason, with a `TimeoutError`, and with the reason that new requests get after
-   * {@link close} or `shutdown`.
+   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
+   * a request that is made without `waitForSpace` may take it. Make the request right away.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
+   * {@link close}. A `timeout` of 0 rejects unless there is space now.
    *
    * @example
    * ```ts
@@ -467,7 +473,7 @@ export class Limiter extends Drainable {
     const request = readRequest(options);
     this._refuse();
     if (this.#hasSpace && this.#spaces.length === 0) {
-      this.#invite();
+      this.#reservations.add();
     } else {
       const space = this.#spaces.insert(request);
       this.#judge();
@@ -867,7 +873,7 @@ export class Limiter extends Drainable {
     const spaces = this.#spaces;
     if (spaces.length > 0) {
       while (spaces.next && this.#hasSpace) {
-        this.#invite();
+        this.#reservations.add();
         spaces.grant();
       }
       this.#judge();
@@ -883,26 +889,9 @@ export class Limiter extends Drainable {
   }
 
   get #hasSpace(): boolean {
-    const invited = this.#invited;
-    if (this.#most > 0) return this.#waiting + invited < this.#most;
-    return !(invited > 0 || this.#paused || this._time.isAhead(this.#nextAt));
-  }
-
-  /** For how many callers a space is kept. A request that is made has its own, and takes the place of one of them. */
-  get #invited(): number {
-    const { started, cancelled, dropped } = this.#stats;
-    const made = started + cancelled + dropped + this.#waiting;
-    this.#done = Math.min(this.#told, this.#done + made - this.#made);
-    this.#made = made;
-    return this.#told - this.#done;
-  }
-
-  /** Keeps a space until the caller of `waitForSpace` continues, even through a few nested async functions. */
-  async #invite(): Promise<void> {
-    const caller = ++this.#told;
-    for (let hop = 0; hop < 8; hop++) await null;
-    this.#done = Math.max(caller, this.#told - this.#invited);
-    if (this.#spaces.length > 0) this.#serve();
+    const reserved = this.#reservations.count;
+    if (this.#most > 0) return this.#waiting + reserved < this.#most;
+    return !(reserved > 0 || this.#paused || this._time.isAhead(this.#nextAt));
   }
 
   #tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
