@@ -22,7 +22,7 @@ import {
 const scene = useServer();
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('a reason is what all who wait and all who come later are refused with', async () => {
+  test('waiting and later requests reject with the reason', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [held, guard] = [await mutex.lock('a'), await mutex.lock('c')];
@@ -58,7 +58,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     }
   });
 
-  test('undefined is no reason; null is', async () => {
+  test('null is a reason, undefined is not', async () => {
     const [first, second] = [await scene.process(way), await scene.process(way)];
     await first.close(undefined);
     await expect(first.lock('a')).rejects.toEqual(new ClosedError('the mutex is closed'));
@@ -66,7 +66,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect(second.lock('a')).rejects.toBe(null);
   });
 
-  test('what is asked of a server that does not answer is refused with the reason too', async () => {
+  test('a request without a reply from the server rejects with the reason', async () => {
     const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 100 });
     await mutex.query();
     proxy.holdReplies();
@@ -76,7 +76,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(() => asked.reason, soon).toBe(reason);
   });
 
-  test('a name is what messages begin with', async () => {
+  test('messages begin with the name', async () => {
     const mutex = await scene.process({ ...way, name: 'orders' });
     const guard = await mutex.lock('a', { owner: 1 });
     const messageOf = (promise: Promise<unknown>) =>
@@ -98,7 +98,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(await messageOf(mutex.lock('a'))).toBe('ClosedError: orders: the mutex is closed');
   });
 
-  test('any timeout may be given', async () => {
+  test('a timeout may be any number from 0 on', async () => {
     const mutex = await scene.process(way);
     for (const timeout of [0, 2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY]) {
       expect(await mutex.run('a', () => 'held', { timeout })).toBe('held');
@@ -116,7 +116,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.token).toBeGreaterThan(token);
   });
 
-  test('is disposable with the symbols that compilers fall back to', async () => {
+  test('is disposable with the fallback symbols of compilers', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     await guard[asyncDispose]();

@@ -1,4 +1,4 @@
-/** The types of the entry, as those who import it see them. */
+/** The public types. */
 import { Cluster, Redis } from 'ioredis';
 import ioredis5 from 'ioredis-5';
 import {
@@ -50,7 +50,7 @@ test('the entry has these values, and no others', () => {
 });
 
 describe('clients', () => {
-  test('of both libraries, whatever they are made with', () => {
+  test('of both libraries, with all options', () => {
     const clients: RedisClient[] = [
       new Redis({ lazyConnect: true }),
       new Redis({ lazyConnect: true, protocol: 3, replyMapping: 'resp3' }),
@@ -145,7 +145,7 @@ describe('locks', () => {
     void mutex.lock(new Set(['a']));
   });
 
-  test('run gives what the function gives, awaited', () => {
+  test('run resolves to the awaited result of the function', () => {
     expectTypeOf(mutex.run('k', () => 1)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(mutex.run('k', async ({ token }) => token)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(mutex.run('k', () => {})).toEqualTypeOf<Promise<void>>();
@@ -248,7 +248,7 @@ test('fencedSet takes a guard or its token', () => {
   void fencedSet(client, 'key', 'value');
 });
 
-test('errors are told apart by their names, and by their classes', () => {
+test('errors are distinguished by name and by class', () => {
   expectTypeOf<LockLostError['name']>().toEqualTypeOf<'LockLostError'>();
   expectTypeOf<RedisLockError['name']>().toEqualTypeOf<'RedisLockError'>();
   expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();

@@ -1,8 +1,8 @@
 /**
- * The script, the handler `pure` and the reference do the same: made-up batches are applied to a real
- * server, and from the same state the reference has to come to the same replies, messages and state.
+ * The script, the handler `pure` and the reference implementation are equivalent: random batches are applied to a real
+ * server, and the reference must produce the same replies, messages and state.
  *
- * Time is made to pass by moving the clock that the server's last batch has left in the state.
+ * Time passes by changes to the clock in the stored state.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -27,7 +27,7 @@ import {
 import type { State } from './state.js';
 import { openMessage } from './wire.js';
 
-/** The names contain every character that has a meaning for a decoder. */
+/** The names contain every character with a meaning in the wire format. */
 const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
 const sessions = [
   `${processes[0]}.0`,
@@ -38,18 +38,18 @@ const sessions = [
 const secretOf = (session: string): string => `secret-${sessions.indexOf(session as never)}`;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
-/** Longer and shorter than the server has been running when the tests begin. */
+/** Longer and shorter than the uptime of the server. */
 const ttls = { long: 3_600_000, short: 1_000 };
 
 let server: Server;
 let client: Redis;
 let commands: CommandConnection;
 let listeners: Redis[];
-/** Which run of the server this is. */
+/** The run of the server. */
 let run: string;
 
 beforeAll(async () => {
-  // Hashes then keep the order in which their fields came, as maps do.
+  // Hashes then keep the order of insertion, like maps.
   server = await startServer({ args: ['--hash-max-listpack-value', '100000'] });
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
@@ -74,14 +74,14 @@ type Step =
       readonly do: 'batch';
       readonly batch: Batch;
       readonly pure: boolean;
-      /** By how much the sender takes the namespace's time to be ahead of what the state has. */
+      /** How far the sender's time is ahead of the time in the state. */
       readonly ahead: number | undefined;
-      /** Whether its connection is of this run of the server. */
+      /** Whether the sender's connection is to this run of the server. */
       readonly run: 'this' | 'another' | undefined;
     }
-  /** The same batch as an earlier one, as after a lost answer. */
+  /** Repeats an earlier batch, as after a lost reply. */
   | { readonly do: 'again'; readonly earlier: number; readonly pure: boolean }
-  /** Milliseconds; less than none when the server's clock is set back. */
+  /** Milliseconds; negative if the server's clock is set back. */
   | { readonly do: 'pass'; readonly time: number }
   | { readonly do: 'listen'; readonly process: number }
   | { readonly do: 'flush' }
@@ -89,16 +89,16 @@ type Step =
   | { readonly do: 'delete'; readonly field: string }
   /** The index is evicted. */
   | { readonly do: 'evict' }
-  /** The state is that of another run from now on. */
+  /** Marks the state as that of another run. */
   | { readonly do: 'restart' };
 
 interface Case {
-  /** Which processes listen in the beginning. */
+  /** The processes that listen at the start. */
   readonly listening: readonly boolean[];
   readonly steps: readonly Step[];
 }
 
-/** A request stands for the same keys whenever it is sent. */
+/** A request has the same keys in each copy. */
 const requests = sessions.flatMap((session, s) =>
   Array.from({ length: 5 }, (_, i) => ({
     session,
@@ -234,7 +234,7 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
   steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
 });
 
-/** Who takes a lock by force has seen its token before. */
+/** A forced unlock uses a token that was visible before. */
 const withTokens = (batch: Batch, { locks }: State): Batch => ({
   ...batch,
   operations: batch.operations.map((operation) => {
@@ -244,10 +244,10 @@ const withTokens = (batch: Batch, { locks }: State): Batch => ({
   }),
 });
 
-/** All that a batch has brought about. */
+/** The outcome of a batch. */
 interface Outcome {
   readonly reply: Reply;
-  /** What each process was told. */
+  /** The messages to each process. */
   readonly told: readonly (readonly Message[])[];
   readonly state: State;
 }
@@ -264,7 +264,7 @@ function heard(text: string): Message {
   throw new Error(`not signed: ${text}`);
 }
 
-/** One namespace, and who listens there. */
+/** A namespace and its listeners. */
 class Namespace {
   readonly base: string;
   readonly keys: readonly string[];
@@ -273,7 +273,7 @@ class Namespace {
   readonly listening = processes.map(() => false);
   readonly #told: Message[][] = processes.map(() => []);
   readonly #hear: ((channel: string, text: string) => void)[];
-  /** Whether something was deleted by hand. */
+  /** Whether a field was deleted by hand. */
   #touched = false;
 
   constructor(name: string) {
@@ -296,7 +296,7 @@ class Namespace {
     else await listeners[i]?.unsubscribe(...channels);
   }
 
-  /** What was told since the last time. A listener's answer comes behind all that it was told. */
+  /** Returns the messages since the last call. The reply to a subscriber arrives after all its messages. */
   async told(): Promise<Message[][]> {
     await Promise.all(listeners.map((listener) => listener.ping()));
     return this.#told.map((messages) => messages.splice(0));
@@ -313,11 +313,11 @@ class Namespace {
       client.zrange(this.keys[1] as string, '0', '-1'),
       ...this.keys.map((key) => client.pttl(key)),
     ]);
-    // -1: it would stay for ever.
+    // -1: the key would never expire.
     expect(lives).not.toContain(-1);
     const state = load(new Map(Object.entries(fields)));
     if (members.length > 0) {
-      // What was deleted by hand is dropped from the index when it is found there.
+      // Index members of fields deleted by hand are removed when they are read.
       const { index } = store(state);
       if (this.#touched) expect(new Set(members)).toEqual(new Set([...members, ...index]));
       else expect(new Set(members)).toEqual(index);
@@ -333,7 +333,7 @@ class Namespace {
 
 const copyOf = (state: State): State => structuredClone(state);
 
-/** The reference's outcome, if the server's clock was at `now` microseconds. */
+/** The outcome of the reference, with the server's clock at `now` microseconds. */
 function predict(
   before: State,
   batch: Batch,
@@ -363,7 +363,7 @@ function predict(
   return { reply, told, state };
 }
 
-/** The tokens that an outcome shows. */
+/** The tokens in an outcome. */
 function tokensOf({ reply, told, state }: Outcome): number[] {
   const done = reply.name === 'done' ? reply : { results: [], grants: [] };
   return [
@@ -375,8 +375,8 @@ function tokensOf({ reply, told, state }: Outcome): number[] {
 }
 
 /**
- * When in a millisecond the batch may have been applied. The script does not tell its clock: it shows in
- * the tokens, or else in whether the state was old enough to be given up.
+ * The microseconds at which the batch may have been applied. The script does not report its clock, which shows only in
+ * the tokens, or in whether the state was dropped.
  */
 function moments(actual: Outcome, predicted: Outcome, before: State, least: number): number[] {
   const shifts = tokensOf(actual).map((token, i) => token - (tokensOf(predicted)[i] ?? token));
@@ -458,6 +458,6 @@ async function play({ listening, steps }: Case): Promise<void> {
   }
 }
 
-test('script, pure and reference agree', { timeout: 60_000 }, async () => {
+test('script, pure and reference are equivalent', { timeout: 60_000 }, async () => {
   await fc.assert(fc.asyncProperty(anyCase, play), { numRuns: 150 });
 });

@@ -1,4 +1,4 @@
-/** What a session believes while answers and messages cross on their way. */
+/** Replies and messages of a session that overtake each other. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Acquisition } from '../acquisition.js';
 import type { Connections } from '../connections.js';
@@ -8,7 +8,7 @@ import { signMessage } from '../protocol/wire.js';
 import { StrictQueue } from '../strict.js';
 import { Session } from './session.js';
 
-test('an answer that a grant has overtaken does not bring the lock into doubt', async () => {
+test('a reply that a grant has overtaken does not put the lock in doubt', async () => {
   const ttl = 60_000;
   let continuity = 0;
   let listener: (text: string) => void = () => {};
@@ -63,7 +63,7 @@ test('an answer that a grant has overtaken does not bring the lock into doubt', 
   listener(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
   expect(granted).toHaveBeenCalledOnce();
   expect(session.checkLease()).toBe(true);
-  // Both were sent before a loss would have been heard of.
+  // Both were sent before a loss would have been announced to the process.
   sent[1]?.answer({ name: 'renewed', next: undefined });
   await renewed;
   expect(session.checkLease()).toBe(true);
