@@ -21,7 +21,6 @@ export interface Queue {
   /** The session whose lease bounds all locks of the queue. */
   readonly session: { readonly label: string; checkLease(): boolean; renew(): Promise<void> };
   readonly acquisitions: Iterable<Acquisition>;
-  /** The acquisitions that hold the key or wait for it. */
   acquisitionsOf(key: string): Iterable<Acquisition>;
   enter(acquisition: Acquisition): void;
   /** Removes an acquisition that waits or holds the lock. Resolves when the server has processed it. */
@@ -76,7 +75,6 @@ export class Acquisition {
     metrics.activity.count(1, 0);
   }
 
-  /** Ends the wait when the signal aborts or the timeout elapses. */
   limit(options: WaitOptions): void {
     try {
       this.#stopListening = giveUpOn(
@@ -90,12 +88,10 @@ export class Acquisition {
     }
   }
 
-  /** Milliseconds for which the lock has been held. */
   get age(): number {
     return performance.now() - this.#heldSince;
   }
 
-  /** Grants the lock. */
   start(token: number): void {
     this.state = 'held';
     this.#metrics.activity.count(-1, 1);
@@ -149,7 +145,7 @@ export class Acquisition {
     this.#resolve(undefined);
   }
 
-  /** Rejects. The queue has removed it. */
+  /** The queue has removed it. */
   refuse(reason: unknown): void {
     this.#endWait();
     this.#resolve(Promise.reject(reason));
@@ -167,7 +163,6 @@ export class Acquisition {
     for (const guard of this.guards) guard._lose(error);
   }
 
-  /** Ends the hold; the guards' signals abort with the error. */
   takeAway(error: LockLostError): void {
     if (this.state !== 'held') return;
     this.#metrics.losses++;

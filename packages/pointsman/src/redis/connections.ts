@@ -70,7 +70,7 @@ export class Connections {
   #subscriber: SubscriberConnection | undefined;
   readonly #channels = new Map<string, SharedSubscription>();
   #confirmations = 0;
-  /** When the connection for messages was probed without a reply so far. */
+  /** When the unanswered probe was sent. */
   #probedAt: number | undefined;
   #ready = false;
   /** Counts connections: a preparation begun on an older one is not finished on a newer one. */
@@ -92,7 +92,6 @@ export class Connections {
   get subscriber(): SubscriberConnection {
     this.#subscriber ??= this.factory.subscriptions({
       up: () => {
-        // All channels are subscribed again before this event.
         for (const channel of this.#channels.values()) channel.confirmed = ++this.#confirmations;
         for (const observer of this.#observers) observer.recheck();
       },
@@ -103,7 +102,7 @@ export class Connections {
     return this.#subscriber;
   }
 
-  /** Subscribes to a channel. Resolves when the server has confirmed the subscription. */
+  /** Resolves when the server has confirmed the subscription. */
   listen(name: string, listener: (message: string) => void): Promise<void> {
     let channel = this.#channels.get(name);
     if (channel === undefined) {
@@ -168,7 +167,6 @@ export class Connections {
     }
   }
 
-  /** Drops both connections, which may be half-open. */
   reconnect(): void {
     this.#commands?.reconnect();
     this.#subscriber?.reconnect();

@@ -7,7 +7,7 @@ import { notIdle } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
 
-/** A distribution of durations, in milliseconds. */
+/** Durations in milliseconds. */
 export interface Durations {
   readonly count: number;
   readonly mean: number;
@@ -45,11 +45,9 @@ export interface RedisMutexMetrics {
 export class Activity {
   waiting = 0;
   held = 0;
-  /** The activity of the mutex that created this one by `withNamespace`. */
   parent: Activity | undefined;
   readonly #drains = new Set<() => void>();
 
-  /** Adds to both numbers. */
   count(waiting: number, held: number): void {
     this.waiting += waiting;
     this.held += held;

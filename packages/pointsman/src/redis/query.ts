@@ -48,7 +48,6 @@ export function describeQuery(
   }
   const waiting: WaitingLock[] = [];
   const behind = local.filter(({ id }) => id === undefined || !held.has(id));
-  /** Adds those of the first `count` that the server does not know. */
   const show = (count: number): void => {
     for (const { id, ...waiter } of behind.splice(0, count)) {
       if (id === undefined || !requests.has(id)) {
@@ -58,7 +57,6 @@ export function describeQuery(
   };
   const ordered = [...requests].sort(([, a], [, b]) => Number(a.order) - Number(b.order));
   for (const [id, { keys, condition }] of ordered) {
-    // The local requests made before it.
     show(behind.findIndex((waiter) => waiter.id === id) + 1);
     waiting.push({ keys, session: sessionOf(id), id, condition });
   }

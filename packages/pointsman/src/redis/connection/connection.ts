@@ -13,9 +13,7 @@ export interface ConnectionFactory {
   readonly keyPrefix: string;
   /** The number of the database with the keys; all databases share channels. Known once a connection is open. */
   readonly database: number;
-  /** Opens a connection for commands, with the client's settings. */
   commands(events: ConnectionEvents): CommandConnection;
-  /** Opens a connection for subscriptions, with the client's settings. */
   subscriptions(events: ConnectionEvents): SubscriberConnection;
 }
 
@@ -37,7 +35,7 @@ export interface CommandConnection {
   call(key: string, ...command: string[]): Promise<unknown>;
   /** Drops the socket, which may be half-open, and connects again. Does nothing while it is down. */
   reconnect(): void;
-  /** Closes the connection. Commands without a reply reject. */
+  /** Rejects commands without a reply. */
   close(): Promise<void>;
 }
 
@@ -63,7 +61,6 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
-/** Converts an error of the client library that is not a reply. */
 export function lossOf(cause: unknown): ConnectionLostError {
   if (cause instanceof ConnectionLostError) return cause;
   const why = cause instanceof Error && cause.message ? `: ${cause.message}` : '';

@@ -31,9 +31,7 @@ function discard(socket: Socket): void {
 
 /** A sequence of sockets to one node: when one is lost, the next is opened. */
 export class ReconnectingSocket {
-  /** The socket that is ready, if any. */
   current: Socket | undefined;
-  /** Why no socket is ready. */
   reason: unknown;
   /** Commands that wait for the end of the first attempt; undefined after it. */
   held: (() => void)[] | undefined = [];
@@ -158,7 +156,6 @@ export abstract class ReconnectingConnection {
     return node;
   }
 
-  /** The sockets that are ready. */
   protected get sockets(): Socket[] {
     return [...this.#nodes.values()].flatMap(({ current }) => current ?? []);
   }
@@ -201,7 +198,6 @@ export abstract class ReconnectingConnection {
   }
 }
 
-/** The connection for commands. */
 export class Commands extends ReconnectingConnection implements CommandConnection {
   constructor(adapter: Adapter, events: ConnectionEvents, all: Set<ReconnectingConnection>) {
     super(adapter, 'commands', events, all);

@@ -7,7 +7,6 @@
 import type { CommandConnection, ConnectionFactory } from '../connection/connection.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
 
-/** Sends batches to the server. */
 export interface Handler {
   /** Prepares a new connection. The caller awaits it before it sends batches. */
   prepare(): Promise<void>;
@@ -44,7 +43,6 @@ export const channelOf = (channelBase: string, process = ''): string => channelB
 /** The run id of a server in its reply to INFO, shortened: Redis stores a small hash compactly only while no value exceeds 64 bytes. */
 export const runOf = (info: string): string | undefined => /^run_id:(\w{8})/m.exec(info)?.[1];
 
-/** A handler on a connection to a server. */
 export abstract class ServerHandler implements Handler {
   protected readonly connection: CommandConnection;
   protected readonly base: string;
@@ -78,7 +76,6 @@ export abstract class ServerHandler implements Handler {
     return this.#factory.channels === 'sharded';
   }
 
-  /** The command that publishes a message. */
   protected get publish(): 'PUBLISH' | 'SPUBLISH' {
     return this.sharded ? 'SPUBLISH' : 'PUBLISH';
   }

@@ -185,7 +185,6 @@ export class PureHandler extends ServerHandler {
     return reply;
   }
 
-  /** Returns the number of connections that listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.channelBase, name));
     const count = this.sharded ? 'SHARDNUMSUB' : 'NUMSUB';

@@ -36,7 +36,6 @@ export class WriterQueue {
   /** The first process, and since when. Kept across waits, because a lost connection ends a wait early. */
   #first: unknown = null;
   #since = 0;
-  /** The number of failed transactions since the last success. */
   #failed = 0;
 
   constructor(call: Call, key: string) {
@@ -44,7 +43,6 @@ export class WriterQueue {
     this.#key = key;
   }
 
-  /** Returns the first process, or null. */
   first(): Promise<unknown> {
     return this.#call('LINDEX', this.#key, '0');
   }
@@ -62,13 +60,13 @@ export class WriterQueue {
     return this.#joined ? [['LREM', this.#key, '0', this.#me]] : [];
   }
 
-  /** Called when the transaction with the commands of {@link end} has succeeded. */
+  /** Called after a successful transaction with {@link end}. */
   ended(): void {
     this.#joined = false;
     this.#failed = 0;
   }
 
-  /** Called when a transaction has failed, with its duration in milliseconds. */
+  /** Called after a failed transaction, with its duration. */
   failed(time: number): void {
     this.#slowest = Math.max(this.#slowest * 0.9, time);
     this.#failed++;

@@ -25,7 +25,6 @@ export interface KeyNode {
   next: KeyNode | undefined;
 }
 
-/** An acquisition in the queues of all its keys. */
 export interface Positions {
   readonly nodes: readonly KeyNode[];
   /** In how many of the queues it is not the first. */
@@ -45,7 +44,6 @@ export class KeyQueues {
     return this.#positions.keys();
   }
 
-  /** The acquisitions in a key's queue, in order. */
   *in(key: string): Iterable<Acquisition> {
     for (let node = this.#queues.get(key)?.first; node !== undefined; node = node.next) {
       yield node.acquisition;
@@ -110,7 +108,6 @@ export class KeyQueues {
     return firsts;
   }
 
-  /** Deletes an empty queue whose key is not owned. */
   tidy(queue: KeyQueue): void {
     if (queue.first === undefined && queue.claim === undefined) this.#queues.delete(queue.key);
   }

@@ -41,7 +41,7 @@ export class LocalQueue implements Queue, ClaimOwner {
   readonly #metrics: Metrics;
   readonly #queues = new KeyQueues();
   readonly #reserve: TokenReserve;
-  /** Owned keys that have no waiter here. */
+  /** Owned keys without a waiter here. */
   readonly #idle = new Set<KeyQueue>();
   #idleScheduled = false;
   #burst = 0;
@@ -64,7 +64,6 @@ export class LocalQueue implements Queue, ClaimOwner {
     return this.#queues.acquisitions;
   }
 
-  /** The waiting acquisitions, in order. */
   get waiters(): LocalWaiter[] {
     const session = this.session.id;
     return [...this.acquisitions]
@@ -96,7 +95,6 @@ export class LocalQueue implements Queue, ClaimOwner {
     return this.#settleAll(positions);
   }
 
-  /** Settles all claims that own keys of an acquisition that has left. */
   #settleAll({ nodes }: Positions): Promise<void> {
     const claims = new Set<Claim>();
     for (const { queue } of nodes) if (queue.claim !== undefined) claims.add(queue.claim);
@@ -201,7 +199,7 @@ export class LocalQueue implements Queue, ClaimOwner {
     for (const acquisition of acquisitions) this.#admit(acquisition);
   }
 
-  /** Starts an acquisition for which its queues are marked busy. */
+  /** Starts an acquisition whose queues are marked busy. */
   #admit(acquisition: Acquisition): void {
     const positions = this.#queues.of(acquisition);
     // It may have given up, or lost its keys, since.
@@ -240,7 +238,6 @@ export class LocalQueue implements Queue, ClaimOwner {
     setTimeout(() => this.#admitStalled(), this.session.ttl / 3).unref();
   }
 
-  /** Removes an acquisition from its queues and considers those behind it. */
   #remove(acquisition: Acquisition, positions: Positions): void {
     for (const first of this.#queues.delete(acquisition, positions)) {
       this.#consider(first, this.#queues.of(first) as Positions);
@@ -322,14 +319,14 @@ class TokenReserve {
     this.#refused = refused;
   }
 
-  /** Adds tokens that the server has reserved, unless it has reserved later ones already. */
+  /** Ignores tokens below those in reserve. */
   add(first: number, count: number): void {
     if (first <= this.#next) return;
     this.#next = first;
     this.#last = first + count - 1;
   }
 
-  /** Issues the next token, if there is one. Reserves more before they run out. */
+  /** Issues a token, if there is one. */
   take(): number | undefined {
     if (this.#last - this.#next < CLAIM_TOKENS / 2) this.#request();
     return this.#next > this.#last ? undefined : this.#next++;

@@ -61,7 +61,6 @@ function space.session_of(request)
   return string.match(request, '^(.-)/')
 end
 
--- Returns the members of the index with a prefix.
 function space.members(prefix)
   local after = string.char(string.byte(prefix, -1) + 1)
   local to = '(' .. string.sub(prefix, 1, -2) .. after
@@ -72,7 +71,6 @@ function space.lease_member(session, ends)
   return string.format('e%016.0f ', ends) .. session
 end
 
--- Returns the length of the longest lease.
 function space.longest()
   local longest = space.ttl
   for _, member in ipairs(space.members('e')) do
@@ -147,7 +145,6 @@ function space.load()
   end
 end
 
--- Rebuilds the index from the state.
 function space.build_index()
   redis.call('DEL', space.index)
   local members, all = { '' }, redis.call('HGETALL', space.state)

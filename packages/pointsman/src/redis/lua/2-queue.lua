@@ -115,7 +115,6 @@ function space.held_by(id, keys, held)
   return mine
 end
 
--- Frees keys that a request holds.
 function space.vacate(id, keys)
   local fields, members = {}, {}
   for i, key in ipairs(keys) do
@@ -137,7 +136,6 @@ function space.revoke(holders)
   end
 end
 
--- Moves a request from its condition into the queue for its keys.
 function space.unpark(id, request, notified)
   space.dequeue(id, request)
   request.order, request.condition = space.token_text(space.next_token(1)), nil
@@ -192,7 +190,6 @@ function space.remove(id, request)
   end
 end
 
--- Ends a session with its locks and requests.
 function space.end_session(session)
   local ends = space.lease_of(session)
   if ends then
@@ -254,7 +251,6 @@ function space.sweep()
   return session and math.min(next_end or ends, ends) or next_end
 end
 
--- Whether a request waits for one of these keys.
 function space.needs(request, keys)
   for _, key in ipairs(request and request.keys or {}) do
     if keys[key] then

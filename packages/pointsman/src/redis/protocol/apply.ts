@@ -1,8 +1,7 @@
 /**
  * The reference implementation of the protocol: what one batch does to the state of a namespace.
  *
- * The handler `pure` runs it inside a transaction, the model search explores it, and the Lua script is tested against
- * it. It is written to be simple.
+ * The handler `pure` runs it in a transaction, and the Lua script is tested against it.
  *
  * Invariants, after each batch:
  * - A key is held by at most one request, and only by a request of an existing session.
@@ -29,7 +28,6 @@ import { type Clock, emptyState, RequestQueues, type State, type World } from '.
 /** Returns the names in the order in which the Lua script finds them. */
 const sorted = (map: ReadonlyMap<string, unknown>): string[] => [...map.keys()].sort();
 
-/** Applies a batch to the state in place. */
 export function apply(state: State, batch: Batch, world: World): Reply {
   return new BatchExecution(state, batch, world).reply();
 }
@@ -44,7 +42,7 @@ class BatchExecution {
   readonly #queues: RequestQueues;
   /** Keys whose queue is to be served. */
   readonly #freed: string[] = [];
-  /** Requests that could not be granted, with the number of freed keys then: retried only after another key is freed. */
+  /** Requests that could not be granted, with the number of freed keys then; retried after another key is freed. */
   readonly #tried = new Map<string, number>();
   readonly #grants: Grant[] = [];
   readonly #revoked = new Set<string>();
@@ -96,7 +94,6 @@ class BatchExecution {
     this.#latest = clock.time + rest;
   }
 
-  /** The longest lease. */
   #longest(): number {
     return Math.max(this.#batch.ttl, ...[...this.#state.sessions.values()].map(({ ttl }) => ttl));
   }
@@ -179,7 +176,6 @@ class BatchExecution {
     return keys.some((key) => this.#queues.first(key) !== undefined);
   }
 
-  /** Ends the sessions whose lease has ended, and the guard. */
   #sweep(): void {
     const { sessions, requests, guard } = this.#state;
     if (guard !== undefined && !this.#guarded()) {
@@ -253,7 +249,6 @@ class BatchExecution {
     this.#revoke(keys);
   }
 
-  /** Sends a message to the process of a session; returns how many connections received it. */
   #send(session: string, message: Message): number {
     const known = this.#state.sessions.get(session);
     return known === undefined ? 0 : this.#world.send(processOf(session), message, known.secret);
@@ -270,9 +265,8 @@ class BatchExecution {
     }
   }
 
-  /** Serves the queues of freed keys. */
   #settle(): void {
-    // Serving may append further freed keys.
+    // Serving may append keys.
     for (const key of this.#freed) {
       while (!this.#guarded()) {
         const id = this.#queues.first(key);

@@ -46,9 +46,8 @@ export type Operation =
   /** Queues the first `count` requests parked at the condition for their keys. */
   | { readonly name: 'notify'; readonly condition: string; readonly count: number }
   | { readonly name: 'reserve'; readonly tokens: number }
-  /** Renews the session's lease, and ends sessions whose lease has ended. */
+  /** Renews the session's lease, and ends expired sessions. */
   | { readonly name: 'renew' }
-  /** Ends a session with its locks and requests. */
   | { readonly name: 'leave'; readonly session: string }
   | { readonly name: 'query' };
 
@@ -66,19 +65,18 @@ export interface Batch {
   readonly time?: number;
   /** The beginning of the run id of the server that the connection was made to, if known. */
   readonly run?: string | undefined;
-  /** The secret with which messages to the session are signed. */
+  /** Signs messages to the session. */
   readonly secret: string;
   readonly operations: readonly Operation[];
 }
 
-/** A request that has been granted its keys. */
 export interface Grant {
   readonly id: string;
   /** The first of the tokens reserved for it. */
   readonly token: number;
-  /** Whether another request waits for one of its keys. */
+  /** Whether another request waits for one of the keys. */
   readonly contended: boolean;
-  /** The optional keys that it was granted. */
+  /** The granted optional keys. */
   readonly extra: readonly string[];
 }
 
@@ -93,7 +91,6 @@ export type Result =
   | { readonly name: 'renewed'; readonly next: number | undefined }
   | { readonly name: 'query'; readonly state: Query };
 
-/** The locks and requests of a namespace. */
 export interface Query {
   /** `<id> <token>` by key. */
   readonly locks: ReadonlyMap<string, string>;
@@ -120,16 +117,15 @@ export type Reply =
   | { readonly name: 'stale' }
   | {
       readonly name: 'done';
-      /** Milliseconds until the session's lease ends. */
+      /** Milliseconds until the lease ends. */
       readonly left: number;
       /** The namespace's time in milliseconds. */
       readonly time: number;
       readonly results: readonly Result[];
-      /** Requests of this session that were granted while the batch was applied. */
+      /** Further requests of the session granted by the batch. */
       readonly grants: readonly Grant[];
     };
 
-/** A message in the channel of a process. */
 export type Message =
   | { readonly name: 'held'; readonly grant: Grant }
   /** Another request waits for a key of this request. */

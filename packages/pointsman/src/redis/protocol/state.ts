@@ -24,9 +24,7 @@ export interface SessionRecord {
   /** The end of its lease, in the namespace's time. */
   expires: number;
   incarnation: number;
-  /** The length of its lease, in milliseconds. */
   ttl: number;
-  /** The secret with which messages to the session are signed. */
   secret: string;
 }
 
@@ -48,11 +46,11 @@ export const emptyState = (): State => ({
   guard: undefined,
 });
 
-/** What a batch can see and do outside the state. */
+/** The environment of a batch. */
 export interface World {
   /** The server's clock in microseconds. */
   readonly now: number;
-  /** How long the server has been running, in milliseconds. */
+  /** Milliseconds since the start of the server. */
   readonly uptime: number;
   /** The run of the server. Read only if the state is, or seems to be, from another run. */
   readonly run: string | undefined;

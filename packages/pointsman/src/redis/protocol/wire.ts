@@ -71,7 +71,6 @@ export function encodeBatch(batch: Batch): string[] {
   return words;
 }
 
-/** A reply or a record that does not have the expected shape. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError';
 
@@ -108,7 +107,7 @@ const reply = 'the reply of the server';
 /** Fields are separated by spaces: a process name may contain any character but spaces and slashes. */
 const grantPattern = /^(\S+) (\d+) ([01])(\[.*\])?$/;
 
-/** Decodes `<request> <token> <contended>` and the JSON of the optional keys, if any. */
+/** Decodes `<request> <token> <contended><optional keys in JSON>`. */
 function grantOf(line: string): Grant {
   const [, id = '', digits, contended, json] = parse(reply, line, grantPattern);
   const token = tokenOf(digits);
@@ -167,7 +166,6 @@ function queryOf(json: string): Query {
 /** The record of a lock: the request that holds it, and its token. */
 export const lockPattern = /^(\S+\/\d+~?) (\d+)$/;
 
-/** The results that an operation may have. */
 const resultNames: Record<Operation['name'], readonly string[]> = {
   lock: ['held', 'queued', 'busy'],
   unlock: ['number'],
@@ -274,7 +272,6 @@ export function decodeMessage(text: string): Message | undefined {
   return { name, grant: { id, token, contended: contended === 1, extra } };
 }
 
-/** The length of a signature, in characters. */
 const SIGNED = 40;
 
 const signatureOf = (text: string, secret: string): string =>

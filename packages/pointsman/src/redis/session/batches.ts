@@ -27,13 +27,10 @@ export interface PendingOperation {
 export interface SentBatch {
   readonly operations: readonly PendingOperation[];
   readonly at: Moment;
-  /** The continuity of the session when the batch was sent. */
   readonly continuity: number;
 }
 
-/** The part of a session that its stream uses. */
 export interface Sender {
-  /** The prefix of error messages. */
   readonly label: string;
   readonly handler: Handler;
   readonly continuity: number;
@@ -65,12 +62,10 @@ export class BatchStream {
     this.#metrics = metrics;
   }
 
-  /** Whether every operation has its reply. */
   get empty(): boolean {
     return this.#sent.length + this.#unsent.length === 0;
   }
 
-  /** When the first batch without a reply was sent. */
   get unansweredSince(): Moment | undefined {
     return this.#sent[0]?.at;
   }
@@ -96,7 +91,7 @@ export class BatchStream {
     this.#incarnation++;
   }
 
-  /** Removes all operations without a reply and returns them in order. */
+  /** Removes and returns all operations without a reply, in order. */
   take(): PendingOperation[] {
     const operations = this.#sent.flatMap((batch) => batch.operations);
     this.#sent = [];

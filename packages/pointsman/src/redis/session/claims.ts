@@ -22,9 +22,9 @@ import {
 import type { PendingOperation } from './batches.js';
 import type { Lease } from './time.js';
 
-/** A queue that requests claims and is notified of their fate. */
+/** The queue that requested a claim. */
 export interface ClaimOwner {
-  /** The number of fencing tokens to reserve for each claim. */
+  /** The number of fencing tokens for each claim. */
   readonly tokens: number;
   /** Whether the owner gives keys back when another process waits for them. */
   readonly revocable: boolean;
@@ -39,23 +39,23 @@ export interface ClaimOwner {
   dropped(claim: Claim): void;
 }
 
-/** A request to the server for the keys of an acquisition, which the server may know. */
+/** A request to the server for the keys of an acquisition. */
 export class Claim {
   readonly id: string;
   readonly owner: ClaimOwner;
   readonly acquisition: Acquisition;
   state: 'requested' | 'held' | 'over' = 'requested';
-  /** The keys that it holds: optional keys join at the grant, and keys leave when they are given back. */
+  /** The keys that it holds, including optional ones. */
   readonly owned = new Set<string>();
-  /** Whether a `lock` operation has no reply, and whether it is to be repeated. */
+  /** Whether a `lock` operation has no reply, and is to be repeated. */
   locking: 'no' | 'once' | 'again' = 'no';
-  /** Whether it was revoked before its grant arrived. */
+  /** Whether it was revoked before the grant arrived. */
   revokedEarly = false;
   /** The first of its fencing tokens. */
   token = 0;
   /** The highest token of a grant that `forceUnlock` took. The grant may arrive later. */
   taken = 0;
-  /** The number of acquisitions that its owner admitted by it. */
+  /** The number of acquisitions that it admitted. */
   served = 0;
   /** When its owner has to give it back; undefined while no other process waits. */
   deadline: number | undefined;
@@ -114,9 +114,7 @@ export interface ClaimSession {
   readonly continuity: number;
   send(operation: PendingOperation): void;
   perform(operation: Operation): Promise<Result>;
-  /** Renews the lease, in the background. */
   renewSoon(): void;
-  /** Subscribes to announcements of a loss. */
   listenForLoss(): Promise<void>;
   /** The server knows the session, as of this continuity. */
   confirm(continuity: number): void;
@@ -164,7 +162,7 @@ export class Claims {
     if (this.empty) this.#session.emptied();
   }
 
-  /** Removes all claims and returns them, the held ones first. */
+  /** Returns the held ones first. */
   removeAll(): Claim[] {
     const claims = [...this.in('held'), ...this.in('requested')];
     for (const claim of claims) this.#remove(claim);
@@ -218,7 +216,6 @@ export class Claims {
     });
   }
 
-  /** Asks whether a claim is still held, and whether another process waits for its keys. */
   #check(claim: Claim): void {
     this.#session.send({
       operation: () =>
@@ -240,15 +237,14 @@ export class Claims {
     });
   }
 
-  /** Asks the server how every claim stands. */
   recheck(): void {
     for (const claim of this.in('requested')) this.lock(claim);
     for (const claim of this.in('held')) this.#check(claim);
   }
 
   /**
-   * Gives keys of a claim back, and removes the claim if it has no more. A claim that waits leaves the queue. Resolves
-   * when the server has done so, or when the session has ended, which has the same effect.
+   * Gives keys of a claim back, and removes the claim without keys. Resolves when the server has replied, or when the
+   * session has ended, which has the same effect.
    */
   giveBack(claim: Claim, keys: readonly string[]): Promise<void> {
     if (claim.state === 'over') return Promise.resolve();
@@ -272,7 +268,7 @@ export class Claims {
       const unlock: PendingOperation = {
         operation: () => ({ name: 'unlock', id, keys }),
         done: over,
-        // The server refused. It keeps the keys for as long as it knows the session, so the operation is repeated.
+        // The server keeps the keys while it knows the session, so a refused operation is repeated.
         failed: () => {
           const current = id.startsWith(`${session.id}/`);
           if (current && session.lease.left > 0) {
@@ -288,7 +284,7 @@ export class Claims {
     });
   }
 
-  /** `continuity`: of the announcements of a loss, since the grant. */
+  /** `continuity`: of the announcements of a loss, at the grant. */
   grant(grant: Grant, continuity: number): void {
     const claim = this.#claims.get(grant.id);
     if (claim?.state !== 'requested') return;
@@ -304,7 +300,6 @@ export class Claims {
       return;
     }
     if (continuity === 0 || continuity !== session.continuity) {
-      // While the connection for messages is down this waits; all claims are then rechecked as well.
       session.listenForLoss().then(
         () => {
           if (session.continuity !== 0) this.lock(claim);
@@ -324,7 +319,6 @@ export class Claims {
     claim.owner.granted(claim, { ...grant, contended: claim.revokedEarly || grant.contended });
   }
 
-  /** Handles a signed message. */
   receive(message: Exclude<Message, { name: 'lost' }>): void {
     const claim = this.#claims.get(message.name === 'held' ? message.grant.id : message.id);
     if (claim === undefined) return;

@@ -21,7 +21,7 @@ import { BatchStream, type PendingOperation, type Sender, type SentBatch } from 
 import { type ClaimSession, Claims } from './claims.js';
 import { Lease, NamespaceClock, now, OneShotTimer } from './time.js';
 
-/** Milliseconds that connecting may take, even if leases are shorter. */
+/** Minimum milliseconds for connecting. */
 const CONNECT_PATIENCE = 1_000;
 /** Operations that do not depend on the session that sends them. */
 const SESSION_INDEPENDENT: ReadonlySet<Operation['name']> = new Set([
@@ -37,33 +37,30 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   readonly label: string;
   readonly lease = new Lease();
   readonly claims: Claims;
-  /** One of its keys, which determines the node of a cluster. */
   readonly key: string;
   readonly #connections: Connections;
   readonly #process: string;
   readonly #base: string;
-  /** The channels for messages to this process, and for announcements of a loss to all holders. */
+  /** For messages to this process, and for announcements of a loss. */
   #ownChannel = '';
   #commonChannel = '';
   readonly #metrics: Metrics;
   readonly #stream: BatchStream;
   #epoch = 0;
-  /** The server signs messages to this session with it, because other clients may publish in the channel. */
+  /** Signs messages to the session, because other clients may publish in its channel. */
   readonly #secret = randomBytes(12).toString('base64url');
   /** `must` while the session has something to lose. */
   #join: Join = 'new';
-  /** The run of the server that it last communicated with. */
+  /** The latest run of the server. */
   #server: string | undefined;
   readonly #clock = new NamespaceClock();
   #listening: 'no' | 'soon' | 'yes' = 'no';
-  /** Refuses all that wait for a server that cannot be reached. */
   readonly #unreachable = new OneShotTimer(() => this.refuse(this.#stream.suspended));
   readonly #heartbeat = new OneShotTimer(() => this.#beat());
-  /** Loses what is held when the lease ends. */
   readonly #lapse = new OneShotTimer(() => {
     if (this.checkLease() || this.lease.left > 0) this.#startLapse();
   });
-  /** Renews when the next lease of another session ends, which makes the server end that session. */
+  /** Renews when another session's lease ends, so that the server ends that session. */
   readonly #sweep = new OneShotTimer(() => {
     this.#sweepAt = Number.POSITIVE_INFINITY;
     if (this.claims.in('requested').length > 0 && this.#stream.suspended === undefined)
@@ -72,7 +69,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
   #sweepAt = Number.POSITIVE_INFINITY;
   /** The continuity as of which the server last confirmed the session. */
   #confirmed = 0;
-  /** Since when locks are held although a loss might not be announced to this process. */
+  /** Since when locks are held while announcements can be missed. */
   #deafSince: number | undefined;
   /** Calls of `renew` that wait until the locks are beyond doubt. */
   #unsure: { resolve(): void; reject(error: LockLostError): void }[] = [];
@@ -106,7 +103,6 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     return `${this.#process}.${this.#epoch}`;
   }
 
-  /** Performs an operation whose result is a number. */
   async number(operation: Operation): Promise<number> {
     const result = await this.perform(operation);
     return (result as Result & { name: 'number' }).value;
@@ -124,7 +120,6 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     await new Promise<void>((resolve, reject) => this.#unsure.push({ resolve, reject }));
   }
 
-  /** Renews the lease in the background. */
   renewSoon(): void {
     this.send({
       operation: () => ({ name: 'renew' }),
@@ -136,10 +131,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     });
   }
 
-  /**
-   * Ends the session, also on the server. The caller has ended all claims. Operations without a reply are refused with
-   * the reason.
-   */
+  /** Ends the session, also on the server, after the caller has ended all claims. Pending operations are refused. */
   async close(reason: unknown = this.#ended()): Promise<void> {
     if (this.#listening === 'yes' && this.#stream.suspended === undefined) {
       let timer: NodeJS.Timeout | undefined;
@@ -162,10 +154,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
       timer.stop();
   }
 
-  /**
-   * Whether what is held is beyond doubt. If the lease has ended, it is lost now. If the clocks disagree, the session
-   * renews. If a loss may not have been announced to this process, the next connection rechecks.
-   */
+  /** Whether what is held is beyond doubt. After the end of the lease it is lost; if the clocks disagree, it is renewed. */
   checkLease(): boolean {
     if (this.lease.valid) return this.#sure;
     if (this.claims.in('held').length > 0) {
@@ -233,12 +222,12 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     return this.#listening === 'yes';
   }
 
-  /** The continuity of the announcements of a loss; see `Connections.continuity`. */
+  /** Of the announcements of a loss. */
   get continuity(): number {
     return this.#connections.continuity(this.#commonChannel, this.#listener);
   }
 
-  /** Whether no announcement can have been missed since the server last confirmed the session. */
+  /** Whether no announcement was missed since the server last confirmed the session. */
   get #sure(): boolean {
     return this.#confirmed !== 0 && this.#confirmed === this.continuity;
   }
@@ -344,7 +333,6 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     if (this.#join === 'must') this.#join = 'new';
   }
 
-  /** The server cannot be used: refuses all requests. */
   refuse(reason: unknown): void {
     const refusal = refusalOf(reason, this.label);
     const unsent = this.#stream.takeUnsent();
@@ -352,7 +340,6 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     for (const operation of unsent) operation.failed(refusal);
   }
 
-  /** Loses everything and continues under a new id. */
   lose(reason: string): void {
     const error = new LockLostError(this.label + reason);
     const before = this.id;
@@ -385,7 +372,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
         this.#connections.unlisten(this.#commonChannel, this.#listener);
         return;
       }
-      // The keys have been released by the end of the lease, whether or not the server got the operation.
+      // The end of the lease has released the keys, even if the server did not get the operation.
       if (this.lease.left <= 0) this.lose('its lease ended before it was released');
     }
     this.#endLongDoubt();
@@ -402,7 +389,7 @@ export class Session implements ConnectionObserver, Sender, ClaimSession {
     if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
   }
 
-  /** Loses what has been in doubt for too long, so that holders do not wait forever. */
+  /** Loses what has been in doubt for too long: holders must not wait forever. */
   #endLongDoubt(): void {
     if (this.#sure || this.claims.in('held').length === 0) {
       this.#deafSince = undefined;

@@ -65,7 +65,6 @@ export class NamespaceClock {
   #ahead = Number.NEGATIVE_INFINITY;
   #since = 0;
 
-  /** Applies the time in a reply. */
   observe(time: number): void {
     const at = performance.now();
     // The fastest reply is the most exact.
@@ -95,7 +94,6 @@ export class OneShotTimer {
     this.#run = run;
   }
 
-  /** Does nothing while a delay is pending. */
   start(milliseconds: number): void {
     this.#timer ??= setTimeout(
       () => {
