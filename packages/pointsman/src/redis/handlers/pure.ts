@@ -170,17 +170,17 @@ export class PureHandler extends ServerHandler {
   }
 
   async #commit(commands: readonly string[][], reply: Reply): Promise<Reply | undefined> {
-    const answers = await Promise.allSettled([
+    const replies = await Promise.allSettled([
       this.call('MULTI'),
       ...commands.map((command) => this.call(...command)),
       this.call('EXEC'),
     ]);
     // A refused command makes EXEC fail; its own error has the reason.
-    const refused = answers.find(({ status }) => status === 'rejected');
+    const refused = replies.find(({ status }) => status === 'rejected');
     if (refused !== undefined) throw (refused as PromiseRejectedResult).reason;
-    const executed = (answers.at(-1) as PromiseFulfilledResult<unknown>).value;
+    const executed = (replies.at(-1) as PromiseFulfilledResult<unknown>).value;
     if (executed === null) return undefined;
-    const failed = (executed as unknown[]).find((answer) => answer instanceof Error);
+    const failed = (executed as unknown[]).find((reply) => reply instanceof Error);
     if (failed !== undefined) throw failed;
     return reply;
   }
@@ -188,7 +188,7 @@ export class PureHandler extends ServerHandler {
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
     const channels = processes.map((name) => channelOf(this.channelBase, name));
     const count = this.sharded ? 'SHARDNUMSUB' : 'NUMSUB';
-    const answer = mapOf((await this.call('PUBSUB', count, ...channels)) as string[]);
-    return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
+    const counts = mapOf((await this.call('PUBSUB', count, ...channels)) as string[]);
+    return new Map(processes.map((name, i) => [name, Number(counts.get(channels[i] as string))]));
   }
 }

@@ -69,7 +69,7 @@ async function uptime(): Promise<number> {
   return Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]) * 1000;
 }
 
-type Step =
+type Action =
   | {
       readonly do: 'batch';
       readonly batch: Batch;
@@ -95,7 +95,7 @@ type Step =
 interface Case {
   /** The processes that listen at the start. */
   readonly listening: readonly boolean[];
-  readonly steps: readonly Step[];
+  readonly actions: readonly Action[];
 }
 
 /** A request has the same keys in each copy. */
@@ -184,7 +184,7 @@ const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((sessio
   }),
 );
 
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
+const anyAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 30,
     arbitrary: fc.record({
@@ -214,7 +214,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
   },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'flush' }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -225,13 +225,13 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       ),
     }),
   },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'evict' }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'evict' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'restart' }) },
 );
 
 const anyCase: fc.Arbitrary<Case> = fc.record({
   listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
-  steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
+  actions: fc.array(anyAction, { minLength: 5, maxLength: 40, size: 'max' }),
 });
 
 /** A forced unlock uses a token that was visible before. */
@@ -385,7 +385,10 @@ function moments(actual: Outcome, predicted: Outcome, before: State, least: numb
   return found.filter((now) => now >= least && now < least + 1000);
 }
 
-function sentBy({ batch, ahead, run: connected }: Step & { do: 'batch' }, { clock }: State): Batch {
+function sentBy(
+  { batch, ahead, run: connected }: Action & { do: 'batch' },
+  { clock }: State,
+): Batch {
   return {
     ...batch,
     ...(ahead !== undefined && clock !== undefined && { time: clock.time + ahead }),
@@ -395,48 +398,50 @@ function sentBy({ batch, ahead, run: connected }: Step & { do: 'batch' }, { cloc
 
 let runs = 0;
 
-async function play({ listening, steps }: Case): Promise<void> {
+async function play({ listening, actions }: Case): Promise<void> {
   const namespace = new Namespace(`run-${++runs}`);
   const sent: Batch[] = [];
   const up = await uptime();
   await namespace.script.prepare();
   await Promise.all(listening.map((on, i) => on && namespace.listen(i, true)));
   try {
-    for (const step of steps) {
+    for (const action of actions) {
       const before = await namespace.state();
-      if (step.do === 'listen') {
-        await namespace.listen(step.process, !namespace.listening[step.process]);
+      if (action.do === 'listen') {
+        await namespace.listen(action.process, !namespace.listening[action.process]);
         continue;
       }
-      if (step.do === 'flush') {
+      if (action.do === 'flush') {
         await client.del(...namespace.keys);
         continue;
       }
-      if (step.do === 'delete') {
-        await namespace.delete(step.field);
+      if (action.do === 'delete') {
+        await namespace.delete(action.field);
         continue;
       }
-      if (step.do === 'evict') {
+      if (action.do === 'evict') {
         await client.del(namespace.keys[1] as string);
         continue;
       }
-      if (step.do === 'pass' || step.do === 'restart') {
+      if (action.do === 'pass' || action.do === 'restart') {
         const { clock } = before;
         if (clock === undefined) continue;
         const { seen, run } = clock;
         const moved =
-          step.do === 'pass' ? { seen: seen - step.time, run } : { seen, run: 'an-earlier-one' };
+          action.do === 'pass'
+            ? { seen: seen - action.time, run }
+            : { seen, run: 'an-earlier-one' };
         const { fields } = store({ ...before, clock: { ...clock, ...moved } });
         await client.hset(namespace.keys[0] as string, '', fields.get('') as string);
         continue;
       }
       const batch =
-        step.do === 'batch'
-          ? withTokens(sentBy(step, before), before)
-          : sent[step.earlier % sent.length];
+        action.do === 'batch'
+          ? withTokens(sentBy(action, before), before)
+          : sent[action.earlier % sent.length];
       if (batch === undefined) continue;
       sent.push(batch);
-      const handler = step.pure ? namespace.pure : namespace.script;
+      const handler = action.pure ? namespace.pure : namespace.script;
       const begun = Date.now();
       const reply = await handler.exchange(batch);
       const ended = Date.now();
