@@ -7,7 +7,7 @@
  */
 
 export interface ConnectionFactory {
-  /** Whether messages are sent by PUBLISH (`plain`) or SPUBLISH (`sharded`). Both return the number of receivers. */
+  /** Messages are sent by PUBLISH (`plain`) or SPUBLISH (`sharded`). */
   readonly channels: 'plain' | 'sharded';
   /** The prefix that the client adds to keys. Connections add none. */
   readonly keyPrefix: string;
@@ -18,9 +18,9 @@ export interface ConnectionFactory {
 }
 
 export interface ConnectionEvents {
-  /** Commands are accepted, or all channels are subscribed. Called once for each established connection. */
+  /** The connection is established, with all channels subscribed. */
   up(): void;
-  /** The connection was lost, or the first attempt failed. Called once until the next `up`. */
+  /** The connection was lost, or the first attempt failed. Called once before the next `up`. */
   down(reason: unknown): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A queue, on the server, of processes that write a namespace with optimistic transactions. Such a transaction fails if
- * another process writes first.
+ * A queue, on the server, of processes that write with optimistic transactions, which fail if another process writes
+ * first.
  *
  * Invariant: a process whose transactions have failed {@link TRIES} times joins the queue, and while the queue is not
  * empty only its first process writes. So a process fails at most once more for each transaction that began before it
@@ -31,7 +31,7 @@ export class WriterQueue {
   readonly #me = randomUUID();
   /** Whether this process may be in the queue. */
   #joined = false;
-  /** The duration of the longest recent attempt, in milliseconds. */
+  /** Milliseconds of the longest recent attempt. */
   #slowest = 0;
   /** The first process, and since when. Kept across waits, because a lost connection ends a wait early. */
   #first: unknown = null;

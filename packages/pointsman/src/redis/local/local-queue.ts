@@ -1,16 +1,15 @@
 /**
  * The queue of the mode `local`: acquisitions of one process hand keys over to each other without the server.
  *
- * An acquisition is admitted when it is the first in the queues of all its keys and this process owns all of the keys.
- * Only an acquisition that is the first in all its queues requests a claim. The claim also requests, as optional keys,
- * what the acquisitions behind it want.
+ * An acquisition is admitted when it is the first in the queues of all its keys and this process owns the keys. Only such
+ * a first one requests a claim, with the keys that the acquisitions behind it want as optional keys.
  *
  * Invariants:
  * - Acquisitions that share a key are served in the order of their calls.
  * - A key is owned through one claim. Before an acquisition requests a claim, every key of it that is owned is given
  *   back, so no process holds keys while it waits.
- * - When another process waits for a claim, the keys that have no waiter here go back at once, and all that are not held
- *   go back after a slice of time. Each claim admits at least one acquisition.
+ * - When another process waits for a claim, its keys without a waiter here go back at once, and all that are not held
+ *   after a slice of time. Each claim admits at least one acquisition.
  * - After a burst of hand-overs the event loop runs. A lock that is released at once never leaves the microtask queue,
  *   and messages from the server would not be read.
  *
@@ -26,11 +25,11 @@ import type { Claim, ClaimOwner } from '../session/claims.js';
 import type { Session } from '../session/session.js';
 import { type KeyQueue, KeyQueues, type Positions } from './key-queues.js';
 
-/** Milliseconds for which a process may continue to hand over when another process waits. */
+/** Milliseconds of hand-overs after another process begins to wait. */
 const SLICE = 5;
-/** The number of hand-overs before the event loop runs. */
+/** Hand-overs before the event loop runs. */
 const BURST = 64;
-/** The number of tokens reserved with each claim, and by one `reserve` operation. */
+/** Tokens reserved with each claim, and by one `reserve` operation. */
 const CLAIM_TOKENS = 64;
 const RESERVED_TOKENS = 4096;
 
@@ -233,7 +232,7 @@ export class LocalQueue implements Queue, ClaimOwner {
     for (const acquisition of acquisitions) this.#admit(acquisition);
   }
 
-  /** Retries after the server has refused the tokens or the renewal that the stalled acquisitions need. */
+  /** Retries after the server has refused tokens or a renewal. */
   #admitLater(): void {
     setTimeout(() => this.#admitStalled(), this.session.ttl / 3).unref();
   }
@@ -244,7 +243,7 @@ export class LocalQueue implements Queue, ClaimOwner {
     }
   }
 
-  /** Ends the use of a claim after a slice of time, even if an acquisition holds one of its keys for longer. */
+  /** Ends the use of a claim after a slice of time, even while one of its keys is held. */
   #limit(claim: Claim): void {
     claim.deadline = performance.now() + SLICE;
     setTimeout(() => void this.#settle(claim), SLICE + 1).unref();
@@ -267,7 +266,7 @@ export class LocalQueue implements Queue, ClaimOwner {
     return Promise.resolve();
   }
 
-  /** Gives a key back, unless an acquisition requests it before the event loop runs. */
+  /** Gives a key back, unless it is requested before the event loop runs. */
   #releaseSoon(queue: KeyQueue): void {
     this.#idle.add(queue);
     if (this.#idleScheduled) return;

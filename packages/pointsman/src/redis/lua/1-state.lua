@@ -43,7 +43,7 @@ local space = {
   -- Requests that were asked to give their keys back, and sessions whose process does not listen.
   revoked = {},
   unreachable = {},
-  -- Requests of the sender's session that were granted by this batch.
+  -- Requests of the sender's session granted by this batch.
   grants = {},
 }
 
@@ -220,8 +220,8 @@ function space.announce_loss()
   return redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
 end
 
--- Sends a message to the process of a session; returns how many connections received it. The message is
--- signed with the session's secret, because other clients may publish and subscribe in the channel.
+-- Sends a message to the process of a session; returns how many connections received it. It is signed,
+-- because other clients may publish and subscribe in the channel.
 function space.send(session, message)
   if not space.lease_of(session) then
     return 0

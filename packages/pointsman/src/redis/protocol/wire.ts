@@ -8,8 +8,8 @@
  *   message is dropped; a reply or a record throws a {@link MalformedError}, which rejects only the operations of that
  *   batch.
  *
- * Each argument and each item of a reply costs time. Therefore the fields of a batch, and of an operation, share one
- * argument, and a reply is one text.
+ * Each argument and each item of a reply costs time, so the fields of a batch or an operation share one argument, and a
+ * reply is one text.
  */
 
 import { createHash } from 'node:crypto';

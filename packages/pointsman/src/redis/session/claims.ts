@@ -12,13 +12,7 @@
 import type { Acquisition } from '../acquisition.js';
 import { LockLostError, type RedisLockError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
-import {
-  type Grant,
-  type Message,
-  type Operation,
-  REVOCABLE,
-  type Result,
-} from '../protocol/protocol.js';
+import { type Grant, type Message, REVOCABLE } from '../protocol/protocol.js';
 import type { PendingOperation } from './batches.js';
 import type { Lease } from './time.js';
 
@@ -47,7 +41,7 @@ export class Claim {
   state: 'requested' | 'held' | 'over' = 'requested';
   /** The keys that it holds, including optional ones. */
   readonly owned = new Set<string>();
-  /** Whether a `lock` operation has no reply, and is to be repeated. */
+  /** `once`: a `lock` operation has no reply. `again`: it is to be repeated after the reply. */
   locking: 'no' | 'once' | 'again' = 'no';
   /** Whether it was revoked before the grant arrived. */
   revokedEarly = false;
@@ -113,7 +107,6 @@ export interface ClaimSession {
   /** See `Connections.continuity`, for announcements of a loss. */
   readonly continuity: number;
   send(operation: PendingOperation): void;
-  perform(operation: Operation): Promise<Result>;
   renewSoon(): void;
   listenForLoss(): Promise<void>;
   /** The server knows the session, as of this continuity. */

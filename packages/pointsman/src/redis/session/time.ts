@@ -38,10 +38,7 @@ export class Lease {
     return this.#length - (performance.now() - this.#from.monotonic);
   }
 
-  /**
-   * Whether at least a tenth is left, enough to admit a holder: other code may run between this check and the holder's
-   * first step.
-   */
+  /** Whether a tenth is left, enough to admit a holder: other code may run before the holder's first step. */
   get lasting(): boolean {
     return this.valid && this.left > this.#length / 10;
   }
@@ -61,7 +58,7 @@ const MAX_AGE = 10_000;
  * Invariant: it is never ahead of the namespace, because the time that a reply took is not counted.
  */
 export class NamespaceClock {
-  /** The namespace's time is ahead of the monotonic clock by at least this much. */
+  /** How far the namespace is ahead of the monotonic clock, at least. */
   #ahead = Number.NEGATIVE_INFINITY;
   #since = 0;
 
