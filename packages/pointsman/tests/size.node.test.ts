@@ -21,7 +21,7 @@ const bridgeBudget = 27_000;
 const poolBudget = 23_730;
 const inlineBudget = 2_750;
 const diagnosticsBudget = 8_000;
-const redisBudget = 31_200;
+const redisBudget = 30_700;
 
 interface Size {
   readonly minified: number;
