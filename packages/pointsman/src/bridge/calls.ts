@@ -1,8 +1,8 @@
 /**
- * Turns the names of what the other side exposes into functions to call. A name with dots is a
- * function of an object in the API.
+ * Builds the functions that call the other side from the list of its names. A name with dots is a function of a nested
+ * object.
  *
- * Invariant: a function is called by its place in the list of names that the other side has given.
+ * Invariant: a function is identified by its index in the other side's list of names.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -10,14 +10,14 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
-/** An object with a function of its own for each name. */
+/** Builds an object with one function per name. */
 function buildAll(names: readonly string[], make: (target: number) => AnyFunction): object {
   const view = {};
-  for (const [target, name] of names.entries()) put(view, name.split('.'), make(target));
+  for (const [target, name] of names.entries()) setPath(view, name.split('.'), make(target));
   return view;
 }
 
-function put(view: object, path: readonly string[], call: AnyFunction): void {
+function setPath(view: object, path: readonly string[], call: AnyFunction): void {
   let place = view as Record<string, unknown>;
   for (const step of path.slice(0, -1)) {
     if (!Object.hasOwn(place, step)) place[step] = {};
@@ -26,10 +26,10 @@ function put(view: object, path: readonly string[], call: AnyFunction): void {
   place[path[path.length - 1] as string] = call;
 }
 
-/** Which functions a name at the top leads to: their names from there on, and their places. */
+/** The functions under one top-level name: the rest of each path, and the function's index. */
 type Branch = (readonly [path: readonly string[], target: number])[];
 
-/** Makes a function of a view. */
+/** Key of the function that creates a view's functions. */
 const MAKE = Symbol('make');
 
 interface LazyView {
@@ -38,7 +38,7 @@ interface LazyView {
 
 const prototypes = new WeakMap<readonly string[], object>();
 
-/** Like {@link build}, but makes each function when it is first read, because most of these views call only one. */
+/** Like {@link buildAll}, but creates each function on first read, because most of these views call only one. */
 function lazy(names: readonly string[], make: (target: number) => AnyFunction): object {
   let prototype = prototypes.get(names);
   if (prototype === undefined) {
@@ -62,7 +62,7 @@ function lazyPrototype(names: readonly string[]): object {
       enumerable: true,
       get(this: LazyView) {
         const holder: Record<string, unknown> = {};
-        for (const [path, target] of branch) put(holder, [name, ...path], this[MAKE](target));
+        for (const [path, target] of branch) setPath(holder, [name, ...path], this[MAKE](target));
         const value = holder[name];
         Object.defineProperty(this, name, { value, enumerable: true });
         return value;
@@ -87,10 +87,10 @@ function asynchronousView(
       endpoint.call(target, args, options);
   return Object.assign(build(names, make), {
     batch: async (note: (calls: object) => readonly TargetedCall[]) => {
-      const calls = noted(names, note).map(({ target, args }) =>
+      const calls = recordBatch(names, note).map(({ target, args }) =>
         endpoint.call(target, args, options),
       );
-      // As where it blocks: the first error in the order of the calls, when nothing is under way.
+      // Like a blocking batch: waits for all calls, then rejects with the first error in call order.
       await Promise.allSettled(calls);
       return Promise.all(calls);
     },
@@ -101,7 +101,6 @@ export function asynchronous(endpoint: BridgeEndpoint, names: readonly string[])
   return asynchronousView(endpoint, names, undefined, buildAll);
 }
 
-/** The same with options. */
 export function asynchronousWith(
   endpoint: BridgeEndpoint,
   names: readonly string[],
@@ -110,7 +109,7 @@ export function asynchronousWith(
   return asynchronousView(endpoint, names, options, lazy);
 }
 
-/** All ways to call. */
+/** Builds a view with all ways to call. */
 function calls(
   endpoint: BridgeEndpoint,
   names: readonly string[],
@@ -129,7 +128,7 @@ function calls(
     async: asynchronousView(endpoint, names, options, build),
     send: build(names, send),
     batch: (note: (calls: object) => readonly TargetedCall[]) =>
-      endpoint.blockForAll(noted(names, note), options),
+      endpoint.blockForAll(recordBatch(names, note), options),
     with(more: WaitOptions) {
       checkWaitOptions(more);
       return calls(endpoint, names, { ...options, ...more }, lazy);
@@ -137,17 +136,17 @@ function calls(
   });
 }
 
-/** Puts all ways to call on `view`. */
-export function fill(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
+/** Adds all ways to call to `view`. */
+export function addCalls(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
   return Object.assign(view, calls(endpoint, names, undefined, buildAll));
 }
 
 /**
- * A view for functions whose names are not known yet. A call returns `early(name)` as long as `connected` returns
- * nothing. Later it calls the function of the view that `connected` returns, so a view that was read before the bridge
- * was connected stays valid.
+ * Returns a view for functions whose names are not known yet. While `connected` returns undefined, a call returns
+ * `early(name)`. Afterwards it calls the function of the connected view, so a view that was read before the bridge was
+ * connected stays valid.
  */
-export function unknown(
+export function unconnectedView(
   early: (name: string) => unknown,
   connected: () => object | undefined,
 ): object {
@@ -159,24 +158,24 @@ export function unknown(
     if (typeof found !== 'function') throw new TypeError(`${name} is not a function`);
     return found(...args);
   };
-  return new Proxy({}, { get: (_, key) => unknownFunction(call, key, '') });
+  return new Proxy({}, { get: (_, key) => unconnectedFunction(call, key, '') });
 }
 
-function unknownFunction(
+function unconnectedFunction(
   call: (name: string, args: unknown[]) => unknown,
   key: string | symbol,
   prefix: string,
 ): unknown {
-  // What awaits, prints or serializes the view asks for these.
+  // Read by code that awaits, prints or serializes the view.
   if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
   const name = prefix + key;
   return new Proxy(() => {}, {
     apply: (_, __, args) => call(name, args),
-    get: (_, key) => unknownFunction(call, key, `${name}.`),
+    get: (_, key) => unconnectedFunction(call, key, `${name}.`),
   });
 }
 
-function noted(
+function recordBatch(
   names: readonly string[],
   note: (calls: object) => readonly TargetedCall[],
 ): readonly TargetedCall[] {
@@ -188,7 +187,7 @@ function noted(
   });
   const chosen = note(calls);
   if (!Array.isArray(chosen) || chosen.some((call) => !made.has(call))) {
-    throw invalid('batch', chosen, 'a function that returns an array of the calls it was given');
+    throw invalid('batch', chosen, 'a function that returns an array of the calls that it made');
   }
   return chosen;
 }

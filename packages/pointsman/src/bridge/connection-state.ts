@@ -1,7 +1,7 @@
 /**
- * What either end of a bridge tells its user of how it stands: that it is connected, and that it is over.
+ * The promises `ready` and `ended` of one side of a bridge.
  *
- * Invariant: whoever waits for `ready` learns of the end too, and need not handle it if nobody waits.
+ * Invariant: `ready` rejects if the bridge ends first. If no caller waits for it, that is not an unhandled rejection.
  */
 
 import { type Ending, refusal } from './ending.js';
@@ -9,9 +9,9 @@ import { type Ending, refusal } from './ending.js';
 export class ConnectionState {
   readonly ready: Promise<void>;
   readonly ended: Promise<string>;
-  /** Why it is over, if it is. */
+  /** Why the bridge has ended, if it has. */
   ending: Ending | undefined;
-  /** The bridge is connected. */
+  /** Called when the bridge is connected. */
   resolveReady!: () => void;
   #rejectReady!: (error: unknown) => void;
   #resolveEnded!: (text: string) => void;
@@ -27,7 +27,7 @@ export class ConnectionState {
     });
   }
 
-  /** The bridge is over; `call` is what began it here. */
+  /** Called when the bridge has ended. `call` is the function that created this side. */
   end(ending: Ending, call: 'expose' | 'connect'): void {
     this.ending = ending;
     this.#rejectReady(refusal(ending, call, 'the bridge is closed'));

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { Endpoint } from '../transport/endpoint.js';
-import { Line } from './codec/model/line.js';
+import { CodecPair } from './codec/model/codec-pair.js';
 import { Memory } from './ring/memory.js';
 import { CorruptMessageError, Reader } from './ring/reader.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
@@ -39,19 +39,19 @@ const samples: readonly (() => unknown)[] = [
 test('changed bytes of a value give a value or an error', () => {
   const random = seeded(1);
   for (let round = 0; round < 4_000; round++) {
-    const line = new Line();
+    const codec = new CodecPair();
     // Shapes are defined, and then used.
     const value = samples[round % samples.length]?.();
     for (let times = 0; times < 2; times++) {
-      line.write(value);
-      if (times === 0) line.read();
+      codec.write(value);
+      if (times === 0) codec.read();
     }
-    const { u8, start, position } = line.writer;
+    const { u8, start, position } = codec.writer;
     for (let changes = 1 + random(4); changes > 0; changes--) {
       u8[start + random(position - start)] = random(256);
     }
     try {
-      line.read();
+      codec.read();
     } catch (error) {
       expect(error).toBeInstanceOf(Error);
     }
@@ -63,7 +63,7 @@ test('random bytes give a value or an error', () => {
   const bytes = new Memory(new ArrayBuffer(256));
   for (let round = 0; round < 10_000; round++) {
     for (let at = 0; at < 256; at++) bytes.u8[at] = random(4) === 0 ? random(256) : random(40);
-    const { decoder, reader } = new Line();
+    const { decoder, reader } = new CodecPair();
     reader.open(bytes, 0, 8 * random(32));
     try {
       decoder.decode(reader);

@@ -9,7 +9,7 @@ import { type Port, platform } from '../transport/platform.js';
 
 const listeners = new WeakMap<Port, Set<() => void>>();
 
-/** Calls `terminated` when the worker is terminated; returns a function that stops watching. */
+/** Calls `terminated` when the worker is terminated. Returns a function that removes the listener. */
 export function watchTerminate(worker: Port, terminated: () => void): () => void {
   const { terminate } = worker;
   // A Node worker has an event for this, and a browser worker has its lock.

@@ -9,7 +9,7 @@ import { CorruptMessageError, Reader } from '../ring/reader.js';
 import { MessageTooLargeError, Writer } from '../ring/writer.js';
 import { Decoder } from './decoder.js';
 import { Encoder } from './encoder.js';
-import { graphOf, Line, noReferences, shared } from './model/line.js';
+import { CodecPair, graphOf, noReferences, shared } from './model/codec-pair.js';
 import type { ValueReferences } from './value.js';
 
 const anything = fc.anything({
@@ -73,35 +73,35 @@ const graphs = fc
 describe('what comes out is what structured clone makes of it', () => {
   test('of any value, in memory of any size', () => {
     const small = [0, 8, 24, 64, 256, 4096].map(
-      (bytes) => new Line(noReferences, { ...shared(8192), start: 4096, end: 4096 + bytes }),
+      (bytes) => new CodecPair(noReferences, { ...shared(8192), start: 4096, end: 4096 + bytes }),
     );
     fc.assert(
-      fc.property(anything, fc.constantFrom(...small), (value, line) => {
-        expect(line.pass(value)).toStrictEqual(structuredClone(value));
+      fc.property(anything, fc.constantFrom(...small), (value, codec) => {
+        expect(codec.roundTrip(value)).toStrictEqual(structuredClone(value));
       }),
       { numRuns: 400 },
     );
   });
 
   test('of memory that is not shared', () => {
-    const line = new Line(noReferences, {
+    const codec = new CodecPair(noReferences, {
       ...shared(0),
       buffer: new ArrayBuffer(64),
       end: 64,
     });
     fc.assert(
       fc.property(anything, (value) => {
-        expect(line.pass(value)).toStrictEqual(structuredClone(value));
+        expect(codec.roundTrip(value)).toStrictEqual(structuredClone(value));
       }),
     );
   });
 
-  test('of objects whose shapes come again, one after the other over one line', () => {
-    const line = new Line();
+  test('of objects whose shapes come again, one after the other over one codec', () => {
+    const codec = new CodecPair();
     fc.assert(
       fc.property(fc.array(records, { minLength: 1, maxLength: 12 }), (values) => {
         for (const value of values) {
-          const arrived = line.pass(value);
+          const arrived = codec.roundTrip(value);
           expect(arrived).toStrictEqual(structuredClone(value));
           expect(JSON.stringify(arrived)).toBe(JSON.stringify(value));
         }
@@ -111,10 +111,10 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of objects that refer to each other', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     fc.assert(
       fc.property(graphs, (value) => {
-        const arrived = line.pass({ value, and: [value] });
+        const arrived = codec.roundTrip({ value, and: [value] });
         expect(graphOf(arrived)).toEqual(graphOf({ value, and: [value] }));
       }),
       { numRuns: 300 },
@@ -122,7 +122,7 @@ describe('what comes out is what structured clone makes of it', () => {
   });
 
   test('of texts', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     const unit = fc.oneof(
       fc.nat(127),
       fc.nat(255),
@@ -134,8 +134,8 @@ describe('what comes out is what structured clone makes of it', () => {
       .map(([units, times]) => String.fromCharCode(...units).repeat(times));
     fc.assert(
       fc.property(text, (value) => {
-        expect(line.pass(value) === value).toBe(true);
-        expect(line.pass([value])[0] === value).toBe(true);
+        expect(codec.roundTrip(value) === value).toBe(true);
+        expect(codec.roundTrip([value])[0] === value).toBe(true);
       }),
       { numRuns: 400 },
     );
@@ -143,7 +143,7 @@ describe('what comes out is what structured clone makes of it', () => {
 });
 
 describe('values', () => {
-  const line = new Line();
+  const codec = new CodecPair();
 
   test.for([
     -0,
@@ -180,15 +180,15 @@ describe('values', () => {
     Object(5n),
     new Map<unknown, unknown>([[{ key: 1 }, new Map([[1, new Set([undefined])]])]]),
   ])('%o', (value) => {
-    expect(line.pass(value)).toStrictEqual(value);
-    expect(line.pass({ value })).toStrictEqual({ value });
-    expect(line.pass([value, value])).toStrictEqual([value, value]);
+    expect(codec.roundTrip(value)).toStrictEqual(value);
+    expect(codec.roundTrip({ value })).toStrictEqual({ value });
+    expect(codec.roundTrip([value, value])).toStrictEqual([value, value]);
   });
 
   test('an array may be almost empty and very long', () => {
     const value: unknown[] = [1];
     value[4_000_000_000] = 'end';
-    const arrived = line.pass(value);
+    const arrived = codec.roundTrip(value);
     expect(arrived.length).toBe(4_000_000_001);
     expect(Object.entries(arrived)).toEqual([
       ['0', 1],
@@ -199,7 +199,7 @@ describe('values', () => {
   test('the keys stay in their order, also those that look special', () => {
     for (let times = 0; times < 20; times += 1) {
       const value = JSON.parse(`{"b":${times},"__proto__":{"polluted":1},"constructor":2,"a":"x"}`);
-      const arrived = line.pass(value) as object;
+      const arrived = codec.roundTrip(value) as object;
       expect(JSON.stringify(arrived)).toBe(JSON.stringify(value));
       expect(Object.getPrototypeOf(arrived)).toBe(Object.prototype);
       expect('polluted' in arrived).toBe(false);
@@ -212,26 +212,26 @@ describe('values', () => {
         Array.from({ length: count }, (_, index) => [`k${index}`, index]),
       );
       for (let times = 0; times < 3; times += 1) {
-        expect(JSON.stringify(line.pass(value))).toBe(JSON.stringify(value));
+        expect(JSON.stringify(codec.roundTrip(value))).toBe(JSON.stringify(value));
       }
     }
   });
 
   test('more shapes than the table holds, and more paths than are remembered', () => {
-    const own = new Line();
+    const own = new CodecPair();
     for (let times = 0; times < 3; times += 1) {
       for (let each = 0; each < 3000; each += 1) {
         const value = { [`a${each}`]: each, same: 1, [`b${each % 7}`]: { deep: each / 2 } };
-        expect(JSON.stringify(own.pass(value))).toBe(JSON.stringify(value));
+        expect(JSON.stringify(own.roundTrip(value))).toBe(JSON.stringify(value));
       }
     }
   });
 
   test('a value that was a number once need not be one again', () => {
-    const own = new Line();
+    const own = new CodecPair();
     for (const x of [1, 2, 3.5, 'a', 4, null, undefined, { x: 1 }, 5, [6], 7]) {
       for (const y of [1, 'b', 2.5]) {
-        expect(own.pass({ x, y, z: 1 })).toStrictEqual({ x, y, z: 1 });
+        expect(own.roundTrip({ x, y, z: 1 })).toStrictEqual({ x, y, z: 1 });
       }
     }
   });
@@ -244,15 +244,15 @@ describe('values', () => {
       }
     }
     Object.defineProperty(Point.prototype, 'inherited', { value: 1, enumerable: true });
-    for (let times = 0; times < 3; times += 1) line.pass({ x: 1, inherited: 1 });
+    for (let times = 0; times < 3; times += 1) codec.roundTrip({ x: 1, inherited: 1 });
     for (let times = 0; times < 20; times += 1) {
-      const arrived = line.pass({ point: new Point(), bare: Object.create(null, {}) });
+      const arrived = codec.roundTrip({ point: new Point(), bare: Object.create(null, {}) });
       expect(arrived).toStrictEqual({ point: { x: 1 }, bare: {} });
     }
   });
 
   test('what derives from a built-in class becomes one of that class', () => {
-    const arrived = line.pass([
+    const arrived = codec.roundTrip([
       new (class extends Map<number, number> {})([[1, 2]]),
       new (class extends Array<number> {})(1, 2),
       new (class extends Uint8Array {})([1, 2]),
@@ -264,20 +264,20 @@ describe('values', () => {
   test('what all objects inherit is not sent', () => {
     const value = { x: 1, y: 2 };
     // Whose keys are those that a loop will meet in the other.
-    for (let times = 0; times < 3; times += 1) line.pass({ ...value, z: 1 });
+    for (let times = 0; times < 3; times += 1) codec.roundTrip({ ...value, z: 1 });
     const everywhere = Object.prototype as { z?: number };
     everywhere.z = 3;
-    const arrived = [line.pass(value), line.pass(value), line.pass(value)];
+    const arrived = [codec.roundTrip(value), codec.roundTrip(value), codec.roundTrip(value)];
     delete everywhere.z;
     for (const each of arrived) expect(Object.keys(each)).toEqual(['x', 'y']);
   });
 
   test('bytes arrive in memory of their own', () => {
     const sent = new Uint8Array(100_000).fill(7);
-    const arrived = line.pass({ sent }).sent;
+    const arrived = codec.roundTrip({ sent }).sent;
     expect(arrived.buffer).toBeInstanceOf(ArrayBuffer);
     expect(arrived.buffer.byteLength).toBe(100_000);
-    line.pass({ sent: new Uint8Array(100_000).fill(8) });
+    codec.roundTrip({ sent: new Uint8Array(100_000).fill(8) });
     expect(arrived.every((byte) => byte === 7)).toBe(true);
   });
 
@@ -296,7 +296,7 @@ describe('values', () => {
       const Class = globals[name];
       if (Class === undefined) continue;
       const value = new Class(...values);
-      const arrived = line.pass({ value }).value;
+      const arrived = codec.roundTrip({ value }).value;
       expect(arrived).toBeInstanceOf(Class);
       expect(JSON.stringify(arrived)).toBe(JSON.stringify(value));
     }
@@ -304,7 +304,7 @@ describe('values', () => {
 });
 
 describe('errors', () => {
-  const line = new Line();
+  const codec = new CodecPair();
 
   test('keep what they say and where they come from', () => {
     class OwnError extends RangeError {
@@ -317,7 +317,7 @@ describe('errors', () => {
     }
     const cause = new TypeError('why');
     const error = new OwnError('what', { cause });
-    const arrived = line.pass(error);
+    const arrived = codec.roundTrip(error);
     expect(arrived).toBeInstanceOf(RangeError);
     expect([arrived.name, arrived.message, arrived.code]).toEqual(['OwnError', 'what', 'E_OWN']);
     expect(arrived.stack).toBe(error.stack);
@@ -337,25 +337,25 @@ describe('errors', () => {
       TypeError,
       URIError,
     ]) {
-      const arrived = line.pass(new Class('m'));
+      const arrived = codec.roundTrip(new Class('m'));
       expect(Object.getPrototypeOf(arrived)).toBe(Class.prototype);
       expect(Object.keys(arrived)).toEqual([]);
       expect(`${arrived}`).toBe(`${Class.name}: m`);
-      expect(Object.hasOwn(line.pass(new Class()), 'message')).toBe(false);
+      expect(Object.hasOwn(codec.roundTrip(new Class()), 'message')).toBe(false);
     }
   });
 
   test('that hold others, and themselves', () => {
     const error = new AggregateError([new Error('a'), 'b'], 'all');
     error.cause = error;
-    const arrived = line.pass(error);
+    const arrived = codec.roundTrip(error);
     expect(arrived).toBeInstanceOf(AggregateError);
     expect(arrived.errors.map(String)).toEqual(['Error: a', 'b']);
     expect(arrived.cause).toBe(arrived);
   });
 
   test('of the platform', () => {
-    const arrived = line.pass(new DOMException('enough', 'AbortError'));
+    const arrived = codec.roundTrip(new DOMException('enough', 'AbortError'));
     expect(arrived).toBeInstanceOf(DOMException);
     expect([arrived.name, arrived.message, arrived.code]).toEqual(['AbortError', 'enough', 20]);
   });
@@ -363,20 +363,20 @@ describe('errors', () => {
   test('whose name is the class’s own only by inheritance', () => {
     class Named extends Error {}
     Named.prototype.name = 'Named';
-    const arrived = line.pass(new Named('x'));
+    const arrived = codec.roundTrip(new Named('x'));
     expect(String(arrived)).toBe('Named: x');
     expect(Object.keys(arrived)).toEqual([]);
   });
 });
 
 describe('the same object', () => {
-  const line = new Line();
+  const codec = new CodecPair();
 
   test('stays the same in a small value and in a large one', () => {
     for (const count of [0, 1, 20, 30, 5000]) {
       const same = { x: 1 };
       const value = [same, ...Array.from({ length: count }, (_, x) => ({ x })), same];
-      const arrived = line.pass(value);
+      const arrived = codec.roundTrip(value);
       expect(arrived).toEqual(value);
       expect(arrived[0]).toBe(arrived.at(-1));
     }
@@ -396,7 +396,7 @@ describe('the same object', () => {
       [1, 2],
       ['a'],
     ]) {
-      const [first, second] = line.pass([same, same]);
+      const [first, second] = codec.roundTrip([same, same]);
       expect(first).toStrictEqual(same);
       expect(first).toBe(second);
     }
@@ -404,15 +404,15 @@ describe('the same object', () => {
 
   test('is another in the next value of a message', () => {
     const same = { x: 1 };
-    line.write(same, same);
-    const [first, second] = line.read(2);
+    codec.write(same, same);
+    const [first, second] = codec.read(2);
     expect(first).toEqual(second);
     expect(first).not.toBe(second);
   });
 });
 
 describe('what cannot be cloned', () => {
-  const line = new Line();
+  const codec = new CodecPair();
 
   test.for<[unknown, string]>([
     [{ items: [0, 1, 2, { fn() {} }] }, 'value.items[3].fn cannot be cloned: it is a function'],
@@ -430,23 +430,27 @@ describe('what cannot be cloned', () => {
     ],
     [new Error('x', { cause: () => {} }), 'value.cause cannot be cloned: it is a function'],
   ])('%o', ([value, message]) => {
-    expect(() => line.pass(value)).toThrow(DataCloneError);
-    expect(() => line.pass(value)).toThrow(message);
-    expect(() => line.pass(value)).toThrow(expect.objectContaining({ name: 'DataCloneError' }));
+    expect(() => codec.roundTrip(value)).toThrow(DataCloneError);
+    expect(() => codec.roundTrip(value)).toThrow(message);
+    expect(() => codec.roundTrip(value)).toThrow(
+      expect.objectContaining({ name: 'DataCloneError' }),
+    );
   });
 
   test('more than 1,000 levels, counted along the shortest paths if these are too long', () => {
     const nodes = Array.from({ length: 1_500 }, (): { next?: object } => ({}));
     for (const [index, node] of nodes.entries()) node.next = nodes[index + 1] as object;
     const tooDeep = 'value cannot be cloned: it is nested';
-    expect(() => line.pass(nodes[0])).toThrow(`${tooDeep} 1500 levels deep, and 1000 are possible`);
-    expect(() => line.pass(nodes)).toThrow(`${tooDeep} more than 1000 levels deep`);
-    expect(line.pass(nodes[600])).toEqual(nodes[600]);
+    expect(() => codec.roundTrip(nodes[0])).toThrow(
+      `${tooDeep} 1500 levels deep, and 1000 are possible`,
+    );
+    expect(() => codec.roundTrip(nodes)).toThrow(`${tooDeep} more than 1000 levels deep`);
+    expect(codec.roundTrip(nodes[600])).toEqual(nodes[600]);
   });
 
   test('shared memory, where no message will be read', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
-    expect(() => line.pass({ memory: new SharedArrayBuffer(8) })).toThrow(
+    expect(() => codec.roundTrip({ memory: new SharedArrayBuffer(8) })).toThrow(
       'value.memory cannot be cloned: it is an object that only a message can carry',
     );
   });
@@ -455,7 +459,7 @@ describe('what cannot be cloned', () => {
     const value: Record<string, unknown> = { list: [] };
     value.self = value;
     value.bad = { deeper: () => {} };
-    expect(() => line.pass(value)).toThrow('value.bad.deeper cannot be cloned');
+    expect(() => codec.roundTrip(value)).toThrow('value.bad.deeper cannot be cloned');
   });
 });
 
@@ -469,7 +473,7 @@ describe('a message that is not sent', () => {
   ]);
 
   test('leaves no trace', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     fc.assert(
       fc.property(
         fc.array(
@@ -483,8 +487,8 @@ describe('a message that is not sent', () => {
         ),
         (steps) => {
           for (const step of steps) {
-            if ('bad' in step) expect(() => line.write(step.bad)).toThrow(DataCloneError);
-            else expect(line.pass(step.value)).toStrictEqual(structuredClone(step.value));
+            if ('bad' in step) expect(() => codec.write(step.bad)).toThrow(DataCloneError);
+            else expect(codec.roundTrip(step.value)).toStrictEqual(structuredClone(step.value));
           }
         },
       ),
@@ -493,68 +497,68 @@ describe('a message that is not sent', () => {
   });
 
   test('does not cost what was known before it', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     const sizeOf = (value: unknown) => {
-      line.pass(value);
-      return line.writer.length;
+      codec.roundTrip(value);
+      return codec.writer.length;
     };
     const value = { first: 1, second: 'two' };
     const [first, , third] = [sizeOf(value), sizeOf(value), sizeOf(value)];
     expect(third).toBeLessThan(first as number);
-    expect(() => line.write(value, { x: 1 }, { x: 1 }, Symbol('bad'))).toThrow(DataCloneError);
+    expect(() => codec.write(value, { x: 1 }, { x: 1 }, Symbol('bad'))).toThrow(DataCloneError);
     expect(sizeOf(value)).toBe(third);
   });
 
   test('leaves no trace of the values before the one that failed', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
-      expect(() => line.write(value, value, value, Symbol('bad'))).toThrow(DataCloneError);
-      line.write(value, value);
-      expect(line.read(2)).toEqual([value, value]);
+      expect(() => codec.write(value, value, value, Symbol('bad'))).toThrow(DataCloneError);
+      codec.write(value, value);
+      expect(codec.read(2)).toEqual([value, value]);
     }
   });
 
   test('leaves no trace if it is abandoned for another reason', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
-      line.write(value, value, value);
-      line.encoder.abandon?.();
-      line.write(value, value);
-      expect(line.read(2)).toEqual([value, value]);
+      codec.write(value, value, value);
+      codec.encoder.abandon?.();
+      codec.write(value, value);
+      expect(codec.read(2)).toEqual([value, value]);
     }
   });
 
   test('leaves no trace if its last value is written over', () => {
-    const line = new Line();
-    const { writer } = line;
+    const codec = new CodecPair();
+    const { writer } = codec;
     const value = { x: 1, y: 'a' };
-    line.write();
+    codec.write();
     const begin = writer.length;
-    for (let times = 0; times < 5; times += 1) line.encoder.encode(writer, value);
+    for (let times = 0; times < 5; times += 1) codec.encoder.encode(writer, value);
     writer.position = writer.start + begin;
-    line.encoder.encode(writer, value);
-    line.encoder.encode(writer, value);
+    codec.encoder.encode(writer, value);
+    codec.encoder.encode(writer, value);
     const decoder = new Decoder(noReferences);
-    line.reader.open(writer.memory, writer.start, writer.position);
-    expect([decoder.decode(line.reader), decoder.decode(line.reader)]).toEqual([value, value]);
+    codec.reader.open(writer.memory, writer.start, writer.position);
+    expect([decoder.decode(codec.reader), decoder.decode(codec.reader)]).toEqual([value, value]);
   });
 
   test('leaves no trace if it is too large', () => {
-    const line = new Line(noReferences, shared(256), 200);
+    const codec = new CodecPair(noReferences, shared(256), 200);
     for (let times = 0; times < 20; times += 1) {
       const value = { [`key${times}`]: times, x: 1 };
-      expect(() => line.write(value, value, 'x'.repeat(300))).toThrow(MessageTooLargeError);
-      line.write(value, value);
-      expect(line.read(2)).toEqual([value, value]);
+      expect(() => codec.write(value, value, 'x'.repeat(300))).toThrow(MessageTooLargeError);
+      codec.write(value, value);
+      expect(codec.read(2)).toEqual([value, value]);
     }
   });
 });
 
 describe('getters', () => {
   test('may take away and change what comes after them', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     for (let times = 0; times < 20; times += 1) {
       const value = {
         get a() {
@@ -566,7 +570,7 @@ describe('getters', () => {
         c: 3 as unknown,
         d: 4,
       };
-      const arrived = line.pass(value);
+      const arrived = codec.roundTrip(value);
       expect(Object.keys(arrived).filter((key) => key !== 'c')).toEqual(['a', 'b', 'd']);
       expect(arrived.c).toBe(undefined);
       // Not once the keys are known: then it is there, and undefined.
@@ -576,7 +580,7 @@ describe('getters', () => {
   });
 
   test('may change the map that they are in', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     const map = new Map<unknown, unknown>();
     map.set('a', {
       get x() {
@@ -585,11 +589,11 @@ describe('getters', () => {
       },
     });
     map.set('b', 2);
-    expect(line.pass(map)).toEqual(new Map([['a', { x: 1 }]]));
+    expect(codec.roundTrip(map)).toEqual(new Map([['a', { x: 1 }]]));
   });
 
   test('that throw leave no trace', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     const bad = {
       x: 1,
       get y(): number {
@@ -597,10 +601,10 @@ describe('getters', () => {
       },
     };
     for (let times = 0; times < 20; times += 1) {
-      expect(() => line.write([{ [`k${times}`]: 1 }, { [`k${times}`]: 1 }, bad])).toThrow(
+      expect(() => codec.write([{ [`k${times}`]: 1 }, { [`k${times}`]: 1 }, bad])).toThrow(
         'not today',
       );
-      expect(line.pass([{ [`k${times}`]: 1 }, { x: 1, y: 2 }])).toEqual([
+      expect(codec.roundTrip([{ [`k${times}`]: 1 }, { x: 1, y: 2 }])).toEqual([
         { [`k${times}`]: 1 },
         { x: 1, y: 2 },
       ]);
@@ -608,15 +612,15 @@ describe('getters', () => {
   });
 
   test('must not encode anything themselves', () => {
-    const line = new Line();
+    const codec = new CodecPair();
     const value = {
       get x() {
-        line.encoder.encode(line.writer, {});
+        codec.encoder.encode(codec.writer, {});
         return 1;
       },
     };
-    expect(() => line.pass(value)).toThrow('must not send anything');
-    expect(line.pass({ x: 1 })).toEqual({ x: 1 });
+    expect(() => codec.roundTrip(value)).toThrow('must not send anything');
+    expect(codec.roundTrip({ x: 1 })).toEqual({ x: 1 });
   });
 });
 
@@ -629,12 +633,12 @@ describe('references', () => {
   };
 
   test('stand wherever a value may stand', () => {
-    const line = new Line(references);
+    const codec = new CodecPair(references);
     const [callback, signal, remote] = known;
     for (let times = 0; times < 20; times += 1) {
-      expect(line.pass(callback)).toBe(callback);
+      expect(codec.roundTrip(callback)).toBe(callback);
       const value = { callback, deep: [signal, new Map([[remote, { callback }]])] };
-      const arrived = line.pass(value);
+      const arrived = codec.roundTrip(value);
       expect(arrived.callback).toBe(callback);
       expect(arrived.deep[0]).toBe(signal);
       expect([...(arrived.deep[1] as Map<unknown, unknown>)]).toEqual([[remote, { callback }]]);
@@ -644,15 +648,15 @@ describe('references', () => {
   test('stand for what only a message can carry: shared memory, and views of it', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
     const carried: object[] = [];
-    const line = new Line({
+    const codec = new CodecPair({
       numberOf: () => -1,
       numberByMessage: (value) => carried.push(value) - 1,
       valueOf: (number) => carried[number],
     });
     const memory = new SharedArrayBuffer(8);
     const views = [new Uint8Array(memory), new Int32Array(memory), new DataView(memory)];
-    for (const value of [memory, ...views]) expect(line.pass(value)).toBe(value);
-    const arrived = line.pass({ memory, views, own: new Uint8Array([1]) });
+    for (const value of [memory, ...views]) expect(codec.roundTrip(value)).toBe(value);
+    const arrived = codec.roundTrip({ memory, views, own: new Uint8Array([1]) });
     expect(arrived.memory).toBe(memory);
     for (const [index, view] of views.entries()) expect(arrived.views[index]).toBe(view);
     expect(carried).not.toContain(arrived.own);
@@ -660,7 +664,7 @@ describe('references', () => {
 
   test('are not asked for what every codec knows', () => {
     const asked: unknown[] = [];
-    const line = new Line({
+    const codec = new CodecPair({
       numberOf: (value) => {
         asked.push(value);
         return -1;
@@ -668,7 +672,7 @@ describe('references', () => {
       numberByMessage: () => -1,
       valueOf: () => undefined,
     });
-    line.pass([
+    codec.roundTrip([
       {},
       [],
       new Map(),
@@ -679,7 +683,7 @@ describe('references', () => {
     ]);
     expect(asked).toEqual([]);
     const own = new (class Own {})();
-    line.pass(own);
+    codec.roundTrip(own);
     expect(asked).toContain(own);
   });
 });

@@ -1,7 +1,7 @@
 /** What needs no memory of what came before, and what the codec asks the bridge. */
 import { expect, test } from 'vitest';
 import { CorruptMessageError } from '../ring/reader.js';
-import { Line, noReferences } from './model/line.js';
+import { CodecPair, noReferences } from './model/codec-pair.js';
 import type { ValueReferences } from './value.js';
 
 test.each([
@@ -24,11 +24,11 @@ test.each([
   'text',
   '€\ud800',
 ])('the primitive %s', (value) => {
-  expect(Object.is(new Line().pass(value), value)).toBe(true);
+  expect(Object.is(new CodecPair().roundTrip(value), value)).toBe(true);
 });
 
 test('a view is sent, not all that its buffer holds', () => {
-  const arrived = new Line().pass(new Uint8Array(1000).fill(4).subarray(10, 12));
+  const arrived = new CodecPair().roundTrip(new Uint8Array(1000).fill(4).subarray(10, 12));
   expect([arrived.byteLength, arrived.buffer.byteLength, arrived[1]]).toEqual([2, 2, 4]);
 });
 
@@ -47,14 +47,18 @@ test('the bridge is asked for functions and objects of classes', () => {
     numberByMessage: () => -1,
     valueOf: (number) => known[number],
   };
-  const line = new Line(references);
-  for (const value of known) expect(line.pass(value)).toBe(value);
-  expect([line.pass(other), line.pass({}), line.pass([])]).toEqual([{ value: 1 }, {}, []]);
+  const codec = new CodecPair(references);
+  for (const value of known) expect(codec.roundTrip(value)).toBe(value);
+  expect([codec.roundTrip(other), codec.roundTrip({}), codec.roundTrip([])]).toEqual([
+    { value: 1 },
+    {},
+    [],
+  ]);
   expect(questions).toEqual([...known, other]);
 });
 
 test('what the bridge refuses leaves nothing behind', () => {
-  const line = new Line({
+  const codec = new CodecPair({
     ...noReferences,
     numberOf() {
       throw new RangeError('no more numbers');
@@ -62,14 +66,14 @@ test('what the bridge refuses leaves nothing behind', () => {
   });
   const shaped = { a: 1, b: 'two' };
   for (let times = 0; times < 3; times++) {
-    expect(() => line.write(shaped, shaped, () => {})).toThrow('no more numbers');
+    expect(() => codec.write(shaped, shaped, () => {})).toThrow('no more numbers');
   }
-  expect(line.pass(shaped)).toEqual(shaped);
+  expect(codec.roundTrip(shaped)).toEqual(shaped);
 });
 
 test('what begins with no tag is no value', () => {
-  const line = new Line();
-  line.write(1);
-  line.writer.u8[line.writer.start] = 100;
-  expect(() => line.read()).toThrow(CorruptMessageError);
+  const codec = new CodecPair();
+  codec.write(1);
+  codec.writer.u8[codec.writer.start] = 100;
+  expect(() => codec.read()).toThrow(CorruptMessageError);
 });

@@ -120,10 +120,10 @@ test('every frame is read: in order, whole and once', () => {
       }
       // A part that is read is no frame yet, so there may be more to flush without one.
       for (let idle = 0; idle < 2; ) {
-        const before = writer.taken;
+        const before = writer.consumed;
         if (readOne()) continue;
         writer.flush();
-        if (writer.taken === before) idle++;
+        if (writer.consumed === before) idle++;
       }
       expect([read, writer.queued]).toEqual([written, 0]);
     }),
@@ -139,7 +139,7 @@ describe('the counters', () => {
       put(frame);
       expect(take()).toEqual(frame);
     }
-    expect(Math.sign(writer.taken)).toBe(-Math.sign(from));
+    expect(Math.sign(writer.consumed)).toBe(-Math.sign(from));
   });
 
   test.each([2 ** 31 - 4096, -4096])('are compared when they have gone past %i', (from) => {

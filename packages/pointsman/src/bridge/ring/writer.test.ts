@@ -113,7 +113,7 @@ describe('where a message goes', () => {
       writer.bytes(new Uint8Array(92));
       expect(writer.length).toBe(100);
       expect(() => writer.reserve(1)).toThrow(MessageTooLargeError);
-      expect(() => writer.byte(1)).toThrow('a message must have at most 100 bytes');
+      expect(() => writer.byte(1)).toThrow('the message has more than 100 bytes');
       expect(() => writer.byte(1)).toThrow(RangeError);
       writer.open(new Memory(new ArrayBuffer(8)), 0, 8);
       writer.bytes(new Uint8Array(50));
