@@ -26,11 +26,11 @@ export interface BlockedCall {
   readonly values: unknown[];
   /** The index of the first call that failed, or -1. */
   firstFailed: number;
-  /** The number of the called function, or the calls of a batch. */
+  /** The number of the function, or the calls of a batch. */
   readonly targets: number | readonly { readonly target: number }[];
   /** The blocking call in which this one is nested. */
   readonly outer: BlockedCall | undefined;
-  /** When the thread was first about to sleep; 0 before that, because no clock is read until then. */
+  /** When the thread first tried to sleep; 0 before that, to avoid a clock read. */
   startedAt: number;
   /** When the other side last showed that it is alive; 0 means now. */
   activeAt: number;
@@ -38,11 +38,9 @@ export interface BlockedCall {
   mutualSince: number;
 }
 
-/** The parts of an endpoint that a blocked thread uses. */
 export interface BlockedEndpoint {
   /** Handles one frame. Returns false if none is ready. */
   handleNext(): boolean;
-  /** Fails a pending call of the other side. */
   refuse(id: number, error: Error): void;
   nameOf(target: number): string;
   /**
@@ -52,16 +50,16 @@ export interface BlockedEndpoint {
   checkEnded(isSilent: boolean): Ending | undefined;
 }
 
-/** A call of the other side that returned a promise, which may not settle while this thread is blocked. */
+/** A served call whose promise may not settle while this thread is blocked. */
 interface DeferredCall {
   readonly id: number;
   readonly name: string;
   readonly since: number;
 }
 
-/** Maximum milliseconds between two liveness checks, and thus until a blocked call detects a closed bridge. */
+/** Maximum milliseconds until a blocked call detects a closed bridge. */
 const LIVENESS_INTERVAL = 250;
-/** Milliseconds between two checks for a reply while the thread waits for space, because a reply does not wake it then. */
+/** Milliseconds between two checks for a reply during a wait for space, which a reply does not end. */
 const SPACE_INTERVAL = 1;
 /** Frames between two liveness checks, a power of two. A clock read per frame would slow the row `batches of 64`. */
 const FRAMES = 64;
@@ -73,11 +71,10 @@ export class BlockingCalls {
   readonly #state: SharedState;
   readonly #poller: Poller;
   readonly #policy: WaitPolicy;
-  /** Maximum milliseconds without a response from the other thread. */
   readonly #heartbeatTimeout: number;
   #current: BlockedCall | undefined;
   #deferred: DeferredCall[] = [];
-  /** Maximum milliseconds between two liveness checks; short enough to leave a `PING` time for its reply. */
+  /** Maximum milliseconds between two liveness checks; leaves a `PING` time for its reply. */
   readonly #interval: number;
   #lastPing = 0;
   #lastPong = 0;
@@ -147,7 +144,6 @@ export class BlockingCalls {
     this.#lastPong = ping;
   }
 
-  /** Blocks until all replies have arrived. */
   run(call: BlockedCall, options: WaitOptions | undefined): void {
     const endpoint = this.#endpoint;
     const reader = this.#reader;
@@ -160,7 +156,7 @@ export class BlockingCalls {
     poller.pause();
     try {
       this.#deliverAll(call, timeout);
-      // A sleeping thread must be woken first, so it will not reply within the cost of one wake-up.
+      // A sleeping thread cannot reply within the cost of one wake-up.
       let { bound } = policy;
       if (bound > 0 && writer.ring.readerAsleep) bound = 0;
       while (call.remaining > 0) {
@@ -183,7 +179,7 @@ export class BlockingCalls {
           this.#checkOpen(call);
           throw this.#unreachable(call);
         }
-        // The other side's calls may keep this thread so busy that it never sleeps.
+        // Calls of the other side may prevent any sleep.
         if ((++handled & (FRAMES - 1)) === 0) this.#checkLiveness(call, timeout);
       }
     } finally {
@@ -193,7 +189,6 @@ export class BlockingCalls {
     }
   }
 
-  /** Sends all written frames; waits for space if necessary. */
   #deliverAll(call: BlockedCall, timeout: number | undefined): void {
     const writer = this.#writer;
     for (;;) {
@@ -205,7 +200,6 @@ export class BlockingCalls {
     }
   }
 
-  /** Sleeps until a frame is ready. */
   #sleep(call: BlockedCall, timeout: number | undefined): void {
     const writer = this.#writer;
     const state = this.#state;
@@ -213,7 +207,7 @@ export class BlockingCalls {
     state.block();
     state.beforeSleep();
     try {
-      // Most sleeps are short: the clock is read only after a long one, or if there is a timeout.
+      // Most sleeps are short: the clock is read only after a long one or with a timeout.
       if (timeout === undefined && call.startedAt === 0 && writer.ring.queued === 0) {
         ring.wait(this.#interval);
         if (!ring.ready) call.activeAt = performance.now() - this.#interval;
@@ -225,7 +219,7 @@ export class BlockingCalls {
           ring.wait(Math.min(left, this.#interval));
           continue;
         }
-        // The reply may depend on frames that this thread wrote meanwhile and that wait for space.
+        // The reply may depend on this thread's waiting frames.
         const { consumed } = writer.ring;
         if (!writer.deliverNow())
           writer.ring.waitForSpace(consumed, Math.min(left, SPACE_INTERVAL));
@@ -276,13 +270,13 @@ export class BlockingCalls {
     return Math.min(timeout - (now - call.startedAt), heartbeatTimeout);
   }
 
-  /** Throws if the bridge has ended, unless the replies arrived before that. */
+  /** Throws if the bridge ended before the replies arrived. */
   #checkOpen(call: BlockedCall, isSilent = false): void {
     const ending = this.#endpoint.checkEnded(isSilent);
     if (ending && call.remaining > 0) throw unanswered(ending, this.nameOf(call.targets));
   }
 
-  /** Fails served calls whose promise has been pending since before `before`: it may depend on this blocked thread. */
+  /** Fails calls deferred before `before`: their promises may depend on this blocked thread. */
   #refuseDeferred(call: BlockedCall, before: number): void {
     while (this.#deferred[0] !== undefined && this.#deferred[0].since < before) {
       const { id, name } = this.#deferred.shift() as DeferredCall;
@@ -305,7 +299,6 @@ export class BlockingCalls {
     );
   }
 
-  /** Returns the name of the called function or functions, for errors. */
   nameOf(targets: BlockedCall['targets']): string {
     if (typeof targets === 'number') return this.#endpoint.nameOf(targets);
     const names = new Set(targets.map(({ target }) => this.#endpoint.nameOf(target)));

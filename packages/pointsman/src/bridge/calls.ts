@@ -10,7 +10,6 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
-/** Builds an object with one function per name. */
 function buildAll(names: readonly string[], make: (target: number) => AnyFunction): object {
   const view = {};
   for (const [target, name] of names.entries()) setPath(view, name.split('.'), make(target));
@@ -18,12 +17,12 @@ function buildAll(names: readonly string[], make: (target: number) => AnyFunctio
 }
 
 function setPath(view: object, path: readonly string[], call: AnyFunction): void {
-  let place = view as Record<string, unknown>;
-  for (const step of path.slice(0, -1)) {
-    if (!Object.hasOwn(place, step)) place[step] = {};
-    place = place[step] as Record<string, unknown>;
+  let parent = view as Record<string, unknown>;
+  for (const key of path.slice(0, -1)) {
+    if (!Object.hasOwn(parent, key)) parent[key] = {};
+    parent = parent[key] as Record<string, unknown>;
   }
-  place[path[path.length - 1] as string] = call;
+  parent[path[path.length - 1] as string] = call;
 }
 
 /** The functions under one top-level name: the rest of each path, and the function's index. */
@@ -38,7 +37,7 @@ interface LazyView {
 
 const prototypes = new WeakMap<readonly string[], object>();
 
-/** Like {@link buildAll}, but creates each function on first read, because most of these views call only one. */
+/** Like {@link buildAll}, but creates each function on first read: most of these views call only one. */
 function lazy(names: readonly string[], make: (target: number) => AnyFunction): object {
   let prototype = prototypes.get(names);
   if (prototype === undefined) {
@@ -86,11 +85,11 @@ function asynchronousView(
     (...args: unknown[]) =>
       endpoint.call(target, args, options);
   return Object.assign(build(names, make), {
-    batch: async (note: (calls: object) => readonly TargetedCall[]) => {
-      const calls = recordBatch(names, note).map(({ target, args }) =>
+    batch: async (makeCalls: (calls: object) => readonly TargetedCall[]) => {
+      const calls = recordBatch(names, makeCalls).map(({ target, args }) =>
         endpoint.call(target, args, options),
       );
-      // Like a blocking batch: waits for all calls, then rejects with the first error in call order.
+      // Waits for all calls, then rejects with the first error in call order.
       await Promise.allSettled(calls);
       return Promise.all(calls);
     },
@@ -109,7 +108,6 @@ export function asynchronousWith(
   return asynchronousView(endpoint, names, options, lazy);
 }
 
-/** Builds a view with all ways to call. */
 function calls(
   endpoint: BridgeEndpoint,
   names: readonly string[],
@@ -127,8 +125,8 @@ function calls(
   return Object.assign(build(names, block), {
     async: asynchronousView(endpoint, names, options, build),
     send: build(names, send),
-    batch: (note: (calls: object) => readonly TargetedCall[]) =>
-      endpoint.blockForAll(recordBatch(names, note), options),
+    batch: (makeCalls: (calls: object) => readonly TargetedCall[]) =>
+      endpoint.blockForAll(recordBatch(names, makeCalls), options),
     with(more: WaitOptions) {
       checkWaitOptions(more);
       return calls(endpoint, names, { ...options, ...more }, lazy);
@@ -136,15 +134,13 @@ function calls(
   });
 }
 
-/** Adds all ways to call to `view`. */
 export function addCalls(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
   return Object.assign(view, calls(endpoint, names, undefined, buildAll));
 }
 
 /**
- * Returns a view for functions whose names are not known yet. While `connected` returns undefined, a call returns
- * `early(name)`. Afterwards it calls the function of the connected view, so a view that was read before the bridge was
- * connected stays valid.
+ * Returns a view for functions whose names are not known yet. A call returns `early(name)` until `connected` returns a
+ * view; then it calls the function of that view. So a view that was read early stays valid.
  */
 export function unconnectedView(
   early: (name: string) => unknown,
@@ -177,7 +173,7 @@ function unconnectedFunction(
 
 function recordBatch(
   names: readonly string[],
-  note: (calls: object) => readonly TargetedCall[],
+  makeCalls: (calls: object) => readonly TargetedCall[],
 ): readonly TargetedCall[] {
   const made = new Set<TargetedCall>();
   const calls = buildAll(names, (target) => (...args) => {
@@ -185,7 +181,7 @@ function recordBatch(
     made.add(call);
     return call;
   });
-  const chosen = note(calls);
+  const chosen = makeCalls(calls);
   if (!Array.isArray(chosen) || chosen.some((call) => !made.has(call))) {
     throw invalid('batch', chosen, 'a function that returns an array of the calls that it made');
   }

@@ -9,9 +9,7 @@ import { type Ending, refusal } from './ending.js';
 export class ConnectionState {
   readonly ready: Promise<void>;
   readonly ended: Promise<string>;
-  /** Why the bridge has ended, if it has. */
   ending: Ending | undefined;
-  /** Called when the bridge is connected. */
   resolveReady!: () => void;
   #rejectReady!: (error: unknown) => void;
   #resolveEnded!: (text: string) => void;
@@ -27,7 +25,7 @@ export class ConnectionState {
     });
   }
 
-  /** Called when the bridge has ended. `call` is the function that created this side. */
+  /** `call` is the function that created this side. */
   end(ending: Ending, call: 'expose' | 'connect'): void {
     this.ending = ending;
     this.#rejectReady(refusal(ending, call, 'the bridge is closed'));

@@ -23,20 +23,17 @@ const noSharedMemory =
 export interface ConnectionOptions {
   readonly role: Role;
   readonly offer: Offer;
-  /** This side's port of the connection. */
   readonly port: MessagePort;
   /**
-   * Port for values that belong to a frame and are sent by message, on platforms that can receive a message without
-   * returning to the event loop. It has no listener there: in Deno, a port with a listener removes a message from its
-   * queue some turns before it delivers it, so a synchronous receive would return a later message first.
+   * Port for values of frames, on platforms with a synchronous receive. It has no listener there: in Deno, a port with
+   * a listener dequeues a message some turns before it delivers it, so a synchronous receive would return a later one.
    */
   readonly values?: MessagePort | undefined;
-  /** The worker, or in a worker its host. Some messages use it instead of `port`: see {@link Connection.post}. */
+  /** The worker, or in a worker its host. Some messages use it instead of `port`. */
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
-  /** Runs calls of the other side in the asynchronous context in which this side was created. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
-  /** Called when the bridge has ended. */
   ended(ending: Ending): void;
 }
 
@@ -50,7 +47,7 @@ export class Connection {
   /** Whether the next message of the worker itself contains values of a frame. */
   #isAnnounced = false;
   #finish = (): void => {};
-  /** Resolves when the bridge has ended and the notice of that can no longer overtake earlier messages. */
+  /** Resolves when the bridge has ended and no notice of that can overtake earlier messages. */
   readonly finished = new Promise<void>((resolve) => {
     this.#finish = resolve;
   });
@@ -104,8 +101,8 @@ export class Connection {
       spins,
       receive: platform.receive && (() => this.#receiveNow()),
       broken: (text) => this.close({ text }, true),
-      // A blocked thread receives no events. In Node, `postMessage` returns false if the other end of the port is
-      // closed, which is undocumented. On other platforms the thread relies on the heartbeat timeout.
+      // A blocked thread receives no events. In Node, `postMessage` returns false (undocumented) if the other end is
+      // closed. Elsewhere the heartbeat timeout decides.
       isOtherGone: () => this.#port.postMessage(message(offer.id, 'check')) === false,
       otherHasEnded: (hasClosed) =>
         hasClosed ? this.otherHasEnded(closedThere(undefined)) : this.otherIsGone(),
@@ -122,13 +119,12 @@ export class Connection {
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
     const target = (type === 'values' && this.#values) || this.#target;
     if (type === 'values' && target === this.#options.base) {
-      // User messages of the worker arrive the same way: the host must know which message was unreadable.
+      // User messages arrive the same way: the host must know which message was unreadable.
       target.postMessage(message(this.#options.offer.id, 'next'));
     }
     target.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
   }
 
-  /** Receives one message without returning to the event loop. Returns whether there was one. */
   #receiveNow(): boolean {
     let received: { message: unknown } | undefined;
     try {
@@ -156,7 +152,6 @@ export class Connection {
     else if (this.#isAnnounced) this.#receiveUnreadable(cause);
   }
 
-  /** Handles a message. `isInFrame`: while a frame is being read. */
   receive(data: unknown, isInFrame = false): void {
     const received = messageOf(data);
     if (received?.[1] !== this.#options.offer.id) return;
@@ -167,7 +162,6 @@ export class Connection {
     else this.otherHasEnded({ text: String(payload) });
   }
 
-  /** Called when the other thread has ended. */
   otherIsGone(): void {
     const { role } = this.#options;
     this.otherHasEnded({ text: role === 'host' ? workerHasEnded : hostHasEnded });
@@ -205,8 +199,8 @@ export class Connection {
   }
 
   /**
-   * In a browser, the notice that a port is closed or a lock is free can overtake messages that were sent before it,
-   * in Firefox many of them. So the worker keeps its port and its lock until the host has confirmed the close.
+   * In a browser, the notice of a closed port or a free lock can overtake earlier messages, in Firefox many of them. So
+   * the worker keeps both until the host has confirmed the close.
    */
   #awaitCloseReply(): void {
     const finish = (): void => {

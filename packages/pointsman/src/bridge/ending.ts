@@ -9,7 +9,6 @@ import { toPlainError } from '../transport/outcome.js';
 import { BridgeClosedError } from './errors.js';
 
 export interface Ending {
-  /** States what happened. */
   readonly text: string;
   /** The argument of `close` on this side. Calls reject with it instead of a `BridgeClosedError`. */
   readonly reason?: unknown;
@@ -42,6 +41,5 @@ export function refusal({ text, reason, cause }: Ending, call: string, what: str
   return new BridgeClosedError(`${what}: ${text}`, call, cause === undefined ? {} : { cause });
 }
 
-/** Returns the error of a call that gets no reply. */
 export const unanswered = (ending: Ending, call: string): unknown =>
   refusal(ending, call, `${call}() has no answer`);

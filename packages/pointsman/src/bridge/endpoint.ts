@@ -7,7 +7,6 @@
 import type { WaitOptions } from '../sync/options.js';
 import type { Ending } from './ending.js';
 
-/** A call of function number `target`. */
 export interface TargetedCall {
   readonly target: number;
   readonly args: readonly unknown[];
@@ -19,11 +18,8 @@ export interface BridgeEndpoint {
   /** Called when the bridge is connected, with the functions that the other side serves. */
   begin(names: readonly string[]): void;
   call(target: number, args: readonly unknown[], options?: WaitOptions): Promise<unknown>;
-  /** Calls without waiting for a reply. */
   send(target: number, args: readonly unknown[]): void;
-  /** Blocks until the reply arrives. Throws if this thread cannot block. */
   block(target: number, args: readonly unknown[], options?: WaitOptions): unknown;
-  /** Makes all calls at once and blocks until all replies have arrived. */
   blockForAll(calls: readonly TargetedCall[], options?: WaitOptions): unknown[];
   /** Handles a message of the other endpoint. `isInFrame`: while a frame is being read. */
   receive(type: string, payload: unknown, isInFrame: boolean): void;
@@ -38,6 +34,5 @@ export interface BridgeEndpoint {
   readonly otherReason: unknown;
   /** Sends the written frames, and this side's reason for closing the bridge, if any. */
   sendClose(reason: unknown): void;
-  /** Fails all pending calls. */
   close(ending: Ending): void;
 }

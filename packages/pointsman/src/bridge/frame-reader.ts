@@ -14,7 +14,7 @@ import type { RingReader } from './ring/ring.js';
 export interface FrameReaderOptions {
   readonly ring: RingReader;
   readonly values: FrameValues;
-  /** Receives one message without returning to the event loop. Returns whether there was one. Absent in browsers. */
+  /** Receives one message synchronously. Returns whether there was one. Absent in browsers. */
   readonly receive?: (() => boolean) | undefined;
   /** Called when a frame is unreadable. The bridge cannot continue, because the frame may have defined shapes. */
   broken(reason: string): void;
@@ -78,7 +78,6 @@ export class FrameReader {
     }
   }
 
-  /** Reads the value and releases the frame. */
   value(): unknown {
     try {
       return this.#decoder.decode(this.#reader);
@@ -89,7 +88,6 @@ export class FrameReader {
     }
   }
 
-  /** Returns the frame's space to the writer. */
   release(): void {
     const { values } = this.#options;
     this.failure = values.failure;

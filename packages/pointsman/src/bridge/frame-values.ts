@@ -57,12 +57,10 @@ export class FrameValues implements ValueReferences {
     return 2 * index + BY_MESSAGE;
   }
 
-  /** The values to post before the frame is published. */
   get moving(): readonly Transferred<unknown>[] {
     return this.#moving;
   }
 
-  /** Called when the frame is published. */
   sent(): void {
     if (this.#moving.length > 0) this.#moving = [];
     if (this.#passed.size === 0) return;
@@ -71,7 +69,6 @@ export class FrameValues implements ValueReferences {
     this.#references.sent(passed);
   }
 
-  /** Called when the frame will not be sent. */
   undo(): void {
     this.#references.undo(this.#passed);
     this.#passed = new Set();
@@ -86,12 +83,10 @@ export class FrameValues implements ValueReferences {
     return this.#values[id];
   }
 
-  /** Called when the values of a frame arrive. */
   arrive(values: readonly unknown[]): void {
     this.#arrived.push(values);
   }
 
-  /** Called when the values of a frame arrive and are unreadable. */
   arriveUnreadable(cause: unknown): void {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
     const message = `a value that was sent by message cannot be read in this thread${reason}`;
@@ -107,7 +102,6 @@ export class FrameValues implements ValueReferences {
     return true;
   }
 
-  /** Called when the frame has been read. */
   received(): void {
     if (this.#received.size > 0) this.#received = new Set();
     if (this.#values.length > 0) this.#values = [];

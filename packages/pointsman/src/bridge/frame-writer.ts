@@ -24,11 +24,9 @@ export interface FrameWriterOptions {
   readonly ring: RingWriter;
   readonly state: SharedState;
   readonly values: FrameValues;
-  /** Maximum payload bytes of one frame. */
   readonly maxMessageSize: number;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
-  /** Posts the values of a frame. */
   post(values: readonly unknown[], transfer: readonly Transferable[]): void;
 }
 
@@ -134,8 +132,8 @@ export class FrameWriter {
   }
 
   /**
-   * Sends large byte arrays by message: one copy instead of two through the ring. Not used for a blocked thread, which
-   * receives messages more slowly, nor in Deno, which inspects each byte.
+   * Sends large byte arrays by message: one copy instead of two. Not for a blocked thread, which receives messages more
+   * slowly, nor in Deno, which inspects each byte.
    */
   #moveCopy(value: unknown): unknown {
     if (!(value instanceof Uint8Array) || value.byteLength < HEAVY) return value;
@@ -167,7 +165,7 @@ export class FrameWriter {
     return isOurs ? Object.assign(error, { call: name }) : error;
   }
 
-  /** Posts all values in one message, before the frame is published, so the reader rarely has to wait for them. */
+  /** Posts all values in one message before the frame, so the reader rarely waits for them. */
   #postMoving(): void {
     const { moving } = this.#options.values;
     if (moving.length === 0) return;
@@ -186,7 +184,6 @@ export class FrameWriter {
 
   // --- delivery ---
 
-  /** Delivers all frames of this turn when it ends. */
   deliverSoon(): void {
     if (this.#delivers) return;
     this.#delivers = true;
@@ -212,23 +209,20 @@ export class FrameWriter {
     return all;
   }
 
-  /** Called after this thread has blocked: it may have received the wake-up that was meant for its event loop. */
+  /** Called after this thread has blocked: it may have consumed the wake-up of its event loop. */
   resume(): void {
     if (this.ring.queued > 0) this.spaceAvailable();
   }
 
-  /** Whether frames wait for space. */
   get isWaitingForSpace(): boolean {
     return this.#waitsForSpace;
   }
 
-  /** Called when the other side has read frames, so there may be space. */
   spaceAvailable(): void {
     this.#waitsForSpace = false;
     if (!this.#isStopped) this.deliver();
   }
 
-  /** Discards waiting frames and ends delivery. */
   stop(): void {
     this.#isStopped = true;
     this.ring.stop();

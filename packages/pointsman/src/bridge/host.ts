@@ -83,7 +83,6 @@ export interface Exposed<WorkerApi, Api extends object = object> extends Disposa
  */
 export type ApiOf<Bridge> = Bridge extends { readonly [exposedApi]?: infer Api } ? Api : never;
 
-/** An offer that is not accepted yet. */
 interface OpenOffer extends MadeOffer {
   stopListening(): void;
 }
@@ -211,7 +210,6 @@ export function expose<WorkerApi = object, Api extends object = object>(
     state.resolveReady();
   }
 
-  /** Called when the worker is gone. */
   function onGone(text: string): void {
     if (connection) connection.otherHasEnded({ text });
     else end({ text });

@@ -17,13 +17,11 @@ import { BridgeStateError } from './errors.js';
 const CLOSE = OWN_KINDS;
 
 export interface MessageEndpointOptions {
-  /** Why no call can block. */
   readonly cannotBlock: string;
   readonly functions: readonly NamedFunction[];
-  /** Runs calls of the other side in the asynchronous context in which this side was created. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
-  /** Keeps the event loop alive while `isBusy`. */
   keepAlive(isBusy: boolean): void;
 }
 

@@ -4,8 +4,8 @@
  * The host sends an offer with shared memory and a port. The worker accepts it with the names of the functions that it
  * serves. Either side may start first: the host sends an offer at once, and another when the worker sends a hello.
  *
- * Invariant: each message has the id of its connection, so several bridges and user messages can share a port. The
- * last element is a bigint, so no user message that was parsed from JSON can be mistaken for a bridge message.
+ * Invariant: each message has the id of its connection, so several bridges and user messages can share a port. Its last
+ * element is a bigint, so no message that was parsed from JSON can be mistaken for one.
  */
 
 import { platform } from '../transport/platform.js';
@@ -23,7 +23,6 @@ export interface Offer {
   readonly port: MessagePort;
   /** The port for values that belong to a frame: see {@link ConnectionOptions.values}. */
   readonly values?: MessagePort | undefined;
-  /** The functions that the host serves. */
   readonly names: readonly string[];
   readonly maxMessageSize: number;
   readonly heartbeatTimeout: number;
@@ -41,16 +40,14 @@ export function message(id: number, type: string, payload?: unknown): Message {
   return [tag, id, type, payload, mark];
 }
 
-/** An offer, and the host's ends of its ports. */
 export interface MadeOffer {
   readonly offer: Offer;
   readonly port: MessagePort;
   readonly values: MessagePort | undefined;
-  /** The transfer list of the offer's message. */
   readonly transferList: Transferable[];
 }
 
-/** Creates an offer. `bufferSize`: bytes of shared memory for each direction, a power of two. */
+/** `bufferSize` is for each direction, a power of two. */
 export function makeOffer({
   bufferSize,
   ...options

@@ -4,8 +4,8 @@
  * Invariants:
  * - Each call is settled once: by its reply, its signal, its timeout, or the end of the bridge.
  * - The lowest bits of a call's number are its slot. A number whose slot is occupied is skipped, so a lookup is one
- *   read. A `Map` loses the row of 64 calls in flight: every few hundred calls it allocates a new table, which the
- *   old one keeps alive for the garbage collector.
+ *   read. A `Map` loses the row of 64 calls in flight: every few hundred calls it allocates a new table, kept alive by
+ *   the old one.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -17,13 +17,11 @@ interface Pending {
   readonly name: string;
   resolve(value: unknown): void;
   reject(error: unknown): void;
-  /** Removes the abort listener and the timer, if any. */
   readonly stop: (() => void) | undefined;
 }
 
 /** Numbers restart after this one. By then no reply to an early number is still in flight. */
 const MAX_ID = 0x3fffffff;
-/** Initial number of slots, a power of two. */
 const FIRST_SLOTS = 16;
 
 export class PendingCalls {
@@ -37,7 +35,6 @@ export class PendingCalls {
     this.#givenUp = givenUp;
   }
 
-  /** Returns the number of the next call. */
   nextId(): number {
     let id = this.#lastId;
     do id = id === MAX_ID ? 1 : id + 1;
@@ -105,7 +102,6 @@ export class PendingCalls {
     else pending.resolve(value);
   }
 
-  /** Rejects all calls. */
   rejectAll(error: (name: string) => unknown): void {
     const slots = this.#slots;
     this.#slots = new Array<Pending | undefined>(FIRST_SLOTS).fill(undefined);

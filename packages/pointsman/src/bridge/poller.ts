@@ -1,7 +1,6 @@
 /**
- * Handles frames in turns of the event loop. After this thread has replied to a call, it spins for the next call before
- * it returns to the event loop. While it waits for replies of its own, it polls once per turn, so other tasks run
- * between polls.
+ * Handles frames in turns of the event loop. After a reply, this thread spins for the next call. While it waits for
+ * replies of its own, it polls once per turn, so other tasks run between polls.
  *
  * Invariant: either this thread will check the ring by itself, or the writer of the next frame will wake it.
  */
@@ -15,11 +14,9 @@ import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
 import type { SharedState } from './shared-state.js';
 
-/** The parts of an endpoint that the poller uses. */
 export interface PolledEndpoint {
   /** Handles one frame. Returns false if none is ready. */
   handleNext(): boolean;
-  /** Whether replies are pending. */
   readonly expectsReplies: boolean;
 }
 
@@ -65,24 +62,21 @@ export class Poller {
     state.cost = this.#policy.cost;
   }
 
-  /** Called when a served call is answered synchronously. */
   answered(): void {
     this.#hasAnswered = true;
   }
 
-  /** Called when a served function returns a promise. */
   deferred(): void {
     this.#hasDeferred = true;
   }
 
-  /** Called when such a promise has settled and the reply is written. */
+  /** Called when the promise of a deferred call has settled and the reply is written. */
   answeredLater(): void {
     this.#hasAnswered = true;
     if (this.#policy.bound > 0) nextMicrotask.then(() => this.#handle());
     else this.#writer.deliverSoon();
   }
 
-  /** Called when this thread waits for a reply. */
   expectReply(): void {
     if (this.#isPolling) return;
     if (this.#policy.bound === 0) {
@@ -138,13 +132,11 @@ export class Poller {
     });
   }
 
-  /** Called when the other side has woken this thread. */
   woken(): void {
     if (this.#isSleeping) this.#state.afterSleep(this.#policy);
     this.pump();
   }
 
-  /** Handles frames in a new turn of the event loop. */
   pump(): void {
     this.#turnEnds = 0;
     this.#handle();
@@ -203,7 +195,7 @@ export class Poller {
       if (bound === 0) return false;
       const now = performance.now();
       if (this.#isTurnOver(now)) return true;
-      // Two sleeping threads cost two wake-ups: this thread's for the call, and the other's for the reply.
+      // A sleep costs two wake-ups: this thread's for the call, and the other's for the reply.
       if (!spinFor(ring, bound + this.#state.otherCost)) {
         this.#hasAnswered = false;
         policy.missed();
@@ -223,7 +215,6 @@ export class Poller {
     if (this.#isSleeping) this.#reader.ring.markAwake();
   }
 
-  /** Called when this thread no longer blocks. */
   resume(): void {
     if (!this.#isSleeping) return;
     this.#state.beforeSleep();

@@ -44,29 +44,24 @@ export interface RingEndpointOptions {
   readonly ringReader: RingReader;
   readonly ringWriter: RingWriter;
   readonly state: SharedState;
-  /** Why this side cannot block; undefined if it can. */
   readonly cannotBlock?: string | undefined;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
-  /** Maximum payload bytes of one frame. */
   readonly maxMessageSize: number;
-  /** Maximum milliseconds for which a blocked call gets no response before it fails. */
   readonly heartbeatTimeout: number;
   readonly spins: boolean;
-  /** Runs calls of the other side in the asynchronous context in which this side was created. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
-  /** The functions that this side serves, by number. */
   readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
-  /** Receives one message without returning to the event loop. Returns whether there was one. */
+  /** Receives one message synchronously. Returns whether there was one. */
   readonly receive?: (() => boolean) | undefined;
   /** Called when a frame is unreadable, so the bridge cannot continue. */
   broken(why: string): void;
   /** Whether the other thread has ended, as far as a blocked thread can detect. */
   isOtherGone(): boolean;
-  /** Called when a blocked thread detects that the other side has closed the bridge or that its thread has ended. */
+  /** Called when a blocked thread detects the end of the bridge. */
   otherHasEnded(hasClosed: boolean): void;
-  /** Keeps the event loop alive while `isBusy`. */
   keepAlive(isBusy: boolean): void;
 }
 
@@ -89,8 +84,8 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#keepAlive();
   });
   /**
-   * Pending calls of the other side, with their arguments. The arguments are kept alive because a signal with
-   * listeners only could be collected as garbage, and would then never abort.
+   * Pending calls of the other side, with their arguments. A signal that is referenced only by its listeners could be
+   * collected as garbage, and would never abort.
    */
   readonly #serving = new Map<number, readonly unknown[]>();
   #isKeptAlive = false;
@@ -178,7 +173,6 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       }
       blocking.run(call, options);
     } catch (error) {
-      // The calls that were already written are no longer needed.
       for (let i = 0; i < call.count; i++) this.#writer.control(CANCEL, call.from + i, 0);
       throw error;
     } finally {
@@ -264,7 +258,6 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     return true;
   }
 
-  /** Handles a frame without a payload. */
   #handleControl(kind: number, first: number, second: number): void {
     switch (kind) {
       case CANCEL:
@@ -384,7 +377,6 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   // --- the end ---
 
-  /** Detects the end of the bridge on a blocked thread. */
   checkEnded(isSilent: boolean): Ending | undefined {
     const { state, isOtherGone, otherHasEnded } = this.#options;
     if (this.#ending === undefined) {

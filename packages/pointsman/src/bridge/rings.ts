@@ -6,7 +6,6 @@ import { type Role, STATE_SIZE } from './shared-state.js';
 
 const UP_CONTROL = STATE_SIZE;
 const DOWN_CONTROL = UP_CONTROL + CONTROL;
-/** Bytes before the data of the rings. */
 export const MEMORY_HEAD = DOWN_CONTROL + CONTROL;
 
 /** Creates the rings of one side. `up` is from the worker to the host, `down` from the host to the worker. */

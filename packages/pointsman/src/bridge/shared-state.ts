@@ -18,19 +18,17 @@ const WAITS_FOR = 4;
 const COST = 6;
 /** Index of the host's 8-byte wake-up time. The worker's follows on its own cache line. */
 const WOKEN = 8;
-/** 8-byte words of a cache line. */
 const CACHE_LINE = 8;
 /** Values instead of a time: the sleeper requests the time of its wake-up, or does not. */
 const REQUESTED = 0;
 const NOT_REQUESTED = -1;
 /** One sleep in this many is measured, a power of two. More clock reads would slow the rows `one core busy`. */
 const SAMPLE = 8;
-/** Bytes of the state. */
 export const STATE_SIZE = 8 * (WOKEN + 2 * CACHE_LINE);
 
 export type Role = 'host' | 'worker';
 
-/** Identifies this thread to the other threads of the program. */
+/** Identifies this thread to other threads. */
 const thisThread = randomId();
 
 /** The states of all bridges of this thread: while it blocks for one, the others wait. */
@@ -69,13 +67,12 @@ export class SharedState {
     if (this.#times[at] === REQUESTED) this.#times[at] = now();
   }
 
-  /** Called before this side sleeps. */
   beforeSleep(): void {
     const isMeasured = (++this.#sleeps & (SAMPLE - 1)) === 0;
     this.#times[WOKEN + this.#mine * CACHE_LINE] = isMeasured ? REQUESTED : NOT_REQUESTED;
   }
 
-  /** Called after this side has slept. If the sleep was measured, reports its cost to the policy and the other side. */
+  /** If the sleep was measured, reports its cost to the policy and the other side. */
   afterSleep(policy: WaitPolicy): void {
     const at = WOKEN + this.#mine * CACHE_LINE;
     const woken = this.#times[at] as number;
@@ -85,12 +82,11 @@ export class SharedState {
     this.cost = policy.cost;
   }
 
-  /** Publishes the cost of a wake-up of this side, in milliseconds. */
+  /** The cost of a wake-up, in milliseconds. */
   set cost(milliseconds: number) {
     this.#words[COST + this.#mine] = 1_000 * milliseconds;
   }
 
-  /** The cost of a wake-up of the other side, in milliseconds. */
   get otherCost(): number {
     return (this.#words[COST + this.#other] as number) / 1_000;
   }

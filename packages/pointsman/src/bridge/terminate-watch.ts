@@ -16,12 +16,12 @@ export function watchTerminate(worker: Port, terminated: () => void): () => void
   if (terminate === undefined || worker.on || !platform.receive) return () => {};
   let all = listeners.get(worker);
   if (all === undefined) {
-    const told = new Set<() => void>();
-    all = told;
-    listeners.set(worker, told);
+    const callbacks = new Set<() => void>();
+    all = callbacks;
+    listeners.set(worker, callbacks);
     worker.terminate = () => {
       terminate.call(worker);
-      for (const listener of [...told]) listener();
+      for (const listener of [...callbacks]) listener();
     };
   }
   const mine = all;

@@ -72,7 +72,7 @@ export declare const exposedApi: unique symbol;
 /** Functions that return promises, and `batch`. */
 export type AsynchronousView<Api> = Asynchronous<Api> & {
   batch<const Calls extends readonly Noted<unknown>[]>(
-    note: (calls: Noting<Api>) => Calls,
+    makeCalls: (calls: Noting<Api>) => Calls,
   ): Promise<Answers<Calls>>;
 };
 
@@ -107,7 +107,7 @@ export interface HostView<Api> {
    * one fails. If any fail, the first error in call order is thrown.
    */
   batch<const Calls extends readonly Noted<unknown>[]>(
-    note: (calls: Noting<Api>) => Calls,
+    makeCalls: (calls: Noting<Api>) => Calls,
   ): Answers<Calls>;
   /**
    * The same functions with options for each call.

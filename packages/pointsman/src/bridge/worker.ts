@@ -56,7 +56,6 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   const host = base as Port;
 
   let connection: Connection | undefined;
-  /** Set once the bridge is connected. */
   let connected: Host<object> | undefined;
   const state = new ConnectionState();
 

@@ -12,13 +12,11 @@ import * as tags from './tags.js';
 import { readPrimitive, type ValueReferences } from './value.js';
 import { viewClass } from './views.js';
 
-/** Ends a sparse array, a map, a set or the properties of an object. */
 const END = Symbol('end');
 
 export class Decoder {
   readonly #references: ValueReferences;
   readonly #shapes: ReadShape[] = [];
-  /** The objects of a graph, by number. */
   #graph: object[] | undefined;
 
   constructor(references: ValueReferences) {

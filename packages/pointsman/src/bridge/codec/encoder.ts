@@ -2,13 +2,13 @@
  * Encodes values as bytes of a message: everything that structured clone accepts and that bytes can represent.
  *
  * Invariants:
- * - Identity is preserved within a value: repeated objects and cycles arrive as such. A value is first written as a
- *   tree, which is cheap. If an object occurs again, the value is rewritten from its beginning as a graph.
- * - Encoder and decoder keep matching tables of shapes, so messages are decoded in the order in which they were encoded,
- *   each exactly once. A message that is not sent leaves no trace: see {@link Encoder.abandon}.
+ * - Repeated objects and cycles within a value are preserved. A value is first written as a tree, which is cheap; if an
+ *   object occurs again, the value is rewritten as a graph.
+ * - Encoder and decoder keep matching tables of shapes, so each message is decoded exactly once, in order. A message
+ *   that is not sent leaves no trace: see {@link Encoder.abandon}.
  *
- * Differences to structured clone: a view is copied with a buffer of its own that holds only the viewed bytes; errors
- * keep their own properties; and the depth of a value is bounded, so that any thread can read it.
+ * Differences to structured clone: a view is copied with only its own bytes; errors keep their own properties; and the
+ * depth of a value is bounded, so that any thread can read it.
  */
 
 import { DataCloneError, Refused, refusal } from '../../transport/clone-errors.js';
@@ -31,7 +31,7 @@ import {
 } from './value.js';
 import { viewNumber } from './views.js';
 
-/** Up to this many objects are compared one by one, so the row `one blocking call` allocates no set. */
+/** Up to this many objects are compared one by one: the row `one blocking call` needs no set. */
 const MAX_LISTED = 24;
 
 /** A loop over its keys finds inherited ones only. */
@@ -43,16 +43,12 @@ const REPEATED = Symbol('repeated');
 export class Encoder {
   readonly #references: ValueReferences;
   readonly #shapes = new WrittenShapes();
-  /** The first objects of this value. */
   readonly #objects: (object | undefined)[] = new Array(MAX_LISTED).fill(undefined);
   #count = 0;
-  /** All objects of this value, once there are more. */
+  /** All objects of this value, once there are more than MAX_LISTED. */
   #objectSet: Set<object> | undefined;
-  /** Their numbers, if the value is written as a graph. */
   #graph: Map<object, number> | undefined;
-  /** The number of objects that enclose the current one. */
   #depth = 0;
-  /** Finds the properties of errors in this value that cannot be passed. */
   #uncloneable: UncloneableSearch | undefined;
   /** Whether `Object.prototype` has enumerable properties. */
   #inheritsKeys = false;
@@ -98,7 +94,6 @@ export class Encoder {
     this.#end = writer.length;
   }
 
-  /** Drops all references to the value. */
   #forget(): void {
     for (let index = 0; index < this.#count; index += 1) this.#objects[index] = undefined;
     this.#count = 0;
@@ -200,7 +195,6 @@ export class Encoder {
     this.#depth--;
   }
 
-  /** Called before the contents of an object are written. */
   #enter(): void {
     if (++this.#depth > MAX_DEPTH) throw tooDeep;
   }
@@ -360,17 +354,16 @@ export class Encoder {
 /** Thrown when a value has more than {@link MAX_DEPTH} levels. */
 const tooDeep = Symbol('too deep');
 
-/** Returns the error for the caller from an error that was thrown inside a nested value. */
+/** Converts an error that was thrown inside a nested value. */
 function toCallerError(root: unknown, error: unknown): unknown {
   if (error instanceof Refused) return refusal(root, error);
   if (error !== tooDeep) return error;
   try {
-    // Throws an error that states the depth.
     survey(root, []);
   } catch (counted) {
     return counted;
   }
-  // `survey` counts the levels of the MAX_INLINE path to each object. The encoder has followed a longer path.
+  // `survey` counts the levels of the shortest path to each object. The encoder has followed a longer path.
   return new DataCloneError(
     `value cannot be cloned: it is nested more than ${MAX_DEPTH} levels deep`,
   );
@@ -380,7 +373,6 @@ function refuseDetached(value: object): void {
   if (isDetached(value)) throw new Refused(value, 'a buffer that was moved before');
 }
 
-/** Whether the key is the index of an array element. */
 function isIndex(key: string): boolean {
   const index = Number(key);
   return index >= 0 && index < 2 ** 32 - 1 && String(index) === key;

@@ -17,17 +17,16 @@ import * as tags from './tags.js';
 
 /** The number of a shape is one byte. */
 const MAX_SHAPES = 256;
-/** Objects with more keys are dictionaries rather than records, and their functions would be too large to compile. */
+/** Objects with more keys are dictionaries, too large to compile. */
 const MAX_KEYS = 64;
-/** Nodes of all paths. At this limit, paths that lead to no shape are dropped, which bounds memory. */
+/** Bounds memory: at this number of nodes, paths that lead to no shape are dropped. */
 const MAX_NODES = 4096;
 /** Uses after which a shape is compiled, which wins the row `a 1 kB object`. */
 const USES_TO_COMPILE = 8;
 
-/** Whether this runtime can compile source text; undefined before the first attempt. */
 let compiles: boolean | undefined;
 
-/** Content security policies and some runtimes forbid `new Function`. A loop does the same there. */
+/** Content security policies and some runtimes forbid `new Function`; a loop replaces it there. */
 function mayCompile(): boolean {
   if (compiles === undefined) {
     try {
@@ -52,7 +51,6 @@ type Fields = Record<string, unknown>;
 
 /** A node of the trie of key sequences. The node after an object's last key has its shape. */
 class Node {
-  /** The edge that was used last. */
   key: string | undefined;
   next: Node | undefined;
   readonly others = new Map<string, Node>();
@@ -77,7 +75,7 @@ class WrittenShape {
     readonly before: WrittenShape | undefined,
   ) {}
 
-  /** Writes the object if it has numbers where the shape has. Otherwise returns false and leaves the position. */
+  /** Writes the object, or returns false if its numeric keys differ from those of the shape. */
   write(writer: Writer, value: Fields, values: ValueWriter): boolean {
     if (this.#compiled !== undefined) return this.#compiled(writer, value, values);
     this.#uses += 1;
@@ -130,7 +128,6 @@ function compileWrite(number: number, keys: readonly string[], numeric: readonly
   return new Function('writer', 'value', 'values', lines.join('\n')) as Write;
 }
 
-/** The shapes of one direction, on the writing side. */
 export class WrittenShapes {
   #shapes: WrittenShape[] = [];
   /** The number of shapes that earlier messages defined. */
@@ -153,8 +150,8 @@ export class WrittenShapes {
   }
 
   /**
-   * Writes an object by its shape; defines the shape if an earlier object had the same keys. Otherwise returns false and
-   * writes nothing. `own`: inherited keys must be excluded.
+   * Writes an object by its shape, which it defines if an earlier object had the same keys. Otherwise returns false.
+   * `own`: excludes inherited keys.
    */
   write(writer: Writer, value: Fields, values: ValueWriter, own: boolean): boolean {
     let node: Node | undefined = this.#root;
@@ -196,7 +193,7 @@ export class WrittenShapes {
     if (this.#shapes.length === MAX_SHAPES) return false;
     const before = node.shape;
     const keys = before?.keys ?? Object.keys(value);
-    // A value that was not a number once is not assumed to be one again, which limits the shapes with the same keys.
+    // A key that had another type once is never numeric again, which limits the shapes per key sequence.
     const numeric = keys.map(
       (key, index) => before?.numeric[index] !== false && typeof value[key] === 'number',
     );
@@ -227,7 +224,6 @@ export class WrittenShapes {
 
 type Read = (reader: Reader, values: ValueReader) => Fields;
 
-/** A shape on the reading side. */
 export class ReadShape {
   #uses = 0;
   #compiled: Read | undefined;
@@ -249,14 +245,12 @@ export class ReadShape {
     return this.fill(this.blank(), reader, values);
   }
 
-  /** Creates an object with the keys in order. */
   blank(): Fields {
     const value: Fields = {};
     for (const key of this.keys) define(value, key, undefined);
     return value;
   }
 
-  /** Reads the values of an object. */
   fill(value: Fields, reader: Reader, values: ValueReader): Fields {
     const { keys, numeric } = this;
     if (this.#numbers > 0) {
@@ -318,7 +312,6 @@ function compileRead(keys: readonly string[], numeric: readonly boolean[]): Read
   return new Function('reader', 'values', lines.join('\n')) as Read;
 }
 
-/** Reads the definition of a shape into `shapes`. */
 export function readShape(reader: Reader, shapes: ReadShape[]): void {
   const number = reader.byte();
   const length = reader.varint();

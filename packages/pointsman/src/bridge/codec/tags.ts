@@ -16,7 +16,6 @@ export const bytesTag = 7;
 /** A number of which the bridge knows the value. */
 export const referenceTag = 8;
 export const bigintTag = 16;
-/** An object of a known shape. */
 export const shapeTag = 17;
 /** The definition of a shape, followed by the value. */
 export const defineTag = 18;

@@ -21,7 +21,7 @@ export interface ValueReferences {
   valueOf(number: number): unknown;
 }
 
-/** Writes a primitive. Returns false for any other value. */
+/** Returns whether the value was a primitive and is written. The other `write` functions do likewise. */
 export function writePrimitive(writer: Writer, value: unknown): boolean {
   switch (typeof value) {
     case 'number':
@@ -63,7 +63,6 @@ export function writeNumber(writer: Writer, value: number): void {
   }
 }
 
-/** `tag` is one from `undefinedTag` to `stringTag`, or a small integer. */
 export function readPrimitive(reader: Reader, tag: number): unknown {
   if (tag >= tags.small) return tag - tags.small;
   switch (tag) {
@@ -90,7 +89,6 @@ export function isForeign(value: unknown): value is object {
   return typeof value === 'object' && value !== null && builtIn(value) === undefined;
 }
 
-/** Writes a value that the bridge passes by reference. Returns false for any other. */
 export function writeReference(
   writer: Writer,
   value: object,
@@ -103,7 +101,7 @@ export function writeReference(
   return true;
 }
 
-/** Writes a value that only a platform message can carry. Returns false for any other, or if none will be read. */
+/** Writes a value that only a platform message can carry, if such a message will be read. */
 export function writeByMessage(
   writer: Writer,
   value: unknown,
@@ -122,12 +120,11 @@ const nameOfView = Object.getOwnPropertyDescriptor(
   Symbol.toStringTag,
 )?.get as () => string | undefined;
 
-/** Returns the name of a typed array's built-in class, also for another realm or a derived class. */
+/** Works across realms and for derived classes. */
 export function typedArrayName(value: unknown): string | undefined {
   return nameOfView.call(value);
 }
 
-/** Writes a `Uint8Array`. Returns false for any other value. */
 export function writeBytes(writer: Writer, value: unknown): boolean {
   if (typedArrayName(value) !== 'Uint8Array') return false;
   writer.byte(tags.bytesTag);

@@ -8,7 +8,6 @@
 import { Memory } from './memory.js';
 import { LATIN1, MAX_INLINE, MIN_ALIGNED, UTF8, UTF16 } from './writer.js';
 
-/** Thrown for bytes that are not a valid message. */
 export class CorruptMessageError extends Error {
   override readonly name = 'CorruptMessageError';
 }
@@ -27,7 +26,6 @@ export class Reader {
   position = 0;
   end = 0;
 
-  /** Begins a message. */
   open(memory: Memory, start: number, end: number): void {
     this.memory = memory;
     this.u8 = memory.u8;
@@ -44,7 +42,6 @@ export class Reader {
     }
   }
 
-  /** Skips to a multiple of 8. */
   align(): void {
     this.position = (this.position + 7) & ~7;
   }
@@ -76,7 +73,6 @@ export class Reader {
     return this.view.getFloat64(this.position - 8, true);
   }
 
-  /** Returns a copy of the bytes. */
   bytes(): Uint8Array<ArrayBuffer> {
     const length = this.varint();
     if (length >= MIN_ALIGNED) this.align();

@@ -9,8 +9,8 @@
  * - A frame does not exist before it is published, so a writer that dies leaves no partial frame.
  *
  * A frame is a header of four words (payload bytes, kind, two words for the user) and the payload, contiguous and padded
- * to 8 bytes. A frame that does not fit before the end of the memory starts at its beginning. A frame that does not fit
- * at all is split into parts, which the reader reassembles.
+ * to 8 bytes. It starts at the beginning of the memory if it does not fit before the end, and is split into parts if it
+ * does not fit at all.
  *
  * A system call is made only if the other side sleeps.
  */
@@ -24,7 +24,6 @@ const TAIL = 0;
 const HEAD = 16;
 const READER = 32;
 const WRITER = 48;
-/** Bytes of the control block. */
 export const CONTROL = 256;
 
 /** States in READER and WRITER: awake, asleep at the word, or in an event loop that only a message can wake. */
@@ -50,7 +49,6 @@ const waitAsync = (
   Atomics as { waitAsync?: (words: Int32Array, index: number, value: number) => Async }
 ).waitAsync;
 
-/** The location of a ring in memory. */
 export interface RingLayout {
   readonly memory: Memory;
   /** Byte offsets, multiples of 64. */
@@ -60,7 +58,6 @@ export interface RingLayout {
   readonly capacity: number;
 }
 
-/** A frame that waits for space. */
 interface Queued {
   readonly bytes: Uint8Array;
   sent: number;
@@ -92,7 +89,6 @@ export class RingWriter {
   #tail: number;
   /** HEAD as last read; the actual value may be higher. */
   #head: number;
-  /** TAIL at the last check for an empty ring. */
   #lastEmptyCheck = 0;
   /** Offset of the frame that is being written, or -1 if it is written outside the ring. */
   #frameStart = -1;
@@ -190,7 +186,6 @@ export class RingWriter {
       const free = this.#readFree();
       let contiguous = Math.min(free, capacity - at);
       if (contiguous < needed && contiguous < free) {
-        // The free space at the beginning is larger.
         if (free - contiguous >= Math.min(needed, capacity >> 2)) {
           this.#pad(contiguous);
           continue;
@@ -244,24 +239,21 @@ export class RingWriter {
     return Atomics.load(this.#words, this.#control + READER) !== AWAKE;
   }
 
-  /** Whether {@link wake} would wake the reader. */
   get isWakeDue(): boolean {
     return this.#wakePending && this.readerAsleep;
   }
 
-  /** Wakes the reader if it sleeps and a frame was published. */
   wake(): void {
     if (!this.#wakePending) return;
     this.#wakePending = false;
     wake(this.#words, this.#control + READER, this.#control + TAIL, this.#wakeByMessage);
   }
 
-  /** HEAD: the number of bytes that the reader has consumed. Advances while the reader is alive and has frames. */
+  /** HEAD: advances while the reader is alive and has frames. */
   get consumed(): number {
     return Atomics.load(this.#words, this.#control + HEAD);
   }
 
-  /** Blocks until {@link consumed} changes, at most `milliseconds`. */
   waitForSpace(consumed: number, milliseconds: number): void {
     const writer = this.#control + WRITER;
     // A pending `waitForSpaceAsync` still has to be woken afterwards.
@@ -295,11 +287,9 @@ export class RingReader {
   #head: number;
   /** TAIL as last read. */
   #tail: number;
-  /** Bytes of the current frame in the ring. */
   #size = 0;
   /** The reassembled parts of a frame. */
   #parts = new Memory(new ArrayBuffer(0));
-  /** Number of bytes in `#parts`. */
   #assembled = 0;
 
   /** The header of the current frame. */
@@ -307,7 +297,7 @@ export class RingReader {
   first = 0;
   second = 0;
 
-  /** `wakeByMessage` wakes a writer that waits for space and whose runtime has no `Atomics.waitAsync`. */
+  /** `wakeByMessage` wakes a writer whose runtime has no `Atomics.waitAsync`. */
   constructor(layout: RingLayout, wakeByMessage: () => void) {
     this.#layout = layout;
     this.#words = layout.memory.i32;
@@ -318,7 +308,7 @@ export class RingReader {
     this.#tail = this.#head;
   }
 
-  /** Whether a frame is ready. Costs one atomic load if not. */
+  /** One atomic load if no frame is ready. */
   get ready(): boolean {
     if (this.#tail !== this.#head) return true;
     this.#tail = Atomics.load(this.#words, this.#control + TAIL);
@@ -387,18 +377,15 @@ export class RingReader {
     this.#assembled = total;
   }
 
-  /** Returns the current frame's space to the writer. */
   release(): void {
     this.#head = (this.#head + this.#size) | 0;
     Atomics.store(this.#words, this.#control + HEAD, this.#head);
     wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);
-    // The memory of a large frame is not kept.
     if (this.#assembled === 0 && this.#parts.u8.length > 1 << 22) {
       this.#parts = new Memory(new ArrayBuffer(0));
     }
   }
 
-  /** Blocks until a frame is ready, at most `milliseconds`. */
   wait(milliseconds: number): void {
     const reader = this.#control + READER;
     Atomics.store(this.#words, reader, ASLEEP);

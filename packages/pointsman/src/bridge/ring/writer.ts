@@ -34,8 +34,8 @@ export const UTF16 = 0xf1;
 export const UTF8 = 0xf2;
 
 /**
- * Minimum length of byte arrays that are aligned to a multiple of 8. This wins the rows of bytes: V8 copies unaligned
- * bytes one at a time into and out of shared memory.
+ * Minimum length of byte arrays that are aligned to 8. This wins the rows of bytes: V8 copies unaligned bytes one at a
+ * time into and out of shared memory.
  */
 export const MIN_ALIGNED = 64;
 
@@ -62,7 +62,6 @@ export class Writer {
   view: DataView = NO_MEMORY.view;
   position = 0;
   end = 0;
-  /** The beginning of the message. */
   start = 0;
   /** The number of messages begun; identifies the current one. */
   messages = 0;
@@ -70,12 +69,10 @@ export class Writer {
   /** The writer's own memory, for messages that do not fit into their region. */
   #own = NO_MEMORY;
 
-  /** `limit`: maximum bytes of a message. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Begins a message in a region. */
   open(memory: Memory, start: number, end: number): void {
     if (this.#own.u8.length > MAX_KEPT) this.#own = NO_MEMORY;
     this.#use(memory);
@@ -85,17 +82,16 @@ export class Writer {
     this.messages += 1;
   }
 
-  /** Whether the message is in the writer's own memory, where it begins at 0. */
+  /** Whether the message is in the writer's own memory. */
   get spilled(): boolean {
     return this.memory === this.#own;
   }
 
-  /** The number of bytes written so far. */
   get length(): number {
     return this.position - this.start;
   }
 
-  /** Reserves space for `bytes` bytes; moves the message to the writer's own memory if necessary. */
+  /** Moves the message to the writer's own memory if the region is too small. */
   reserve(bytes: number): void {
     if (this.end - this.position < bytes) this.#grow(bytes);
   }
@@ -123,7 +119,7 @@ export class Writer {
     this.view = memory.view;
   }
 
-  /** Skips to a multiple of 8. The caller has reserved the space. */
+  /** The caller has reserved the space. */
   align(): void {
     this.position = (this.position + 7) & ~7;
   }
@@ -156,7 +152,6 @@ export class Writer {
     this.position += 8;
   }
 
-  /** Writes the length and the bytes. */
   bytes(value: Uint8Array): void {
     const { length } = value;
     this.varint(length);
@@ -217,9 +212,9 @@ export class Writer {
   }
 
   /**
-   * Writes the text in pieces, because a runtime converts a whole string before it encodes a part of it. Each piece is
-   * encoded into `scratch`, because browsers cannot encode into shared memory, and copied in multiples of 8 bytes,
-   * because unaligned bytes are copied one at a time.
+   * In pieces, because a runtime converts the whole string that it encodes. Each is encoded into `scratch`, because
+   * browsers cannot encode into shared memory, and copied in multiples of 8 bytes, because V8 copies unaligned bytes one
+   * at a time.
    */
   #utf8(value: string): void {
     this.#head(UTF8, 0, value.length + 8);
@@ -229,7 +224,6 @@ export class Writer {
     let kept = 0;
     for (let at = 0; at < value.length; ) {
       let next = at + PIECE;
-      // A surrogate pair is not split.
       if (next < value.length && (value.charCodeAt(next) & 0xfc00) === 0xdc00) next += 1;
       const text = value.slice(at, next);
       at = next;
