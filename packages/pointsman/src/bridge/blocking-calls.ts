@@ -41,7 +41,7 @@ export interface BlockedCall {
 export interface BlockedEndpoint {
   /** Handles one frame. Returns false if none is ready. */
   handleNext(): boolean;
-  refuse(id: number, error: Error): void;
+  failServed(id: number, error: Error): void;
   nameOf(target: number): string;
   /**
    * Returns why the bridge has ended, if it has; the other side's earlier frames are handled then. `isSilent`: the
@@ -280,7 +280,7 @@ export class BlockingCalls {
   #refuseDeferred(call: BlockedCall, before: number): void {
     while (this.#deferred[0] !== undefined && this.#deferred[0].since < before) {
       const { id, name } = this.#deferred.shift() as DeferredCall;
-      this.#endpoint.refuse(
+      this.#endpoint.failServed(
         id,
         new DeadlockError(
           `${name}() cannot complete: its promise waits for a thread that is blocked in ${this.nameOf(call.targets)}()`,

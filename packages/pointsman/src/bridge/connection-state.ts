@@ -4,7 +4,7 @@
  * Invariant: `ready` rejects if the bridge ends first. If no caller waits for it, that is not an unhandled rejection.
  */
 
-import { type Ending, refusal } from './ending.js';
+import { type Ending, endingError } from './ending.js';
 
 export class ConnectionState {
   readonly ready: Promise<void>;
@@ -28,7 +28,7 @@ export class ConnectionState {
   /** `call` is the function that created this side. */
   end(ending: Ending, call: 'expose' | 'connect'): void {
     this.ending = ending;
-    this.#rejectReady(refusal(ending, call, 'the bridge is closed'));
+    this.#rejectReady(endingError(ending, call, 'the bridge is closed'));
     this.#resolveEnded(ending.text);
   }
 }

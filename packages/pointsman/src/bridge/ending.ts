@@ -20,26 +20,26 @@ export const workerHasEnded = 'the worker has ended';
 export const hostHasEnded = 'the host has ended';
 
 export const closedHere = (reason: unknown): Ending => ({
-  text: explained('closed here', reason),
+  text: withReason('closed here', reason),
   reason,
 });
 
 export const closedThere = (cause: unknown): Ending => ({
-  text: explained('the other side has closed the bridge', cause),
+  text: withReason('the other side has closed the bridge', cause),
   cause,
 });
 
-function explained(what: string, reason: unknown): string {
+function withReason(what: string, reason: unknown): string {
   if (reason === undefined) return what;
   if (typeof reason === 'string') return `${what}: ${reason}`;
   return `${what}: ${reason instanceof Error ? toPlainError(reason).message : describe(reason)}`;
 }
 
 /** Returns the error of `call`. `what` is the beginning of its message. */
-export function refusal({ text, reason, cause }: Ending, call: string, what: string): unknown {
+export function endingError({ text, reason, cause }: Ending, call: string, what: string): unknown {
   if (reason !== undefined) return reason;
   return new BridgeClosedError(`${what}: ${text}`, call, cause === undefined ? {} : { cause });
 }
 
 export const unanswered = (ending: Ending, call: string): unknown =>
-  refusal(ending, call, `${call}() has no answer`);
+  endingError(ending, call, `${call}() has no answer`);

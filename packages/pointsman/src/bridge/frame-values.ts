@@ -22,7 +22,7 @@ export class FrameValues implements ValueReferences {
   readonly #references: References;
   /** References and values of the frame that is being written. */
   #passed = new Set<number>();
-  #moving: Transferred<unknown>[] = [];
+  #outgoing: Transferred<unknown>[] = [];
   /** References and values of the frame that is being read. */
   #received = new Set<number>();
   #values: readonly unknown[] = [];
@@ -40,8 +40,8 @@ export class FrameValues implements ValueReferences {
   numberOf(value: object): number {
     if (isTransferred(value)) {
       if (value.list.some(isDetached)) throw new Refused(value, 'a buffer that was moved before');
-      const known = this.#moving.indexOf(value);
-      return this.#numberOfMoved(known < 0 ? this.#moving.push(value) - 1 : known);
+      const known = this.#outgoing.indexOf(value);
+      return this.#numberOfOutgoing(known < 0 ? this.#outgoing.push(value) - 1 : known);
     }
     const number = this.#references.numberOf(value, this.#passed);
     return number < 0 ? number : 2 * number + BY_REFERENCE;
@@ -49,20 +49,20 @@ export class FrameValues implements ValueReferences {
 
   numberByMessage(value: object): number {
     if (!this.reachable) return -1;
-    const known = this.#moving.findIndex((moved) => moved.value === value);
-    return this.#numberOfMoved(known < 0 ? this.#moving.push(transfer(value, [])) - 1 : known);
+    const known = this.#outgoing.findIndex((moved) => moved.value === value);
+    return this.#numberOfOutgoing(known < 0 ? this.#outgoing.push(transfer(value, [])) - 1 : known);
   }
 
-  #numberOfMoved(index: number): number {
+  #numberOfOutgoing(index: number): number {
     return 2 * index + BY_MESSAGE;
   }
 
-  get moving(): readonly Transferred<unknown>[] {
-    return this.#moving;
+  get outgoing(): readonly Transferred<unknown>[] {
+    return this.#outgoing;
   }
 
   sent(): void {
-    if (this.#moving.length > 0) this.#moving = [];
+    if (this.#outgoing.length > 0) this.#outgoing = [];
     if (this.#passed.size === 0) return;
     const passed = this.#passed;
     this.#passed = new Set();
@@ -72,7 +72,7 @@ export class FrameValues implements ValueReferences {
   undo(): void {
     this.#references.undo(this.#passed);
     this.#passed = new Set();
-    this.#moving = [];
+    this.#outgoing = [];
   }
 
   // --- reading ---

@@ -62,10 +62,10 @@ export class FrameWriter {
       const { length } = args;
       writer.varint(length);
       for (let i = 0; i < length; i++) {
-        const value = kind === BLOCKING_CALL ? args[i] : this.#moveCopy(args[i]);
+        const value = kind === BLOCKING_CALL ? args[i] : this.#copyForTransfer(args[i]);
         this.#encoder.encode(writer, value);
       }
-      this.#postMoving();
+      this.#postOutgoing();
     } catch (error) {
       throw this.#abandon(error, name);
     }
@@ -78,18 +78,18 @@ export class FrameWriter {
     const isOutOfReach = callerIsBlocked && !otherReceives;
     let value = result;
     if (isOutOfReach && isTransferred(value)) ({ value } = value);
-    else if (!callerIsBlocked) value = this.#moveCopy(value);
+    else if (!callerIsBlocked) value = this.#copyForTransfer(value);
     const writer = this.#begin(this.#writer, name);
     values.reachable = !isOutOfReach;
     try {
       this.#encoder.encode(writer, value);
-      if (isOutOfReach && values.moving.length > 0) {
+      if (isOutOfReach && values.outgoing.length > 0) {
         throw new BridgeStateError(
           `${name}() transfers a part of its result, which cannot reach a blocked thread: call it through async`,
           name,
         );
       }
-      this.#postMoving();
+      this.#postOutgoing();
     } catch (error) {
       throw this.#abandon(error, name);
     } finally {
@@ -108,7 +108,7 @@ export class FrameWriter {
     const writer = this.#begin(this.#errorWriter, 'an error');
     try {
       this.#encoder.encode(writer, error);
-      this.#postMoving();
+      this.#postOutgoing();
     } catch {
       this.#encoder.abandon();
       this.#options.values.undo();
@@ -135,7 +135,7 @@ export class FrameWriter {
    * Sends large byte arrays by message: one copy instead of two. Not for a blocked thread, which receives messages more
    * slowly, nor in Deno, which inspects each byte.
    */
-  #moveCopy(value: unknown): unknown {
+  #copyForTransfer(value: unknown): unknown {
     if (!(value instanceof Uint8Array) || value.byteLength < HEAVY) return value;
     // The encoder rejects arrays above the limit.
     if (!platform.movesBytes || value.byteLength > this.#options.maxMessageSize) return value;
@@ -166,19 +166,19 @@ export class FrameWriter {
   }
 
   /** Posts all values in one message before the frame, so the reader rarely waits for them. */
-  #postMoving(): void {
-    const { moving } = this.#options.values;
-    if (moving.length === 0) return;
+  #postOutgoing(): void {
+    const { outgoing } = this.#options.values;
+    if (outgoing.length === 0) return;
     this.#options.post(
-      moving.map(({ value }) => value),
-      moving.flatMap(({ list }) => list),
+      outgoing.map(({ value }) => value),
+      outgoing.flatMap(({ list }) => list),
     );
   }
 
   #end(writer: Writer, kind: number, first: number, second: number): void {
     const { values } = this.#options;
     this.#isWriting = false;
-    this.ring.end(writer, kind | (values.moving.length << VALUES_SHIFT), first, second);
+    this.ring.end(writer, kind | (values.outgoing.length << VALUES_SHIFT), first, second);
     values.sent();
   }
 

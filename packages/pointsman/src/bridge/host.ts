@@ -16,7 +16,7 @@ import type { WorkerLike } from '../transport/types.js';
 import { asynchronous, asynchronousWith, unconnectedView } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
-import { closedHere, closedThere, type Ending, refusal, workerHasEnded } from './ending.js';
+import { closedHere, closedThere, type Ending, endingError, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
 import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
 import { watchTerminate } from './terminate-watch.js';
@@ -258,7 +258,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
   if ((worker as { readonly threadId?: unknown }).threadId === -1) onGone(workerHasEnded);
 
   const rejectEarly = async (name: string) => {
-    if (state.ending) throw refusal(state.ending, name, `${name}() has no answer`);
+    if (state.ending) throw endingError(state.ending, name, `${name}() has no answer`);
     throw new BridgeStateError(
       `${name}() is called before the worker has connected: await bridge.ready first`,
       name,

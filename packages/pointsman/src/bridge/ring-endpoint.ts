@@ -350,7 +350,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#keepAlive();
   }
 
-  refuse(id: number, error: Error): void {
+  failServed(id: number, error: Error): void {
     if (this.#serving.delete(id)) this.#fail(id, error);
   }
 

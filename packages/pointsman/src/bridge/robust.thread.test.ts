@@ -135,8 +135,8 @@ test('a host with a blocked event loop is unresponsive, and later calls succeed'
 
 test('a slow asynchronous function may take longer than heartbeatTimeout', async () => {
   const { run } = await bridged(
-    { slow: () => new Promise((resolve) => setTimeout(resolve, 900, 'done')) },
-    { heartbeatTimeout: 300 },
+    { slow: () => new Promise((resolve) => setTimeout(resolve, 1_500, 'done')) },
+    { heartbeatTimeout: 500 },
   );
   expect(await run(({ host }) => host.slow())).toBe('done');
 });
@@ -195,7 +195,7 @@ test('a callback that waits for its own blocked thread rejects with a DeadlockEr
       },
       add: (a: number, b: number) => a + b,
     },
-    { heartbeatTimeout: 300 },
+    { heartbeatTimeout: 1_000 },
   );
   const answers = await run(({ host }) => [
     host.ask(() => new Promise((resolve) => setTimeout(resolve, 1))),

@@ -161,7 +161,7 @@ function unconnectedHost(
   state: ConnectionState,
   connected: () => Host<object> | undefined,
 ): object {
-  const refusalOf = (name: string): unknown => {
+  const errorFor = (name: string): unknown => {
     if (state.ending) return unanswered(state.ending, name);
     return new BridgeStateError(
       `${name}() is called before the bridge is connected: await host.ready first`,
@@ -169,9 +169,9 @@ function unconnectedHost(
     );
   };
   const throwing = (name: string) => {
-    throw refusalOf(name);
+    throw errorFor(name);
   };
-  const rejecting = (name: string) => Promise.reject(refusalOf(name));
+  const rejecting = (name: string) => Promise.reject(errorFor(name));
   return Object.create(unconnectedView(throwing, connected), {
     async: { value: unconnectedView(rejecting, () => connected()?.async) },
     send: { value: unconnectedView(throwing, () => connected()?.send) },
