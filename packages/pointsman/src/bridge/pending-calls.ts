@@ -28,11 +28,11 @@ export class PendingCalls {
   size = 0;
   #slots = new Array<Pending | undefined>(FIRST_SLOTS).fill(undefined);
   #lastId = 0;
-  readonly #givenUp: (id: number) => void;
+  readonly #cancelled: (id: number) => void;
 
-  /** `givenUp` is called when a signal or a timeout has cancelled call `id`. */
-  constructor(givenUp: (id: number) => void) {
-    this.#givenUp = givenUp;
+  /** `cancelled` is called when a signal or a timeout has cancelled call `id`. */
+  constructor(cancelled: (id: number) => void) {
+    this.#cancelled = cancelled;
   }
 
   nextId(): number {
@@ -65,7 +65,7 @@ export class PendingCalls {
           options,
           (reason) => {
             this.#take(id);
-            this.#givenUp(id);
+            this.#cancelled(id);
             reject(reason);
           },
           (timeout) => timedOut(name, timeout),
