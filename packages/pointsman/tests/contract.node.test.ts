@@ -123,7 +123,6 @@ const subjects: Subject[] = [
         (options) => new sync.Semaphore(1, options),
         (options) => semaphore.tryAcquire(options),
         (options) => semaphore.run(() => 1, options),
-        (options) => semaphore.waitForPermit(options),
         (options) => semaphore.drain(options),
       ];
     },
@@ -142,7 +141,6 @@ const subjects: Subject[] = [
         (options) => new sync.Mutex(options),
         (options) => mutex.tryLock(options),
         (options) => mutex.run(() => 1, options),
-        (options) => mutex.waitForUnlock(options),
         (options) => mutex.drain(options),
       ];
     },

@@ -109,11 +109,6 @@ export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, SharedGate> {
     return runAll(this, keys, fn, options);
   }
 
-  /** Waits until the lock of this key could be had, and does not take it. As {@link Mutex.waitForUnlock}. */
-  waitForUnlock(key: Key, options?: LockOptions): Promise<void> {
-    return requestOf(this, 'waitForUnlock', key, (entry) => entry.waitForPermit(options));
-  }
-
   /** Throws unless `lock` is held, and is a lock of this very key. As {@link Mutex.assertHeldBy}. */
   assertHeldBy(key: Key, lock: Permit): void {
     if (!(this instanceof KeyedMutex)) throw detached('assertHeldBy');

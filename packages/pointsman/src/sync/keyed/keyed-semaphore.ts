@@ -68,11 +68,6 @@ export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
     return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
   }
 
-  /** Waits until it could have permits of this key, and takes none. As {@link Semaphore.waitForPermit}. */
-  waitForPermit(key: Key, options?: AcquireOptions): Promise<void> {
-    return requestOf(this, 'waitForPermit', key, (entry) => entry.waitForPermit(options));
-  }
-
   /** @internal */
   override _create(options: QueueOptions): Semaphore {
     return new Semaphore(this.limit, options);

@@ -133,27 +133,6 @@ export class Mutex {
   }
 
   /**
-   * Waits until the lock could be had, and does not take it: as a {@link lock} that is released in the same
-   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody else
-   * may hold the lock. An `owner` that holds it would wait for itself, and is refused as {@link lock} refuses it.
-   *
-   * @example
-   * ```ts
-   * import { Mutex } from 'pointsman';
-   *
-   * const mutex = new Mutex();
-   * const lock = await mutex.lock();
-   * const unlocked = mutex.waitForUnlock({ timeout: 1_000 }).then(() => console.log(mutex.locked)); // false
-   * lock.release();
-   * await unlocked;
-   * ```
-   */
-  async waitForUnlock(options?: LockOptions): Promise<void> {
-    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
-    await this.#gate.waitForPermit(options);
-  }
-
-  /**
    * For code that must only run under the lock: throws unless `lock` is held, and is a lock of this very
    * mutex.
    *

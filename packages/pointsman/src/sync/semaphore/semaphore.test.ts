@@ -8,7 +8,6 @@ import {
   KeyedSemaphore,
   Mutex,
   type Permit,
-  ReentrancyError,
   Semaphore,
   TimeoutError,
 } from '../index.js';
@@ -992,10 +991,10 @@ describe('close', () => {
 });
 
 test('a method that waits and has lost its object rejects with a TypeError', async () => {
-  const { acquire, run, waitForPermit, drain } = new Semaphore(1);
-  const { lock, run: runLocked, waitForUnlock: waitForMutex, drain: drainMutex } = new Mutex();
+  const { acquire, run, drain } = new Semaphore(1);
+  const { lock, run: runLocked, drain: drainMutex } = new Mutex();
   const { acquire: acquireKey } = new KeyedSemaphore<string>(1);
-  const { lock: lockKey, run: runKey, waitForUnlock, drain: drainKeys } = new KeyedMutex<string>();
+  const { lock: lockKey, run: runKey, drain: drainKeys } = new KeyedMutex<string>();
   const other = { acquire };
   for (const call of [
     () => acquire(),
@@ -1007,10 +1006,7 @@ test('a method that waits and has lost its object rejects with a TypeError', asy
     () => acquireKey('key'),
     () => lockKey('key'),
     () => runKey('key', () => {}),
-    () => waitForUnlock('key'),
-    () => waitForPermit(),
     () => drain(),
-    () => waitForMutex(),
     () => drainMutex(),
     () => drainKeys(),
   ]) {
@@ -1075,7 +1071,6 @@ describe('cancel', () => {
       semaphore.acquire(),
       semaphore.acquire({ priority: 2, timeout: 1_000 }),
       semaphore.run(() => 'never'),
-      semaphore.waitForPermit(),
     ];
     const first = waits();
     const drained = semaphore.drain();
@@ -1101,77 +1096,5 @@ describe('cancel', () => {
     expect([...keyed.keys()]).toEqual(['a', 'b']);
     for (const lock of held) lock.release();
     expect(keyed.keyCount).toBe(0);
-  });
-});
-
-describe('waitForPermit', () => {
-  test('takes its turn, holds nothing and lets the next in in the same step', async () => {
-    const semaphore = new Semaphore(2);
-    const held = await semaphore.acquire({ permits: 2 });
-    const order: string[] = [];
-    const log = (name: string) => () => order.push(name);
-    const waits = [
-      semaphore.run(log('first')),
-      semaphore.waitForPermit({ permits: 2 }).then(log('room for two')),
-      semaphore.waitForPermit({ priority: 1 }).then(log('urgent')),
-      semaphore.run(log('last')),
-    ];
-    expect(semaphore.waiting).toBe(4);
-    held.release();
-    expect(semaphore.waiting).toBe(2);
-    await Promise.all(waits);
-    expect(new Set(order)).toEqual(new Set(['urgent', 'first', 'room for two', 'last']));
-    await semaphore.waitForPermit({ permits: 2, timeout: 0 });
-    expect([semaphore.available, semaphore.idle]).toEqual([2, true]);
-  });
-
-  test('alone behind a holder leaves the permit free', async () => {
-    const semaphore = new Semaphore(1);
-    const held = await semaphore.acquire();
-    const waits = [semaphore.waitForPermit(), semaphore.acquire(), semaphore.waitForPermit()];
-    held.release();
-    const permit = await waits[1];
-    expect([semaphore.waiting, semaphore.available]).toEqual([1, 0]);
-    permit?.release();
-    await Promise.all(waits);
-    expect(semaphore.idle).toBe(true);
-  });
-
-  test('is refused as an acquire is', async () => {
-    const semaphore = new Semaphore(1);
-    await expect(semaphore.waitForPermit({ signal: AbortSignal.abort('gone') })).rejects.toBe(
-      'gone',
-    );
-    await semaphore.acquire();
-    await expect(semaphore.waitForPermit({ timeout: 1 })).rejects.toThrow(TimeoutError);
-    semaphore.close('closed');
-    await expect(semaphore.waitForPermit()).rejects.toBe('closed');
-  });
-
-  test('of a mutex and of keys leaves no key and no owner', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock({ owner: 'me' });
-    const unlocked = mutex.waitForUnlock();
-    lock.release();
-    await unlocked;
-    expect([mutex.locked, mutex.owner]).toEqual([false, undefined]);
-    const keyed = new KeyedMutex<string>();
-    await keyed.waitForUnlock('key');
-    expect(keyed.keyCount).toBe(0);
-    const held = await keyed.lock('key');
-    const free = keyed.waitForUnlock('key');
-    held.release();
-    expect(keyed.keyCount).toBe(0);
-    await free;
-  });
-
-  test('of a mutex by the owner that holds it is refused', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock({ owner: 'me' });
-    await expect(mutex.waitForUnlock({ owner: 'me' })).rejects.toThrow(ReentrancyError);
-    const unlocked = mutex.waitForUnlock({ owner: 'you' });
-    lock.release();
-    await unlocked;
-    expect(mutex.owner).toBe(undefined);
   });
 });

@@ -18,14 +18,7 @@
  */
 
 import { Drainable } from '../closable.js';
-import {
-  causeOf,
-  checkCount,
-  checkFunction,
-  checkNotOptions,
-  detached,
-  invalid,
-} from '../errors.js';
+import { causeOf, checkCount, checkFunction, checkNotOptions, invalid } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import { claim } from '../wait/give-up.js';
 import {
@@ -245,29 +238,6 @@ export class Semaphore extends Drainable {
     }
   }
 
-  /**
-   * Waits until it could have the permits, and takes none: as an {@link acquire} that is released in the same
-   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody
-   * else may have taken them: to hold a permit, `acquire` it.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(1);
-   * const permit = await semaphore.acquire();
-   * const room = semaphore.waitForPermit().then(() => console.log(semaphore.available)); // 1
-   * permit.release();
-   * await room;
-   * ```
-   */
-  async waitForPermit(options?: AcquireOptions): Promise<void> {
-    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
-    const request = readRequest(options, this._waitNames, this.#most);
-    request.passing = true;
-    if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
-  }
-
   /** @internal The options that a wait takes. */
   get _waitNames(): ReadonlySet<string> {
     return acquireNames;
@@ -354,8 +324,6 @@ export class Semaphore extends Drainable {
         queue.reject(invalid(name, permits, `at most ${this.#limit}`, 'number'), next);
       } else if (permits > this.#limit - this.#out) {
         return;
-      } else if (next.passing) {
-        queue.grant(undefined, next);
       } else {
         const permit = this._grant(next);
         if (!permit) return;

@@ -65,8 +65,6 @@ export const readLabel = (options?: NameOptions): string =>
 export interface WaitRequest extends WaitOptions, Place, Ranked {
   readonly permits: number;
   readonly owner: unknown;
-  /** It wants to know that its turn has come, and takes nothing. */
-  passing?: boolean;
   /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
   held?: Holder;
   resolve: Resolve | undefined;
