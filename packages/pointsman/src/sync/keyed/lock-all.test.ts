@@ -299,14 +299,14 @@ describe('what is refused', () => {
     const a = await mutex.lock('a');
     const waiter = mutex.lock('a');
     await expect(mutex.lockAll(['b', 'a'])).rejects.toThrow(
-      'files "a": the queue is full: 1 may wait',
+      'files "a": the queue is full: 1 waiting',
     );
     expect([waiting(mutex, 'ab'), mutex.keyCount]).toEqual([[1, 0], 1]);
     a.release();
     (await waiter).release();
     const none = new KeyedMutex<string>({ maxWaiting: 0 });
     const locks = await none.lockAll(['a', 'b']);
-    await expect(none.lockAll(['c', 'a'])).rejects.toThrow('the queue is full: 0 may wait');
+    await expect(none.lockAll(['c', 'a'])).rejects.toThrow('the queue is full: 0 waiting');
     locks.release();
     expect([mutex.keyCount, none.keyCount]).toEqual([0, 0]);
   });

@@ -576,7 +576,7 @@ describe('maxWaiting', () => {
     const held = await lock.write();
     const reader = lock.read();
     const writer = lock.write({ priority: 1 });
-    const message = 'index: the queue is full: 2 may wait';
+    const message = 'index: the queue is full: 2 waiting';
     for (const refused of [lock.read(), lock.write(), lock.write({ priority: 9 })]) {
       await expect(refused).rejects.toThrow(new QueueFullError(message));
     }
@@ -617,7 +617,7 @@ describe('bad input', () => {
         lock.read({ priority: 1 } as never),
         'options has "priority", expected only signal, timeout',
       ],
-      [lock.read({ timeout: -1 }), 'timeout must be a number of milliseconds from 0 on, got -1'],
+      [lock.read({ timeout: -1 }), 'timeout must be a number of milliseconds >= 0, got -1'],
       [lock.read(null as never), 'options must be an object, got null'],
       [lock.write({ priority: Number.NaN }), 'priority must be a finite number, got NaN'],
       [lock.write({ signal: {} as never }), 'signal must be an AbortSignal, got object'],

@@ -9,6 +9,7 @@ import {
   Mutex,
   type Permit,
   Semaphore,
+  select,
   TimeoutError,
 } from '../index.js';
 
@@ -792,6 +793,17 @@ describe('idle and drain', () => {
     expect(await semaphore.drain({ timeout: 0 })).toBeUndefined();
     semaphore.close();
     expect(await semaphore.drain()).toBeUndefined();
+  });
+
+  test('drain of an idle semaphore wins a select at once: the cases behind it do not start', async () => {
+    const idle = new Semaphore(1);
+    const other = new Semaphore(1);
+    const { key } = await select(
+      { drained: (only) => idle.drain(only), permit: (only) => other.acquire(only) },
+      { biased: true },
+    );
+    expect(key).toBe('drained');
+    expect(other.available).toBe(1);
   });
 
   test('drain is over when the last permit has come back and nobody waits', async () => {

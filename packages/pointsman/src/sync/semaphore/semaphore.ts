@@ -1,27 +1,24 @@
 /**
- * A counting semaphore: at most `limit` permits are out at once, waiters are served first come, first
- * served, and each permit comes back exactly once.
+ * A counting semaphore, FIFO within a priority. It is also the state of a mutex and of each key of the keyed locks; the
+ * rules of a lock are in `mutex/lock.ts`.
  *
- * Invariant, whenever none of this code is running: the first waiter asks for more than `#limit` leaves beside
- * the permits that are out. So a free permit and a waiter that it would satisfy never stand side by side.
- * Whatever can break this (a permit that comes back, a waiter that leaves, a limit that changes) ends in
- * `#serve`, which restores it.
+ * Invariant, whenever none of this code is running: the front waiter requests more permits than are available. So there
+ * is never both a waiter and the permits that it requests. A release, a waiter that leaves and a new limit can break
+ * this; each ends in `_serve`, which restores it.
  *
- * What it costs. With a permit free: a promise and a permit, which is what the language forces for an
- * answer of one's own that can be awaited. With none free: a promise, its resolve function and a place in a
- * line; the permit is made when the turn comes. Signals, timeouts, priorities and weights live in an
- * object that only a waiter which asked for them has. The floor is one bare native promise for each
- * waiter; the lab's table `semaphore` shows how near this is.
+ * Cost: a free permit takes a promise and a permit. A waiter without options takes a promise, its resolve function and
+ * a field in a list; its permit is made when its turn comes. Signals, timeouts, priorities and weights are kept in an
+ * object that only a request with options has.
  *
- * What is faster and wrong: a thenable instead of a promise, or one microtask that runs the callbacks
- * of many waiters. Both run a waiter's continuation in the async context of whoever released.
+ * Two faster designs are wrong: to return a thenable instead of a promise, and to run the callbacks of many waiters in
+ * one microtask. Both run a waiter's continuation in the async context of the task that released.
  */
 
 import { Drainable } from '../closable.js';
 import { causeOf, checkCount, checkFunction, checkNotOptions, invalid } from '../errors.js';
 import type { WaitOptions } from '../options.js';
-import { claim } from '../wait/give-up.js';
 import {
+  mustWait,
   type QueueOptions,
   readQueueOptions,
   readRequest,
@@ -29,35 +26,34 @@ import {
   WaitQueue,
   type WaitRequest,
 } from '../wait/queue.js';
-import { HandedPermit, Permit } from './permit.js';
+import { HandedPermit, Permit, runWith } from './permit.js';
 
-/** What {@link Semaphore.acquire} may be told. */
+/** Options for {@link Semaphore.acquire}. */
 export interface AcquireOptions extends WaitOptions {
-  /** How many permits to take, all or none: an integer from 1 to the limit, unless that is 0. Default 1. */
+  /** The number of permits to acquire, all or none: an integer from 1 to the limit, unless that is 0. Default 1. */
   readonly permits?: number | undefined;
   /**
-   * Waiters with a higher priority are served first, equals in the order in which they came. Any
-   * finite number. Default 0. A steady stream of higher priorities starves the lower ones.
+   * Waiters with a higher priority are served first, FIFO within a priority. Any finite number. Default 0. A steady
+   * stream of requests with higher priorities starves the others.
    */
   readonly priority?: number | undefined;
 }
 
-/** What {@link Semaphore.tryAcquire} may be told. */
+/** Options for {@link Semaphore.tryAcquire}. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'priority'>;
 
 const acquireNames: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout']);
 const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
 
 /**
- * Lets at most `limit` permits be out at once.
+ * Limits the number of permits that are held at once.
  *
- * - **FIFO.** Waiters are served in the order in which they came. A small request never overtakes a
- *   large one that came earlier, except by a higher `priority`.
- * - **Giving up leaves no trace.** An abort or a timeout takes the waiter out at once, in one step, and
- *   lets those behind it in if they fit now. What has been granted stays granted.
+ * - **FIFO.** Waiters are served in the order of arrival. A small request never overtakes an earlier large one, except
+ *   by a higher `priority`.
+ * - **Giving up leaves no trace.** An abort or a timeout removes the waiter in one step, and the waiters behind it that
+ *   fit now are served. A permit that was granted stays granted.
  * - **Release is exactly once.** The second release of a permit does nothing.
- * - **The caller's context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces
- *   see whoever waited.
+ * - **The caller's context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces show the waiter.
  *
  * @example
  * ```ts
@@ -76,12 +72,14 @@ const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
  */
 export class Semaphore extends Drainable {
   #limit: number;
-  #out = 0;
-  readonly #queue: WaitQueue<Permit | undefined>;
+  #held = 0;
+  readonly #queue: WaitQueue<Permit>;
+  /** @internal The owner of the lock that is held, if the semaphore is one and the request named an owner. */
+  declare _owner: unknown;
 
   /**
-   * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
-   * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
+   * @param limit The number of permits: an integer >= 0, or `Infinity`.
+   * @throws {RangeError | TypeError} for any other limit, and for invalid options.
    */
   constructor(limit: number, options?: QueueOptions) {
     if (typeof limit === 'object') checkNotOptions('Semaphore', 'limit', limit);
@@ -93,13 +91,13 @@ export class Semaphore extends Drainable {
   }
 
   /**
-   * How many permits there are. It can be changed at any time, to an integer from 0 on or to `Infinity`.
+   * The number of permits. It can be set at any time, to an integer >= 0 or to `Infinity`.
    *
-   * A higher limit lets waiters in at once. A lower one revokes nothing: permits that are out stay
-   * valid, and the next is granted when enough have come back. A waiter that asks for more permits
-   * than the limit then allows is rejected with a `RangeError` when it comes to the front.
+   * A higher limit serves waiters at once. A lower one revokes nothing: held permits stay valid, and the next is granted
+   * when enough are released. A waiter that requests more permits than the limit then allows is rejected with a
+   * `RangeError` when it comes to the front.
    *
-   * A limit of 0 is a pause: everybody waits, however many permits they ask for, until it is raised.
+   * A limit of 0 is a pause: every request waits, of any number of permits, until the limit is raised.
    *
    * @example
    * ```ts
@@ -120,39 +118,38 @@ export class Semaphore extends Drainable {
   set limit(limit: number) {
     checkCount('limit', limit, 0);
     this.#limit = limit;
-    this.#serve();
+    this._serve();
   }
 
-  /** How many permits are free: 0 also while more are out than a lowered limit allows. */
+  /** The number of free permits: 0 also while more are held than a lowered limit allows. */
   get available(): number {
-    return Math.max(this.#limit - this.#out, 0);
+    return Math.max(this.#limit - this.#held, 0);
   }
 
-  /** How many requests wait in the queue. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /** @internal */
   get _active(): number {
-    return this.#out;
+    return this.#held;
   }
 
-  /** Whether no permit is out and nobody waits. */
+  /** Whether no permit is held and no request waits. */
   get idle(): boolean {
-    return this.#out === 0 && this.#queue.length === 0;
+    return this.#held === 0 && this.#queue.length === 0;
   }
 
   /**
-   * Takes permits, waiting in the queue until it is this request's turn.
+   * Acquires permits; waits in the queue until it is this request's turn.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the
-   * reason of {@link close} or {@link cancel}, with a `QueueFullError` where `maxWaiting` wait already, and with
-   * a `RangeError` or `TypeError` for options that cannot be used. After a rejection nothing is held and nothing
-   * is left in the queue.
+   * Never throws. It rejects with the signal's reason or a `TimeoutError`, with the reason of {@link close} or
+   * {@link cancel}, with a `QueueFullError` if `maxWaiting` requests wait already, and with a `RangeError` or
+   * `TypeError` for invalid options. After a rejection nothing is held and nothing is left in the queue.
    *
-   * In Workers (workerd), where requests share a semaphore, give a `timeout` or a signal: the timer is
-   * what keeps a waiting request alive until another request lets it in.
+   * In Workers (workerd), where requests share a semaphore, pass a `timeout` or a signal: the timer keeps a waiting
+   * request alive until another request releases.
    *
    * @example
    * ```ts
@@ -169,24 +166,22 @@ export class Semaphore extends Drainable {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
-      if (options === undefined) {
-        if (this.#enter()) return new Permit(this, 1, true) as never;
-        if (!this._ending) return this.#queue.append() as Promise<Permit>;
-      }
-      return Promise.resolve(this.#request(options));
+      if (options !== undefined) return Promise.resolve(this._request(this.#read(options)));
+      if (this.#enter()) return new Permit(this, 1, true) as never;
+      return this.#queue.append();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
   }
 
   /**
-   * Takes permits if that needs no waiting; otherwise it is `undefined` and nothing has changed. It
-   * never overtakes a waiter of the same or a higher priority.
+   * Acquires permits without waiting; returns `undefined`, with no effect, if they are not free. It never overtakes a
+   * waiter of the same or a higher priority.
    *
-   * With a permit free it costs a few nanoseconds, so a hot loop may try first:
+   * With a free permit it takes a few nanoseconds, so a hot loop may try first:
    * `semaphore.tryAcquire() ?? (await semaphore.acquire())`.
    *
-   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for bad options.
+   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for invalid options.
    *
    * @example
    * ```ts
@@ -201,21 +196,19 @@ export class Semaphore extends Drainable {
    */
   tryAcquire(options?: TryAcquireOptions): Permit | undefined {
     try {
-      if (options === undefined && !this._ending) {
-        return this.#enter() ? new Permit(this, 1) : undefined;
-      }
-      return this.#take(readRequest(options, this._tryNames, this.#most));
+      if (options !== undefined) return this._take(this.#read(options, tryAcquireNames));
+      return this.#enter() ? new Permit(this, 1) : undefined;
     } catch (error) {
       throw causeOf(error, this, Semaphore, 'tryAcquire');
     }
   }
 
   /**
-   * Runs `fn` with a permit, and gives the permit back when the result of `fn` has settled, before
-   * whoever awaits it goes on. The result, value or error, is that of `fn`; `fn` is given the permit.
+   * Runs `fn` with a permit, and releases the permit when the result of `fn` has settled, before the caller's
+   * continuation runs. The result, value or error, is that of `fn`; `fn` is called with the permit.
    *
-   * With a permit free, `fn` starts before `run` returns; otherwise it starts when its turn comes.
-   * Options are those of {@link acquire}; once `fn` has started they have no effect.
+   * With a free permit, `fn` starts before `run` returns; otherwise it starts when its turn comes. The options are those
+   * of {@link acquire}; they have no effect once `fn` has started.
    *
    * @example
    * ```ts
@@ -230,133 +223,95 @@ export class Semaphore extends Drainable {
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      const granted = this.#request(options);
-      if (granted instanceof Permit) return runWith(granted, fn);
-      return granted.then((permit) => runWith(permit, fn));
+      const request = options === undefined ? undefined : this.#read(options);
+      return runWith(this._request(request), fn);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'run'));
     }
   }
 
-  /** @internal The options that a wait takes. */
-  get _waitNames(): ReadonlySet<string> {
-    return acquireNames;
-  }
-
-  /** @internal The options that a try takes. */
-  get _tryNames(): ReadonlySet<string> {
-    return tryAcquireNames;
-  }
-
   /** @internal */
   _dismiss(reason: unknown): void {
     this.#queue.rejectAll(reason);
-    this.#serve();
-  }
-
-  /** @internal Makes the permit for somebody whose turn it is, or none if that one must stay in its place. */
-  _grant({ permits = 1 }: Waiter): Permit | undefined {
-    return new HandedPermit(this, permits);
+    this._serve();
   }
 
   /** @internal Takes back what a permit stands for. */
   _giveBack(permits: number): void {
+    if (this._owner !== undefined) this._owner = undefined;
     const queue = this.#queue;
     if (queue.length === 0) {
-      this.#out -= permits;
-      if (this._watched && this.#out === 0) this._idled();
-    } else if (permits === 1 && this.#out === this.#limit && queue.plain) {
-      // The permit changes hands without becoming free in between.
+      this.#held -= permits;
+      if (this.#held === 0) this._idled();
+    } else if (permits === 1 && this.#held === this.#limit && queue.plain) {
+      // The permit goes to the front waiter without becoming free in between.
       queue.grant(new HandedPermit(this, 1));
     } else {
-      this.#out -= permits;
-      this.#serve();
+      this.#held -= permits;
+      this._serve();
     }
   }
 
-  /** How many permits a request may ask for. In a pause nobody knows yet. */
-  get #most(): number {
-    return this.#limit || Infinity;
-  }
-
-  /** Takes one permit, if there is one for a newcomer. */
-  #enter(): boolean {
-    const isFree = this.#out < this.#limit && !this._ending && this.#queue.priority < 0;
-    if (isFree) this.#out++;
-    return isFree;
-  }
-
-  /** A permit if one can be had at once, otherwise the promise of one. */
-  #request(options: AcquireOptions | undefined): Permit | Promise<Permit> {
-    if (options === undefined) {
-      if (this.#enter()) return new Permit(this, 1);
-      if (!this._ending) return this.#queue.append() as Promise<Permit>;
+  /** @internal Returns a permit if it can be granted at once, otherwise a promise of one. */
+  _request(request: WaitRequest | undefined): Permit | Promise<Permit> {
+    if (request) {
+      return this.#queue.enter(request, this._take(request) ?? mustWait, () => this._serve());
     }
-    const request = readRequest(options, this._waitNames, this.#most);
-    return (
-      this.#take(request) ?? (this.#queue.insert(request, () => this.#serve()) as Promise<Permit>)
-    );
+    return this.#enter() ? new Permit(this, 1) : this.#queue.append();
   }
 
-  #take(request: WaitRequest): Permit | undefined {
-    if (this.#mustWait(request)) return undefined;
-    const permit = this._grant(request);
-    if (permit) {
-      this.#out += request.permits;
-      claim(request.signal);
-    }
-    return permit;
+  /** @internal Returns a permit if it can be granted at once. */
+  _take(request: WaitRequest): Permit | undefined {
+    this._refuse();
+    return request.priority > this.#queue.priority ? this.#grant(request) : undefined;
   }
 
-  /** Whether a newcomer cannot have what it asks for at once. Throws if it never can. */
-  #mustWait(request: WaitRequest): boolean {
-    this._refuse(request);
-    return this.#limit - this.#out < request.permits || request.priority <= this.#queue.priority;
+  /** @internal The request that is served next. */
+  get _front(): Waiter | undefined {
+    return this.#queue.front;
   }
 
-  /** Serves the queue from its front for as long as that is possible. */
-  #serve(): void {
+  /** @internal Serves the queue from its front for as long as that is possible. */
+  _serve(): void {
     const queue = this.#queue;
     for (let { next } = queue; next; next = queue.next) {
       const { permits = 1 } = next;
-      if (permits > this.#most) {
+      if (permits > this.#max) {
         const name = `${this._label}permits`;
         queue.reject(invalid(name, permits, `at most ${this.#limit}`, 'number'), next);
-      } else if (permits > this.#limit - this.#out) {
-        return;
       } else {
-        const permit = this._grant(next);
+        const permit = this.#grant(next);
         if (!permit) return;
-        this.#out += permits;
         queue.grant(permit, next);
       }
     }
-    if (this._watched && this.#out === 0) this._idled();
+    if (this.#held === 0) this._idled();
   }
-}
 
-/**
- * @internal Runs a function with a permit that goes back when its result has settled. Not an async function: that takes
- * longer where nobody waits.
- */
-export function runWith<T, Held extends Permit>(
-  permit: Held,
-  fn: (permit: Held) => T | PromiseLike<T>,
-): Promise<T> {
-  let result: Promise<T>;
-  try {
-    result = Promise.resolve(fn(permit));
-  } catch (error) {
-    result = Promise.reject(error);
+  /** The number of permits that a request may ask for: any during a pause, because the next limit is not known. */
+  get #max(): number {
+    return this.#limit || Infinity;
   }
-  return result.then(
-    (value) => {
-      permit._giveBack();
-      return value;
-    },
-    (error) => {
-      permit._giveBack();
-      throw error;
-    },
-  );
+
+  #read(options: AcquireOptions, names = acquireNames): WaitRequest {
+    return readRequest(options, names, this.#max);
+  }
+
+  /** Takes one permit for a request without options, if one is free and no waiter goes first. */
+  #enter(): boolean {
+    this._refuse();
+    const queue = this.#queue;
+    const isFree = this.#held < this.#limit && (queue.length === 0 || queue.priority < 0);
+    if (isFree) this.#held++;
+    return isFree;
+  }
+
+  /** Makes the permit for a request whose turn it is, if enough permits are free. */
+  #grant(waiter: Waiter): Permit | undefined {
+    const { permits = 1, owner, group } = waiter;
+    if (permits > this.#limit - this.#held || group?.offer(this) === false) return undefined;
+    this.#held += permits;
+    if (owner !== undefined) this._owner = owner;
+    return new HandedPermit(this, permits);
+  }
 }

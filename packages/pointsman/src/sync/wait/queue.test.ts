@@ -141,7 +141,7 @@ describe('maxWaiting', () => {
   test('of 0 lets nobody wait', async () => {
     const mutex = new Mutex({ maxWaiting: 0 });
     const lock = await mutex.lock();
-    await expect(mutex.lock()).rejects.toThrow('the queue is full: 0 may wait');
+    await expect(mutex.lock()).rejects.toThrow('the queue is full: 0 waiting');
     lock.release();
     expect(await mutex.run(() => 'free')).toBe('free');
   });
@@ -195,11 +195,11 @@ test('a name begins the messages of errors; a key follows it', async () => {
   expect(messages).toEqual([
     'connections: timed out after 1 ms',
     'connections: timed out after 0 ms: 1 active, 0 waiting',
-    'connections: the queue is full: 1 may wait',
+    'connections: the queue is full: 1 waiting',
     'connections: the wait was cancelled',
     'file: owner "me" holds the lock already',
     'file: the primitive is closed',
-    'hosts "a.example": the queue is full: 0 may wait',
+    'hosts "a.example": the queue is full: 0 waiting',
     'rows 7: timed out after 0 ms',
     'rows: timed out after 0 ms: 1 active, 0 waiting',
     'rows: the primitive is closed',
