@@ -1,4 +1,4 @@
-/** The types of the entry, as those who import it see them. */
+/** The public types of the entry. */
 import { describe, expectTypeOf, test } from 'vitest';
 import * as entry from './index.js';
 import {

@@ -75,7 +75,7 @@ export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, Semaphore> {
   /**
    * Acquires the locks of several keys in one step; waits until it is this request's turn for each of them. While it
    * waits it holds none, but has a place in the queue of each key: no later request for one of the keys overtakes it,
-   * except by a higher `priority`. So requests whose keys overlap never deadlock, in whatever order the keys are given.
+   * except by a higher `priority`. So requests whose keys overlap never deadlock, in any order of the keys.
    * A key that is given twice counts once. Without keys it is granted at once, also when closed.
    *
    * It grants one permit for all keys; {@link assertHeldBy} accepts it for each. It rejects as {@link lock} does, also

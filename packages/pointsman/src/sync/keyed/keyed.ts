@@ -100,7 +100,7 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
   }
 }
 
-/** @internal Makes a request that waits. Whatever `request` throws, its promise rejects with. */
+/** @internal Makes a request that waits. Its promise rejects with the error that `request` throws. */
 export function requestOf<Key, Primitive extends Drainable, Result>(
   keyed: Keyed<Key, Primitive>,
   method: string,

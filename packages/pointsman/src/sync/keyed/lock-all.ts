@@ -3,7 +3,7 @@
  *
  * A request waits in the queue of each of its keys. When it is at the front and the key is free, it is offered the key;
  * it takes none until it has been offered all, and then takes all in one step. Until then the key stays free, and no
- * request behind is served. So a request that waits holds nothing, and there is no deadlock, whatever the priorities.
+ * request behind is served. So a request that waits holds nothing, and there is no deadlock with any priorities.
  *
  * Invariant: a request takes its keys only while each of them is free and has the request at the front of its queue.
  */

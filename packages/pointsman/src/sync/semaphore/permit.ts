@@ -9,8 +9,8 @@ interface Issuer {
 }
 
 /**
- * The right to be inside, as {@link Semaphore.acquire} grants it. It is given back exactly once: by {@link release} or
- * at the end of a `using` block, whichever comes first.
+ * What {@link Semaphore.acquire} grants: one permit or several. It is given back exactly once, by {@link release} or at
+ * the end of a `using` block.
  *
  * Only a primitive makes permits. Two properties make them cheap:
  * - The constructor can return a promise of the new permit. In there V8 knows the permit's shape and fulfils the
