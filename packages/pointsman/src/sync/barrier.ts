@@ -18,8 +18,8 @@ export interface BarrierWaitResult {
 }
 
 /**
- * Lets `size` tasks wait for each other. When the last has arrived all continue, and the barrier can be used again. The
- * semantics are those of Tokio's `Barrier`; a task that gives up does not count.
+ * Lets `size` tasks wait for each other, again and again. The semantics are those of Tokio's `Barrier`; a task that gives
+ * up does not count.
  *
  * @example
  * ```ts
@@ -43,7 +43,6 @@ export class Barrier {
 
   /**
    * @param size The number of tasks: an integer >= 1.
-   * @throws {RangeError | TypeError} for any other size, and for invalid options.
    */
   constructor(size: number, options?: NameOptions) {
     if (typeof size === 'object') checkNotOptions('Barrier', 'size', size);
@@ -61,7 +60,7 @@ export class Barrier {
   /**
    * Waits until `size` tasks have arrived, this one among them. The last one is the leader and does not wait.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError`, and then does not count as arrived; with a
+   * Never throws; rejects with the signal's reason or a `TimeoutError`, and then does not count as arrived; or with a
    * `RangeError` or `TypeError` for invalid options.
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {

@@ -28,17 +28,17 @@ export abstract class Closable {
     this._label = label;
   }
 
-  /** Whether all requests are refused: true from the first call that ends the primitive on. */
+  /** Whether the primitive is closed or shut down: new requests are refused. */
   get closed(): boolean {
     return this._ending !== undefined;
   }
 
   /**
-   * Closes the primitive: rejects waiting requests and refuses new ones with `reason`, by default a `ClosedError`. A
-   * second call does nothing.
+   * Rejects waiting requests, and new ones from now on, with `reason`, by default a `ClosedError`. A second call does
+   * nothing.
    *
-   * Values that were sent before can still be received. After the last of them, receivers are refused, and iterators
-   * end, or throw the reason if one was given.
+   * Values that were sent before can still be received. Then receivers reject, and iterators end, or throw the reason if
+   * one was given.
    */
   close(reason?: unknown): void {
     if (!(this instanceof Closable)) throw detached('close');
@@ -63,10 +63,10 @@ export abstract class Closable {
   abstract _dismiss(reason: unknown): void;
 }
 
-/** A primitive that grants permits. It is idle when no permit is held and no request waits. */
+/** A primitive that grants permits. */
 export abstract class Drainable extends Closable {
   #drains: WaitQueue<void> | undefined;
-  /** @internal Called each time the primitive has become idle, for the primitive that is made of this one. */
+  /** @internal Called by `_idled`, for the primitive that is made of this one. */
   declare _onIdle: (() => void) | undefined;
 
   /** Whether no permit is held and no request waits. */
@@ -79,9 +79,8 @@ export abstract class Drainable extends Closable {
   abstract get _active(): number;
 
   /**
-   * Waits until no permit is held and no request waits. New requests are still accepted; {@link shutdown} refuses
-   * them. Rejects with the signal's reason, or with a `TimeoutError` that says how many permits are held and how many
-   * requests wait.
+   * Waits until no permit is held and no request waits. New requests are still accepted; see {@link shutdown}. The
+   * `TimeoutError` says how many permits are held and how many requests wait.
    *
    * @example
    * ```ts
@@ -100,13 +99,12 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves all waiting requests, and resolves when
-   * no permit is held and no request waits. Permits that are held stay valid until they are released.
+   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves the waiting ones, and resolves when no
+   * permit is held and no request waits.
    *
-   * `timeout` and `signal` bound only the wait of this call. When the timeout elapses, the promise rejects with a
-   * `TimeoutError` that says how many permits are held and how many requests wait; when the signal aborts, it rejects
-   * with the signal's reason. The primitive then stays closed and continues to serve its queue; {@link close} rejects
-   * the requests that still wait. A second call waits in the same way.
+   * `timeout` and `signal` bound only this wait; the `TimeoutError` says how many permits are held and how many requests
+   * wait. The primitive then stays closed and continues to serve its queue, unless {@link close} rejects the requests
+   * that still wait. A second call waits in the same way.
    *
    * @example
    * ```ts
@@ -128,11 +126,11 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Closes at once: rejects all waiting requests and refuses new ones with `reason`, by default a `ClosedError`. Permits
-   * that are held stay valid until they are released. A further call does nothing.
+   * Closes at once: rejects waiting requests, and new ones from now on, with `reason`, by default a `ClosedError`. Held
+   * permits stay valid until they are released. A second call does nothing.
    *
-   * After a {@link shutdown} it rejects the requests that still wait with `reason`. New requests are refused with the
-   * `ClosedError` of the shutdown as before.
+   * After a {@link shutdown} it rejects the requests that still wait with `reason`; new ones are still refused with the
+   * `ClosedError` of the shutdown.
    *
    * @example
    * ```ts
@@ -152,8 +150,8 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Rejects all waiting requests with `reason`, by default an `AbortError`. The primitive stays open: later requests
-   * are served. Permits that are held stay valid, and a pending {@link drain} still waits for them.
+   * Rejects all waiting requests with `reason`, by default an `AbortError`. The primitive stays open, held permits stay
+   * valid, and a pending {@link drain} waits for them.
    *
    * @example
    * ```ts
@@ -177,10 +175,7 @@ export abstract class Drainable extends Closable {
     return this.shutdown();
   }
 
-  /**
-   * @internal Separate from `drain`, because diagnostics may wrap that one. Not a private method, because a private
-   * method costs time for each key of a `Keyed`.
-   */
+  /** @internal Not `drain`, which diagnostics may wrap; not private, which costs time for each key of a `Keyed`. */
   async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
     const request = readRequest(options);
     if (this.idle) return winContest(request.signal);

@@ -1,20 +1,18 @@
 /** The errors of the primitives, and the checks of arguments. */
 
 /**
- * Thrown when a `timeout` elapses before the operation is granted. The waiter has left the queue and holds nothing.
- *
- * `AbortSignal.timeout()` aborts with a platform exception of the same name, so `error.name === 'TimeoutError'`
- * recognizes both.
+ * Thrown when a `timeout` elapses. The waiter has left the queue and holds nothing. `AbortSignal.timeout()` has its own
+ * exception of the same name, so `error.name === 'TimeoutError'` recognizes both.
  */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Returns the error of a wait that timed out. The label is the prefix of the message. */
+/** The label is the prefix of the message. */
 export const timedOut = (timeout: number, label = ''): TimeoutError =>
   new TimeoutError(`${label}timed out after ${timeout} ms`);
 
-/** The error of a `drain` or a `shutdown` that timed out: it says how much is left. */
+/** The error of a `drain` or a `shutdown` that timed out. */
 export const notIdle = (
   timeout: number,
   label: string,
@@ -23,10 +21,7 @@ export const notIdle = (
 ): TimeoutError =>
   new TimeoutError(`${timedOut(timeout, label).message}: ${active} active, ${waiting} waiting`);
 
-/**
- * Thrown when the primitive was closed, before or during the wait, and `close` got no reason. The base class of the
- * errors with which closed pools and bridges reject.
- */
+/** Thrown when the primitive was closed without a reason. The base class of the errors of closed pools and bridges. */
 export class ClosedError extends Error {
   override readonly name: string = 'ClosedError';
 }
@@ -48,10 +43,7 @@ export class QueueFullError extends Error {
 export const fullError = (label: string, max: number): Error =>
   new QueueFullError(`${label}the queue is full: ${max} waiting`);
 
-/**
- * Thrown when a receiver of a `Broadcast` was slower than the senders, and values that it had not received were
- * overwritten. The next receive returns the oldest value that is kept.
- */
+/** Thrown when a slow receiver of a `Broadcast` has missed values. It continues with the oldest value that is kept. */
 export class LaggedError extends Error {
   override readonly name = 'LaggedError';
   /** The number of values that were missed. */
@@ -63,7 +55,7 @@ export class LaggedError extends Error {
   }
 }
 
-/** Thrown when an owner requests a lock that it holds. The wait would never end. */
+/** Thrown when an owner requests a lock that it holds: the wait would never end. */
 export class ReentrancyError extends Error {
   override readonly name = 'ReentrancyError';
   /** The owner that holds the lock. */
@@ -75,14 +67,14 @@ export class ReentrancyError extends Error {
   }
 }
 
-/** Returns the error for an invalid argument: a `RangeError` if the value is of `type`, otherwise a `TypeError`. */
+/** The error for an invalid argument: a `RangeError` if the value is of `type`, otherwise a `TypeError`. */
 export function invalid(name: string, value: unknown, expected: string, type?: 'number'): Error {
   return new (typeof value === type ? RangeError : TypeError)(
     `${name} must be ${expected}, got ${describe(value)}`,
   );
 }
 
-/** Returns the tag of an object, such as `Map`, from `Object.prototype.toString`. */
+/** The tag of an object, such as `Map`. */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice('[object '.length, -1);
 
@@ -109,7 +101,6 @@ export function checkOneOf(name: string, value: unknown, choices: readonly strin
     throw invalid(name, value, `one of ${choices.join(', ')}`);
 }
 
-/** Throws unless the value is a safe integer in the range. */
 export function checkInteger(
   name: string,
   value: unknown,
@@ -127,7 +118,7 @@ export function checkCount(name: string, value: unknown, min: number): void {
   if (value !== Infinity) checkInteger(name, value, min, Infinity, ' or Infinity');
 }
 
-/** Throws if options are passed where the first parameter of a constructor is a number: `new Semaphore({ limit: 2 })`. */
+/** Throws if options are passed in place of a number: `new Semaphore({ limit: 2 })`. */
 export function checkNotOptions(form: string, name: string, value: object | null): void {
   const number = (value as Record<string, unknown> | null)?.[name];
   if (typeof number !== 'number') return;
@@ -135,11 +126,10 @@ export function checkNotOptions(form: string, name: string, value: object | null
   throw new TypeError(`${name} must be a number, got ${describe(value)}. ${hint}`);
 }
 
-/** Returns the error for a method that was called without its object. */
 export const detached = (method: string): TypeError =>
   new TypeError(`${method} must be called on its object`);
 
-/** Returns `error`, unless the method was called without its object: that explains it. */
+/** Returns `error`, or if the method was called without its object, the error for that. */
 export const causeOf = (
   error: unknown,
   self: unknown,

@@ -5,8 +5,7 @@ import type { WaitOptions } from './options.js';
 import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /**
- * Opens once, when it has been counted down to zero, and then stays open: waiters resolve, and later calls of
- * {@link wait} resolve at once. For meetings that repeat, use {@link Barrier}.
+ * Opens once, when it has been counted down to zero, and stays open. For meetings that repeat, use {@link Barrier}.
  *
  * @example
  * ```ts
@@ -26,7 +25,6 @@ export class Latch {
 
   /**
    * @param count The number to count down from: an integer >= 0. At 0 the latch is open.
-   * @throws {RangeError | TypeError} for any other count, and for invalid options.
    */
   constructor(count: number, options?: NameOptions) {
     if (typeof count === 'object') checkNotOptions('Latch', 'count', count);
@@ -46,8 +44,8 @@ export class Latch {
   }
 
   /**
-   * Counts down by `n`, by default 1, and opens the latch at zero. Below zero it has no effect, as with Java's
-   * `CountDownLatch`: a `finally` that runs once too often does not hide the error that is thrown.
+   * Counts down by `n`, by default 1. At zero the latch opens; below it has no effect, as with Java's `CountDownLatch`:
+   * a `finally` that runs once too often does not hide the error that is thrown.
    *
    * @throws {RangeError | TypeError} unless `n` is an integer >= 0.
    */
@@ -59,10 +57,8 @@ export class Latch {
   }
 
   /**
-   * Waits until the latch is open.
-   *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError`, and with a `RangeError` or `TypeError` for
-   * invalid options.
+   * Waits until the latch is open. Never throws; rejects with the signal's reason, a `TimeoutError`, or a `RangeError` or
+   * `TypeError` for invalid options.
    */
   async wait(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Latch)) throw detached('wait');

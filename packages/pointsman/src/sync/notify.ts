@@ -14,11 +14,10 @@ import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from '.
  * - **FIFO.** {@link notifyOne} wakes the waiter that has waited longest.
  * - **At most one is kept.** Without waiters, {@link notifyOne} keeps its notification for the next call of
  *   {@link notified}; {@link notifyWaiters} keeps none.
- * - **None is lost.** A waiter that gives up before it was notified uses up no notification. One that was notified stays
- *   notified, also if its signal aborts in the same step.
+ * - **None is lost.** A waiter that gives up uses up no notification. A notified one stays notified, also if its signal
+ *   aborts in the same step.
  *
- * A wait begins at the call of {@link notified}. So check the data after the call and before the `await`, and no change
- * in between is missed.
+ * A wait begins at the call of {@link notified}: check the data between the call and the `await`, and no change is missed.
  *
  * @example
  * ```ts
@@ -46,7 +45,6 @@ export class Notify {
   readonly #label: string;
   #queue: WaitQueue<void>;
 
-  /** @throws {TypeError} for invalid options. */
   constructor(options?: NameOptions) {
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
@@ -58,10 +56,8 @@ export class Notify {
   }
 
   /**
-   * Waits for a notification, or takes the one that is kept.
-   *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError`, and with a `RangeError` or `TypeError` for
-   * invalid options.
+   * Waits for a notification, or takes the one that is kept. Never throws; rejects with the signal's reason, a
+   * `TimeoutError`, or a `RangeError` or `TypeError` for invalid options.
    *
    * @example
    * ```ts
@@ -85,15 +81,15 @@ export class Notify {
     }
   }
 
-  /** Wakes the waiter that has waited longest. Without waiters, keeps the notification for the next one. */
+  /** Wakes the waiter that has waited longest, or keeps the notification for the next one. */
   notifyOne(): void {
     if (!(this instanceof Notify)) throw detached('notifyOne');
-    // A grant may run a listener that calls this again: the notification that it keeps stays.
+    // A grant may run a listener that calls this again, which may keep a notification.
     if (!wakeNext(this.#queue)) this.#kept = true;
   }
 
   /**
-   * Wakes all current waiters. Keeps no notification; one that is kept already stays.
+   * Wakes all current waiters. A kept notification stays.
    *
    * @example
    * ```ts

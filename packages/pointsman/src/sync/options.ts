@@ -10,13 +10,13 @@ import type { OwnSignal } from './wait/give-up.js';
 /** Options common to all operations that wait. */
 export interface WaitOptions {
   /**
-   * Ends the wait when it aborts: the operation rejects with the signal's reason. If it has aborted already, the
-   * operation rejects at once, also if it would not have to wait. It has no effect on what was granted.
+   * Ends the wait when it aborts: the operation rejects with the signal's reason, also at once if it has aborted already.
+   * It has no effect on what was granted.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Ends the wait after this many milliseconds, any number >= 0: the operation rejects with a {@link TimeoutError}. With
-   * 0 it succeeds only if it need not wait. Default `Infinity`.
+   * Ends the wait after this many milliseconds, any number >= 0: the operation rejects with a {@link TimeoutError}. 0
+   * succeeds only without waiting. Default `Infinity`.
    */
   readonly timeout?: number | undefined;
 }
@@ -42,7 +42,7 @@ export function checkOptions(
   }
 }
 
-/** Whether the value is no array, Map, Date, signal or other platform object. */
+/** Whether the value is a plain object: no array, Map, Date or signal. */
 const isRecord = (value: object): boolean =>
   // The first check nearly always decides, in a tenth of the time of the second.
   Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object';

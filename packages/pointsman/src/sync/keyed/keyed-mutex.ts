@@ -16,11 +16,8 @@ import { Keyed, requestOf } from './keyed.js';
 import { type Locks, lockAll, runAll, tryLockAll } from './lock-all.js';
 
 /**
- * A mutual exclusion lock for each key. Keys are independent of each other and compared as a `Map` compares them. A key
- * takes no memory unless it is held or waited for.
- *
- * Each key has the guarantees of {@link Mutex}. A key can be of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
+ * A {@link Mutex} for each key. Keys are independent, compared as in a `Map`, and take no memory unless held or waited
+ * for. They can be of any type; the default is `PropertyKey`, so that the compiler rejects options in place of a key.
  *
  * @example
  * ```ts
@@ -39,7 +36,6 @@ import { type Locks, lockAll, runAll, tryLockAll } from './lock-all.js';
  * ```
  */
 export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, Semaphore> {
-  /** @throws {RangeError | TypeError} for invalid options. */
   constructor(options?: QueueOptions) {
     super(options, (given) => new Semaphore(1, given));
   }
@@ -73,14 +69,13 @@ export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, Semaphore> {
   }
 
   /**
-   * Acquires the locks of several keys in one step; waits until it is this request's turn for each of them. While it
-   * waits it holds none, but has a place in the queue of each key: no later request for one of the keys overtakes it,
-   * except by a higher `priority`. So requests whose keys overlap never deadlock, in any order of the keys.
-   * A key that is given twice counts once. Without keys it is granted at once, also when closed.
+   * Acquires the locks of several keys in one step; waits until it is this request's turn for each of them. It holds none
+   * while it waits, but no later request for one of the keys overtakes it, except by a higher `priority`. So overlapping
+   * requests never deadlock, in any order of the keys. A key that is given twice counts once. Without keys it is granted
+   * at once, also when closed.
    *
-   * It grants one permit for all keys; {@link assertHeldBy} accepts it for each. It rejects as {@link lock} does, also
-   * with a {@link ReentrancyError} if the same `owner` holds one of the keys, and with a `QueueFullError` if the queue of
-   * one of them is full. `waiting` and `waitingFor` count it for each key.
+   * It grants one permit for all keys; {@link assertHeldBy} accepts it for each. Rejects as {@link lock} does, also if the
+   * same `owner` holds one of the keys or the queue of one is full. `waiting` and `waitingFor` count it for each key.
    *
    * @example
    * ```ts
@@ -99,18 +94,15 @@ export class KeyedMutex<Key = PropertyKey> extends Keyed<Key, Semaphore> {
   }
 
   /**
-   * Acquires the locks of several keys without waiting; returns `undefined`, with no effect, if one of them is held or
-   * waited for. It throws as {@link tryLock} does.
+   * Acquires the locks of several keys without waiting; returns `undefined` if one of them is held or waited for. Throws
+   * as {@link tryLock} does.
    */
   tryLockAll(keys: Iterable<Key>, options?: TryLockOptions): Locks<Key> | undefined {
     if (!(this instanceof KeyedMutex)) throw detached('tryLockAll');
     return tryLockAll(this, keys, options);
   }
 
-  /**
-   * Runs `fn` with the locks of several keys, and releases them when the result of `fn` has settled. As {@link run} and
-   * {@link lockAll}.
-   */
+  /** Runs `fn` with the locks of several keys. As {@link run} and {@link lockAll}. */
   runAll<T>(
     keys: Iterable<Key>,
     fn: (locks: Locks<Key>) => T | PromiseLike<T>,

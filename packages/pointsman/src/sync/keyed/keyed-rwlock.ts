@@ -8,11 +8,8 @@ import type { QueueOptions } from '../wait/queue.js';
 import { Keyed, requestOf } from './keyed.js';
 
 /**
- * A readers-writer lock for each key. Keys are independent of each other and compared as a `Map` compares them. A key
- * takes no memory unless it is held or waited for.
- *
- * Each key has the guarantees of {@link RwLock}. A key can be of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
+ * An {@link RwLock} for each key. Keys are independent, compared as in a `Map`, and take no memory unless held or waited
+ * for. They can be of any type; the default is `PropertyKey`, so that the compiler rejects options in place of a key.
  *
  * @example
  * ```ts
@@ -29,7 +26,6 @@ import { Keyed, requestOf } from './keyed.js';
  * ```
  */
 export class KeyedRwLock<Key = PropertyKey> extends Keyed<Key, RwLock> {
-  /** @throws {RangeError | TypeError} for invalid options. */
   constructor(options?: QueueOptions) {
     super(options, (given) => new RwLock(given));
   }

@@ -7,11 +7,9 @@ import type { QueueOptions } from '../wait/queue.js';
 import { Keyed, requestOf } from './keyed.js';
 
 /**
- * Limits the number of permits that are held at once for each key. Keys are independent of each other and compared as a
- * `Map` compares them. A key takes no memory unless it is held or waited for.
- *
- * Each key has the guarantees of {@link Semaphore}. A key can be of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
+ * A {@link Semaphore} for each key. Keys are independent, compared as in a `Map`, and take no memory unless held or
+ * waited for. They can be of any type; the default is `PropertyKey`, so that the compiler rejects options in place of a
+ * key.
  *
  * @example
  * ```ts
@@ -33,7 +31,6 @@ export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
   /**
    * @param limit The number of permits for each key: an integer >= 1, or `Infinity`.
    * @param options `maxWaiting` bounds the queue of each key; error messages add the key to the `name`.
-   * @throws {RangeError | TypeError} for any other limit, and for invalid options.
    */
   constructor(limit: number, options?: QueueOptions) {
     if (typeof limit === 'object') checkNotOptions('KeyedSemaphore', 'limit', limit);

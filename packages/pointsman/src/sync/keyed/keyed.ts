@@ -1,8 +1,8 @@
 /**
- * One primitive for each key, for as long as the key is in use.
+ * One primitive for each key, exactly while the key is held or a request waits for it.
  *
- * Invariant: a key has a primitive exactly while it is held or a request waits for it. Primitives never leave this
- * package, only permits do; so no reference to a dropped primitive remains, and a key never has two.
+ * Invariant: primitives never leave this package, only permits do. So no reference to a dropped primitive remains, and a
+ * key never has two.
  */
 
 import { Drainable, type Ending } from '../closable.js';
@@ -40,7 +40,7 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
     return this.#primitives.keys();
   }
 
-  /** The number of waiting requests of all keys. A request for several keys counts once for each. Takes O(keys) time. */
+  /** The number of waiting requests of all keys; a request for several keys counts for each. Takes O(keys) time. */
   get waiting(): number {
     let waiting = 0;
     for (const primitive of this.#primitives.values()) waiting += primitive.waiting;
@@ -76,7 +76,7 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
     return this.#primitives.get(key);
   }
 
-  /** @internal Makes a request of the key's primitive, which is created for it if there is none. */
+  /** @internal Makes a request of the key's primitive, which is created if there is none. */
   _request<Result>(key: Key, request: (primitive: Primitive) => Result): Result {
     const found = this.#primitives.get(key);
     if (found) return request(found);
@@ -100,7 +100,7 @@ export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable 
   }
 }
 
-/** @internal Makes a request that waits. Its promise rejects with the error that `request` throws. */
+/** @internal Makes a request that returns a promise, which rejects with the error that `request` throws. */
 export function requestOf<Key, Primitive extends Drainable, Result>(
   keyed: Keyed<Key, Primitive>,
   method: string,

@@ -1,11 +1,11 @@
 /**
  * Locks several keys of a keyed mutex at once, all or none.
  *
- * A request waits in the queue of each of its keys. When it is at the front and the key is free, it is offered the key;
- * it takes none until it has been offered all, and then takes all in one step. Until then the key stays free, and no
- * request behind is served. So a request that waits holds nothing, and there is no deadlock with any priorities.
+ * A request waits in the queue of each key. At the front of the queue of a free key it is offered the key; it takes all
+ * keys in one step when it has been offered all. Until then the key stays free and no request behind is served. So a
+ * waiting request holds nothing, and there is no deadlock with any priorities.
  *
- * Invariant: a request takes its keys only while each of them is free and has the request at the front of its queue.
+ * Invariant: a request takes its keys only while each is free and has the request at the front of its queue.
  */
 
 import { checkFunction, detached, fullError, invalid, timedOut } from '../errors.js';
@@ -47,10 +47,10 @@ function giveBack(locks: ReadonlyMap<unknown, Permit>): void {
   for (const lock of locks.values()) lock._giveBack();
 }
 
-/** A request for several keys: the group of its requests for each of them. */
+/** A request for several keys: the group of the requests for each. */
 class MultiKeyRequest {
   readonly #count: number;
-  /** The keys that it was offered; another request may have taken one since. */
+  /** The keys that were offered; another request may have taken one since. */
   readonly #offers = new Set<Semaphore>();
   #taken = false;
 
@@ -64,7 +64,7 @@ class MultiKeyRequest {
     const offers = this.#offers.add(lock);
     if (offers.size < this.#count) return false;
     for (const other of offers) {
-      // The key that completes the request may be one for which it need not wait: then it is not in that queue.
+      // The request is not in the queue of a last key for which it need not wait.
       const isFree = other === lock || (other.available > 0 && other._front?.group === this);
       if (!isFree) offers.delete(other);
     }
@@ -134,7 +134,7 @@ export const lockAll = <Key>(
     const group = new MultiKeyRequest(keys.size);
     let granted = 0;
     let over = false;
-    // A contest whose waits win together: the waits for each key count as one wait of the outer contest.
+    // The waits for the keys win together; for an outer contest they are one wait.
     const signal = new OwnSignal({
       root: contestOf(request.signal)?.root,
       isLost: () => over || isOver(request.signal),
@@ -153,7 +153,7 @@ export const lockAll = <Key>(
     const stop = giveUpOn(
       request,
       (reason) => {
-        // If it was closed or cancelled before in this step, a queue has rejected it with that reason.
+        // Otherwise `close` or `cancel` has rejected it before in this step.
         if (signal.set.size === keys.size) leave(reason);
       },
       (timeout) => timedOut(timeout, label),
@@ -167,7 +167,7 @@ export const lockAll = <Key>(
       (all) => {
         resolve(new Locks(new Map([...keys].map((key, n) => [key, all[n] as Permit]))));
       },
-      // A queue that rejected it because its signal was over knows no reason.
+      // There is none if a queue rejected it because its signal was over.
       (reason) => leave(reason ?? request.signal?.reason),
     );
   });

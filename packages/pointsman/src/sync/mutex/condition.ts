@@ -1,7 +1,7 @@
 /**
- * A condition variable: holders of a lock wait at it until another holder notifies them.
+ * A condition variable: holders of a lock wait until another holder notifies them.
  *
- * Invariant: a notification that is sent with the lock held is not missed. A waiter enters the queue before its lock is
+ * Invariant: a notification sent with the lock held is not missed. A waiter enters the queue before its lock is
  * released, and requests the lock again in the step in which it is notified or gives up.
  */
 
@@ -15,8 +15,7 @@ import { readRequest, WaitQueue } from '../wait/queue.js';
 import { Mutex } from './mutex.js';
 
 /**
- * Lets holders of a lock wait until the data that the lock guards has changed. A mutex may have several conditions, one
- * for each change to wait for.
+ * Lets holders of a lock wait until the data that it guards has changed. A mutex may have several conditions.
  *
  * @example
  * ```ts
@@ -51,28 +50,27 @@ export class Condition {
     this.#mutex = mutex;
   }
 
-  /** The number of waits for a notification. A notified waiter counts as `waiting` of the mutex until it has the lock. */
+  /** The number of waits for a notification. Notified waiters that wait for the lock count as `waiting` of the mutex. */
   get waiting(): number {
     return this.#queue?.length ?? 0;
   }
 
   /**
-   * Releases the lock, waits for a notification, and acquires the same lock again before it settles, also before it
-   * rejects: so `using lock` stays right. Another holder may have changed the data again by then: check it in a loop, or
-   * call {@link waitFor}.
+   * Releases the lock, waits for a notification, and holds the same lock again when it settles, also when it rejects: so
+   * `using lock` stays right. Another holder may have been faster, so check the data in a loop or call {@link waitFor}.
    *
-   * `signal` and `timeout` bound the wait for the notification; with `timeout: 0` the lock is not released. A waiter that
-   * was notified or gave up then waits for the lock behind the earlier requests for it, however long that takes. A
-   * notification counts if it came before the abort, also in the same step. As a case of a `select` it wins by its
-   * notification; if it loses, it still acquires the lock again.
+   * `signal` and `timeout` bound the wait for the notification; with `timeout: 0` the lock is not released. After a
+   * notification or giving up it waits for the lock behind earlier requests, without bound. A notification counts if it
+   * came before the abort, also in the same step. As a case of a `select` it wins by its notification; a losing case
+   * still acquires the lock again.
    *
-   * Never throws. It rejects with the signal's reason or a `TimeoutError`, and with a `TypeError` for a lock that is not
-   * held or belongs to another mutex. In three cases it rejects without the lock, and `lock.released` is true:
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, or a `TypeError` for a lock that is not held or
+   * belongs to another mutex. In three cases the lock is not held again, and `lock.released` is true:
    *
-   * - The mutex was closed, or its `cancel` or `maxWaiting` rejected the request for the lock: with the reason for that.
-   * - The mutex was shut down, and no request holds the lock or waits for it any more: with the `ClosedError`. Until
-   *   then a shutdown does not affect the wait.
-   * - The lock was released during the wait, for example at the end of a `using` block that did not await it: with an
+   * - The mutex was closed, or `cancel` or `maxWaiting` rejected the request for the lock: rejects with that reason.
+   * - The mutex was shut down, and no request holds the lock or waits for it any more: rejects with the `ClosedError`.
+   *   Until then a shutdown does not affect the wait.
+   * - The lock was released meanwhile, for example by a `using` block that did not await this: rejects with an
    *   `AbortError`.
    */
   async wait(lock: Permit, options?: WaitOptions): Promise<void> {
@@ -130,10 +128,8 @@ export class Condition {
   }
 
   /**
-   * Waits until `predicate` returns true. It is called with the lock held: before the first wait, and after each
-   * notification. All else is as with {@link wait}; `timeout` bounds all waits for notifications together.
-   *
-   * If `predicate` throws or rejects, so does this, with the lock held.
+   * Waits until `predicate` returns true. It is called with the lock held, first and after each notification; an error of
+   * it rejects this call with the lock held. Otherwise as {@link wait}; `timeout` bounds all waits together.
    */
   async waitFor(
     lock: Permit,
@@ -163,8 +159,8 @@ export class Condition {
   }
 
   /**
-   * Wakes the waiter that has waited longest; without waiters it has no effect. Call it with the lock held, otherwise
-   * the waiter may check the data before your change.
+   * Wakes the waiter that has waited longest, if any. Call it with the lock held; otherwise the waiter may check the data
+   * before your change.
    */
   notify(): void {
     if (!(this instanceof Condition)) throw detached('notify');

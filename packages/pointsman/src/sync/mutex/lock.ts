@@ -1,6 +1,6 @@
 /**
- * The rules of a mutual exclusion lock, for `Mutex` and for each key of a `KeyedMutex`: a semaphore of one permit, whose
- * holder may have an owner. Apart from `Mutex`, so that a bundle with `KeyedMutex` alone does not contain it.
+ * The rules of a mutual exclusion lock: a semaphore of one permit, whose holder may have an owner. Apart from `Mutex`, so
+ * that a bundle with `KeyedMutex` alone does not contain it.
  */
 
 import { checkFunction, describe, ReentrancyError } from '../errors.js';
@@ -12,8 +12,8 @@ import { readRequest, type WaitRequest } from '../wait/queue.js';
 /** Options for {@link Mutex.tryLock}. */
 export interface TryLockOptions {
   /**
-   * Identifies the caller: any value except `undefined`, compared by identity. A request of the owner that holds the
-   * lock is rejected with a `ReentrancyError`; otherwise it would wait for itself forever.
+   * Identifies the caller: any value except `undefined`, compared by identity. If the same owner holds the lock, the
+   * request is rejected with a `ReentrancyError`, because it would wait for itself forever.
    */
   readonly owner?: unknown;
 }

@@ -16,11 +16,8 @@ import {
 } from './lock.js';
 
 /**
- * A mutual exclusion lock.
- *
- * The guarantees are those of {@link Semaphore}: FIFO, giving up leaves no trace, release is exactly once, the caller's
- * context is kept. The lock is not reentrant: a holder that locks again waits for itself forever. With `owner`, such a
- * request is rejected instead.
+ * A mutual exclusion lock with the guarantees of {@link Semaphore}. It is not reentrant: a holder that locks again waits
+ * for itself forever, or is rejected if both requests name the same `owner`.
  *
  * @example
  * ```ts
@@ -45,7 +42,6 @@ export class Mutex {
   readonly #lock: Semaphore;
   #conditionWaits: Set<(reason: unknown) => void> | undefined;
 
-  /** @throws {RangeError | TypeError} for invalid options. */
   constructor(options?: QueueOptions) {
     this.#lock = new Semaphore(1, options);
   }
@@ -71,11 +67,10 @@ export class Mutex {
   }
 
   /**
-   * Acquires the lock; waits in the queue until it is this request's turn. The permit that it grants is the lock:
-   * release it, or declare it with `using`.
+   * Acquires the lock; waits until it is this request's turn. Release the permit that it grants, or declare it with
+   * `using`.
    *
-   * Never throws. It rejects as {@link Semaphore.acquire} does, and with a {@link ReentrancyError} if the same `owner`
-   * holds the lock.
+   * Rejects as {@link Semaphore.acquire} does, and with a {@link ReentrancyError} if the same `owner` holds the lock.
    *
    * @example
    * ```ts
@@ -95,7 +90,7 @@ export class Mutex {
   }
 
   /**
-   * Acquires the lock without waiting; returns `undefined`, with no effect, if it is held.
+   * Acquires the lock without waiting; returns `undefined` if it is held.
    *
    * @throws The reason of {@link close}, if closed; a {@link ReentrancyError} if the same `owner` holds the lock.
    */
@@ -105,8 +100,7 @@ export class Mutex {
   }
 
   /**
-   * Runs `fn` with the lock, and releases the lock when the result of `fn` has settled. The result, value or error, is
-   * that of `fn`; `fn` is called with the lock.
+   * Runs `fn` with the lock. As {@link Semaphore.run}.
    *
    * @example
    * ```ts
@@ -126,7 +120,7 @@ export class Mutex {
   }
 
   /**
-   * For code that must only run with the lock: throws a `TypeError` unless `lock` is held and was granted by this mutex.
+   * Throws a `TypeError` unless `lock` is held and was granted by this mutex.
    *
    * @example
    * ```ts
@@ -151,12 +145,11 @@ export class Mutex {
   }
 
   /**
-   * Shuts down gracefully: refuses new requests, serves those that wait, and resolves when the lock is free and stays
-   * free. See {@link Semaphore.shutdown}.
+   * Shuts down gracefully. As {@link Semaphore.shutdown}.
    *
-   * A wait at a {@link Condition} continues: once it is notified or gives up, it acquires the lock again as before.
-   * When the lock is free and no request waits for it, no holder is left that could notify: the remaining waits at
-   * conditions reject with the `ClosedError`, without the lock.
+   * A wait at a {@link Condition} continues, and acquires the lock again as before. When the lock is free and no request
+   * waits for it, no holder is left that could notify: the remaining waits reject with the `ClosedError`, without the
+   * lock.
    */
   async shutdown(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Mutex)) throw detached('shutdown');
@@ -165,7 +158,7 @@ export class Mutex {
     return done;
   }
 
-  /** Rejects all waiting requests and refuses new ones. As {@link Semaphore.close}. */
+  /** Rejects waiting and new requests. As {@link Semaphore.close}. */
   close(reason?: unknown): void {
     if (!(this instanceof Mutex)) throw detached('close');
     this.#lock.close(reason);
@@ -178,7 +171,7 @@ export class Mutex {
     this.#lock.cancel(reason);
   }
 
-  /** @internal The pending waits at conditions. Calling an element ends that wait with a reason, without the lock. */
+  /** @internal Each function ends a pending wait at a condition with a reason, without the lock. */
   get _conditionWaits(): Set<(reason: unknown) => void> {
     if (this.#conditionWaits === undefined) {
       this.#conditionWaits = new Set();
@@ -187,7 +180,7 @@ export class Mutex {
     return this.#conditionWaits;
   }
 
-  /** Ends all waits at conditions, if the lock is refused from now on: then no holder can notify them. */
+  /** Ends all waits at conditions if the lock is refused from now on: no holder can notify them. */
   #endConditionWaits(reason?: unknown): void {
     const ending = this.#lock._ending;
     if (ending === undefined) return;

@@ -1,13 +1,13 @@
 /**
  * A readers-writer lock, fair by phases: readers enter together, writers one at a time, and where both wait they
- * alternate (B. B. Brandenburg, J. H. Anderson, "Spin-Based Reader-Writer Synchronization for Multiprocessor Real-Time
- * Systems", Real-Time Systems 46, 2010).
+ * alternate (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for Multiprocessor Real-Time Systems",
+ * Real-Time Systems 46, 2010).
  *
  * Invariant, whenever none of this code is running: a reader waits only while a writer holds or waits; a writer waits
- * only while the lock is held. So a new reader checks only for writers, and a new writer only whether the lock is free.
+ * only while the lock is held. So a new reader checks only for writers, a new writer only whether the lock is free.
  *
- * A writer leaves as a reader: it admits all waiting readers, counts as one of them, and then leaves. To downgrade is
- * to stay as that reader, so no other writer can enter in between.
+ * A writer leaves as a reader: it admits the waiting readers and then leaves as one of them. A downgrade omits the
+ * leaving, so no other writer can enter in between.
  */
 
 import { Drainable } from '../closable.js';
@@ -25,8 +25,8 @@ import {
 /** Options for {@link RwLock.write}. */
 export interface WriteOptions extends WaitOptions {
   /**
-   * Waiting writers with a higher priority are served first, FIFO within a priority. Any finite number. Default 0. It
-   * has no effect on readers, whose turn comes after every writer.
+   * Orders the waiting writers: higher ones first, FIFO within a priority. Any finite number. Default 0. It has no effect
+   * on readers, whose turn comes after each writer.
    */
   readonly priority?: number | undefined;
 }
@@ -35,12 +35,12 @@ const writeNames: ReadonlySet<string> = new Set([...waitNames, 'priority']);
 
 /** The write lock, as {@link RwLock.write} grants it. */
 export class WritePermit extends Permit {
-  /** @internal Undefined once it is released. */
+  /** @internal */
   declare _issuer: RwLock | undefined;
 
   /**
-   * Turns the write lock into a read lock, and admits the waiting readers. No other writer enters in between. This
-   * permit is released; release the one that is returned.
+   * Turns the write lock into a read lock and admits the waiting readers; no writer enters in between. This permit is
+   * released; release the returned one.
    *
    * @throws {TypeError} if this permit was released.
    *
@@ -67,14 +67,13 @@ export class WritePermit extends Permit {
  * A readers-writer lock: held by any number of readers or by one writer.
  *
  * - **Fair by phases.** When a writer leaves, all waiting readers enter together; when the last reader of that phase
- *   leaves, the longest waiting writer enters. A reader that arrives while a writer waits, waits too. So a reader waits
- *   for at most one writer that has not entered yet, however many there are, and a writer for the readers of one phase
- *   and for the writers before it, each with the readers of one phase.
+ *   leaves, the next writer. A reader that arrives while a writer waits, waits too. So a reader waits for at most one
+ *   writer that has not entered yet; a writer for the readers of one phase, and for each writer before it with its phase.
  * - **Giving up leaves no trace.** Readers that waited only for a writer that gives up enter at once.
  * - **Release is exactly once**, and **the caller's context is kept**, as with a {@link Semaphore}.
  *
- * The lock is not reentrant. A holder that requests it again may wait for itself forever, also a reader that reads, once
- * a writer waits between the two.
+ * The lock is not reentrant. A holder that requests it again can wait for itself forever, also a reader: a writer may
+ * wait in between.
  *
  * @example
  * ```ts
@@ -103,10 +102,7 @@ export class RwLock extends Drainable {
   readonly #reads: WaitQueue<Permit>;
   readonly #writes: WaitQueue<WritePermit>;
 
-  /**
-   * @param options `maxWaiting` bounds readers and writers together.
-   * @throws {RangeError | TypeError} for invalid options.
-   */
+  /** @param options `maxWaiting` bounds readers and writers together. */
   constructor(options?: QueueOptions) {
     const { label, maxWaiting } = readQueueOptions(options);
     super(label);
@@ -140,11 +136,7 @@ export class RwLock extends Drainable {
     return this.#inside === 0 && this.waiting === 0;
   }
 
-  /**
-   * Acquires a read lock; waits while a writer holds or awaits the lock.
-   *
-   * Never throws: it rejects as {@link Semaphore.acquire} does.
-   */
+  /** Acquires a read lock; waits while a writer holds or awaits the lock. Rejects as {@link Semaphore.acquire} does. */
   read(options?: WaitOptions): Promise<Permit> {
     try {
       const permit = options === undefined && this.#enter(this.#reads, true);
@@ -155,9 +147,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Acquires the write lock; waits while the lock is held, until it is this request's turn.
-   *
-   * Never throws: it rejects as {@link Semaphore.acquire} does.
+   * Acquires the write lock; waits until it is this request's turn. Rejects as {@link Semaphore.acquire} does.
    *
    * @example
    * ```ts
@@ -178,7 +168,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Acquires a read lock without waiting; returns `undefined`, with no effect, if it would have to wait.
+   * Acquires a read lock without waiting; returns `undefined` if it would have to wait.
    *
    * @throws The reason of {@link close}, if closed.
    */
@@ -188,7 +178,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Acquires the write lock without waiting; returns `undefined`, with no effect, if the lock is held.
+   * Acquires the write lock without waiting; returns `undefined` if the lock is held.
    *
    * @throws The reason of {@link close}, if closed.
    */
@@ -198,7 +188,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Runs `fn` with a read lock, and releases it when the result of `fn` has settled. As {@link Semaphore.run}.
+   * Runs `fn` with a read lock. As {@link Semaphore.run}.
    *
    * @example
    * ```ts
@@ -218,8 +208,8 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Runs `fn` with the write lock, and releases it when the result of `fn` has settled. As {@link Semaphore.run}. A
-   * permit from {@link WritePermit.downgrade} is not released by this.
+   * Runs `fn` with the write lock. As {@link Semaphore.run}. It does not release the permit of a
+   * {@link WritePermit.downgrade}.
    */
   runWrite<T>(fn: (permit: WritePermit) => T | PromiseLike<T>, options?: WriteOptions): Promise<T> {
     try {
@@ -251,7 +241,7 @@ export class RwLock extends Drainable {
     return this.#inside >= 0 && this.#writes.length === 0;
   }
 
-  /** Returns a permit, or with `promised` a promise of it, if it can be granted at once. */
+  /** Returns a permit if it can be granted at once, with `promised` as a promise. */
   #enter(queue: unknown, promised?: boolean): Permit | undefined {
     this._refuse();
     if (queue === this.#reads) {
@@ -293,8 +283,8 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Begins a phase of readers: of all waiting readers, and of one more, which is the writer that leaves or the caller.
-   * That one keeps the phase from ending while it begins: a grant may run a listener that releases.
+   * Begins a phase of readers: the waiting ones, and the caller as one more, which keeps the phase from ending meanwhile:
+   * a grant may run a listener that releases.
    */
   #admitReaders(): void {
     this.#inside = this.readers + 1;
@@ -305,7 +295,7 @@ export class RwLock extends Drainable {
     }
   }
 
-  /** Removes a reader. After the last one a writer enters. */
+  /** Removes a reader; after the last one a writer enters. */
   #leave(): void {
     if (--this.#inside > 0) return;
     const { next } = this.#writes;

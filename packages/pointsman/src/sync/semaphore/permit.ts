@@ -9,13 +9,13 @@ interface Issuer {
 }
 
 /**
- * What {@link Semaphore.acquire} grants: one permit or several. It is given back exactly once, by {@link release} or at
- * the end of a `using` block.
+ * One permit or several, as {@link Semaphore.acquire} grants them. Given back exactly once, by {@link release} or at the
+ * end of a `using` block.
  *
- * Only a primitive makes permits. Two properties make them cheap:
- * - The constructor can return a promise of the new permit. In there V8 knows the permit's shape and fulfils the
- *   promise without looking up `then` on the permit: the pair takes less than half of the time.
- * - The fields are declared, not defined: a class field or a `#private` name would cost time in each contended acquire.
+ * Two properties make permits cheap:
+ * - The constructor can return a promise of the new permit. There V8 knows the permit's shape and does not look up
+ *   `then` on it: the pair takes less than half of the time.
+ * - The fields are declared, not defined: a class field or `#private` name costs time in each contended acquire.
  */
 export class Permit {
   /** @internal Undefined once the permits are given back. */
@@ -37,9 +37,7 @@ export class Permit {
   }
 
   /**
-   * Gives the permits back. A second call does nothing.
-   *
-   * It is bound to the permit, so it can be passed as a callback: `.finally(permit.release)`,
+   * Gives the permits back; a second call does nothing. It is bound, so it can be a callback:
    * `emitter.once('close', permit.release)`. Each read returns a new function.
    */
   get release(): () => void {
@@ -51,7 +49,7 @@ export class Permit {
     this._giveBack();
   }
 
-  /** @internal A method, because engines optimize a bound method of a known prototype as well as a direct call. */
+  /** @internal A method: engines optimize the bound method of a known prototype as well as a direct call. */
   _giveBack(): void {
     const issuer = this._issuer;
     if (issuer) {
@@ -73,10 +71,7 @@ class V8HandedPermit extends Permit {
 /** @internal A permit for a waiter. JavaScriptCore is faster without a `then` property. */
 export const HandedPermit = inJavaScriptCore ? Permit : V8HandedPermit;
 
-/**
- * @internal Runs a function with a permit, and gives the permit back when the result has settled. Not an async function:
- * that takes longer with a permit that is granted at once.
- */
+/** @internal Not an async function: that takes longer with a permit that is granted at once. */
 export function runWith<T, Held extends Permit>(
   granted: Held | Promise<Held>,
   fn: (permit: Held) => T | PromiseLike<T>,

@@ -1,17 +1,12 @@
 /**
- * A counting semaphore, FIFO within a priority. It is also the state of a mutex and of each key of the keyed locks; the
- * rules of a lock are in `mutex/lock.ts`.
+ * A counting semaphore, FIFO within a priority; also the state of a mutex and of each key of the keyed locks.
  *
- * Invariant, whenever none of this code is running: the front waiter requests more permits than are available. So there
- * is never both a waiter and the permits that it requests. A release, a waiter that leaves and a new limit can break
- * this; each ends in `_serve`, which restores it.
+ * Invariant, whenever none of this code is running: the front waiter requests more permits than are available. A
+ * release, a waiter that leaves and a new limit can break this; each ends in `_serve`, which restores it.
  *
- * Cost: a free permit takes a promise and a permit. A waiter without options takes a promise, its resolve function and
- * a field in a list; its permit is made when its turn comes. Signals, timeouts, priorities and weights are kept in an
- * object that only a request with options has.
- *
- * Two faster designs are wrong: to return a thenable instead of a promise, and to run the callbacks of many waiters in
- * one microtask. Both run a waiter's continuation in the async context of the task that released.
+ * A free permit costs a promise and a permit, a waiter without options a promise, its resolve function and a field in a
+ * list. Returning a thenable, or running many callbacks in one microtask, would be faster and wrong: continuations
+ * would run in the async context of the task that released.
  */
 
 import { Drainable } from '../closable.js';
@@ -30,11 +25,11 @@ import { HandedPermit, Permit, runWith } from './permit.js';
 
 /** Options for {@link Semaphore.acquire}. */
 export interface AcquireOptions extends WaitOptions {
-  /** The number of permits to acquire, all or none: an integer from 1 to the limit, unless that is 0. Default 1. */
+  /** Acquired all or none: an integer from 1 to the limit; any during a limit of 0. Default 1. */
   readonly permits?: number | undefined;
   /**
-   * Waiters with a higher priority are served first, FIFO within a priority. Any finite number. Default 0. A steady
-   * stream of requests with higher priorities starves the others.
+   * Any finite number; higher ones are served first, FIFO within a priority. Default 0. A steady stream of higher
+   * priorities starves lower ones.
    */
   readonly priority?: number | undefined;
 }
@@ -48,12 +43,11 @@ const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
 /**
  * Limits the number of permits that are held at once.
  *
- * - **FIFO.** Waiters are served in the order of arrival. A small request never overtakes an earlier large one, except
- *   by a higher `priority`.
- * - **Giving up leaves no trace.** An abort or a timeout removes the waiter in one step, and the waiters behind it that
- *   fit now are served. A permit that was granted stays granted.
- * - **Release is exactly once.** The second release of a permit does nothing.
- * - **The caller's context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces show the waiter.
+ * - **FIFO.** A small request never overtakes an earlier large one, except by a higher `priority`.
+ * - **Giving up leaves no trace.** An abort or a timeout removes the waiter in one step and serves the waiters behind it
+ *   that fit now. A granted permit stays granted.
+ * - **Release is exactly once.** A second release does nothing.
+ * - **Context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces show the waiter.
  *
  * @example
  * ```ts
@@ -79,7 +73,6 @@ export class Semaphore extends Drainable {
 
   /**
    * @param limit The number of permits: an integer >= 0, or `Infinity`.
-   * @throws {RangeError | TypeError} for any other limit, and for invalid options.
    */
   constructor(limit: number, options?: QueueOptions) {
     if (typeof limit === 'object') checkNotOptions('Semaphore', 'limit', limit);
@@ -91,13 +84,11 @@ export class Semaphore extends Drainable {
   }
 
   /**
-   * The number of permits. It can be set at any time, to an integer >= 0 or to `Infinity`.
+   * The number of permits. Can be set at any time, to an integer >= 0 or `Infinity`.
    *
-   * A higher limit serves waiters at once. A lower one revokes nothing: held permits stay valid, and the next is granted
-   * when enough are released. A waiter that requests more permits than the limit then allows is rejected with a
-   * `RangeError` when it comes to the front.
-   *
-   * A limit of 0 is a pause: every request waits, of any number of permits, until the limit is raised.
+   * A higher limit serves waiters at once. A lower one revokes nothing; a waiter that requests more permits than it
+   * allows is rejected with a `RangeError` when it comes to the front. 0 is a pause: every request waits, of any number
+   * of permits.
    *
    * @example
    * ```ts
@@ -121,7 +112,7 @@ export class Semaphore extends Drainable {
     this._serve();
   }
 
-  /** The number of free permits: 0 also while more are held than a lowered limit allows. */
+  /** The number of free permits, at least 0. */
   get available(): number {
     return Math.max(this.#limit - this.#held, 0);
   }
@@ -144,12 +135,11 @@ export class Semaphore extends Drainable {
   /**
    * Acquires permits; waits in the queue until it is this request's turn.
    *
-   * Never throws. It rejects with the signal's reason or a `TimeoutError`, with the reason of {@link close} or
-   * {@link cancel}, with a `QueueFullError` if `maxWaiting` requests wait already, and with a `RangeError` or
-   * `TypeError` for invalid options. After a rejection nothing is held and nothing is left in the queue.
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, the reason of {@link close} or {@link cancel}, a
+   * `QueueFullError`, or a `RangeError` or `TypeError` for invalid options, and then holds nothing.
    *
    * In Workers (workerd), where requests share a semaphore, pass a `timeout` or a signal: the timer keeps a waiting
-   * request alive until another request releases.
+   * request alive until another one releases.
    *
    * @example
    * ```ts
@@ -166,20 +156,18 @@ export class Semaphore extends Drainable {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
-      if (options !== undefined) return Promise.resolve(this._request(this.#read(options)));
-      if (this.#enter()) return new Permit(this, 1, true) as never;
-      return this.#queue.append();
+      if (options !== undefined) return Promise.resolve(this.#request(options));
+      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.append();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
   }
 
   /**
-   * Acquires permits without waiting; returns `undefined`, with no effect, if they are not free. It never overtakes a
-   * waiter of the same or a higher priority.
+   * Acquires permits without waiting; returns `undefined` if too few are free or a waiter of the same or a higher
+   * priority goes first.
    *
-   * With a free permit it takes a few nanoseconds, so a hot loop may try first:
-   * `semaphore.tryAcquire() ?? (await semaphore.acquire())`.
+   * It takes a few nanoseconds, so a hot loop may try first: `semaphore.tryAcquire() ?? (await semaphore.acquire())`.
    *
    * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for invalid options.
    *
@@ -196,7 +184,9 @@ export class Semaphore extends Drainable {
    */
   tryAcquire(options?: TryAcquireOptions): Permit | undefined {
     try {
-      if (options !== undefined) return this._take(this.#read(options, tryAcquireNames));
+      if (options !== undefined) {
+        return this._take(readRequest(options, tryAcquireNames, this.#max));
+      }
       return this.#enter() ? new Permit(this, 1) : undefined;
     } catch (error) {
       throw causeOf(error, this, Semaphore, 'tryAcquire');
@@ -204,11 +194,10 @@ export class Semaphore extends Drainable {
   }
 
   /**
-   * Runs `fn` with a permit, and releases the permit when the result of `fn` has settled, before the caller's
-   * continuation runs. The result, value or error, is that of `fn`; `fn` is called with the permit.
+   * Runs `fn` with a permit, which is released when the result of `fn` has settled, before the caller's continuation
+   * runs. Settles as `fn` does.
    *
-   * With a free permit, `fn` starts before `run` returns; otherwise it starts when its turn comes. The options are those
-   * of {@link acquire}; they have no effect once `fn` has started.
+   * With a free permit, `fn` starts before `run` returns. Options have no effect once it has started.
    *
    * @example
    * ```ts
@@ -223,8 +212,7 @@ export class Semaphore extends Drainable {
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      const request = options === undefined ? undefined : this.#read(options);
-      return runWith(this._request(request), fn);
+      return runWith(options === undefined ? this._request() : this.#request(options), fn);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'run'));
     }
@@ -236,7 +224,7 @@ export class Semaphore extends Drainable {
     this._serve();
   }
 
-  /** @internal Takes back what a permit stands for. */
+  /** @internal */
   _giveBack(permits: number): void {
     if (this._owner !== undefined) this._owner = undefined;
     const queue = this.#queue;
@@ -253,7 +241,7 @@ export class Semaphore extends Drainable {
   }
 
   /** @internal Returns a permit if it can be granted at once, otherwise a promise of one. */
-  _request(request: WaitRequest | undefined): Permit | Promise<Permit> {
+  _request(request?: WaitRequest): Permit | Promise<Permit> {
     if (request) {
       return this.#queue.enter(request, this._take(request) ?? mustWait, () => this._serve());
     }
@@ -271,7 +259,7 @@ export class Semaphore extends Drainable {
     return this.#queue.front;
   }
 
-  /** @internal Serves the queue from its front for as long as that is possible. */
+  /** @internal Serves the queue from its front, as far as possible. */
   _serve(): void {
     const queue = this.#queue;
     for (let { next } = queue; next; next = queue.next) {
@@ -288,13 +276,13 @@ export class Semaphore extends Drainable {
     if (this.#held === 0) this._idled();
   }
 
-  /** The number of permits that a request may ask for: any during a pause, because the next limit is not known. */
+  /** The maximum for a request: none during a pause, because the next limit is not known. */
   get #max(): number {
     return this.#limit || Infinity;
   }
 
-  #read(options: AcquireOptions, names = acquireNames): WaitRequest {
-    return readRequest(options, names, this.#max);
+  #request(options: AcquireOptions): Permit | Promise<Permit> {
+    return this._request(readRequest(options, acquireNames, this.#max));
   }
 
   /** Takes one permit for a request without options, if one is free and no waiter goes first. */

@@ -1,9 +1,9 @@
 /**
  * Ends a wait when its signal aborts or its timeout elapses, at most once; and the contests between the cases of a
- * `select`, of which at most one may be granted anything.
+ * `select`, of which at most one is granted.
  *
  * Invariant: a signal has one listener while there are waiters on it, otherwise none. The platform searches all
- * listeners of a signal to add or remove one, so a listener for each of n waiters would take O(n²) time.
+ * listeners to add or remove one, so a listener for each of n waiters would take O(n²) time.
  */
 
 import type { Own, WaitOptions } from '../options.js';
@@ -16,9 +16,9 @@ export const nextMicrotask = Promise.resolve();
 
 type GiveUp = (reason: unknown) => void;
 
-/** A set of waits of which at most one may be granted: the cases of one `select`, each with its own signal. */
+/** Waits of which at most one is granted: the cases of one `select`, each with its own signal. */
 export interface Contest {
-  /** Identifies the outermost contest, if this one is nested in a case of another: at most one wait of all wins. */
+  /** Identifies the outermost contest, if contests are nested in cases of others: at most one wait of all wins. */
   readonly root: unknown;
   /** Whether another wait has won. */
   isLost(signal: AbortSignal): boolean | undefined;
@@ -40,8 +40,8 @@ export const waitersOn = (signal: AbortSignal | undefined): Waiters | undefined 
   (signal as Partial<Own> | undefined)?._own ?? waitersOf.get(signal as AbortSignal);
 
 /**
- * @internal The signal of a wait in a contest. A platform signal takes microseconds to create and to abort, so there is
- * one only if `signal` is read. This signal has no listeners: the code that aborts it calls the waiters in `set`.
+ * @internal The signal of a wait in a contest. A platform signal takes microseconds to create and to abort: there is one
+ * only if `signal` is read. This one has no listeners; the code that aborts it calls the waiters in `set`.
  */
 export class OwnSignal implements Own {
   readonly set = new Set<GiveUp>();
@@ -91,8 +91,8 @@ export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
   signal && (signal.aborted || contestOf(signal)?.isLost(signal));
 
 /**
- * @internal Wins the contest of the signal, if it takes part in one. Called in the step of a grant, when all other state
- * is consistent: the other waits of the contest leave their queues, which may grant other requests.
+ * @internal Wins the contest of the signal, if there is one. Called in the step of a grant, when all other state is
+ * consistent: the other waits leave their queues, which may serve other requests.
  */
 export function winContest(signal: AbortSignal | undefined): void {
   if (signal) contestOf(signal)?.decide(signal)?.();
@@ -131,12 +131,11 @@ function listen(signal: AbortSignal): Waiters {
 
 /**
  * Calls `giveUp` once: with the signal's reason when it aborts, or with `timeoutError(timeout)` after `timeout`
- * milliseconds. The returned function stops watching; it never throws, and a second call does nothing.
+ * milliseconds. Waiters on one signal are called in the order of arrival. If it has aborted already, `giveUp` is called
+ * in a microtask; callers that must reject at once check before.
  *
- * If the signal has aborted already, `giveUp` is called in a microtask; callers that must reject at once check the
- * signal first. Waiters on one signal are called in the order of arrival.
- *
- * Throws what `addEventListener` throws, and then watches nothing.
+ * The returned function stops watching; it never throws, and a second call does nothing. Throws what `addEventListener`
+ * throws, and then watches nothing.
  */
 export function giveUpOn(
   options: WaitOptions,

@@ -1,15 +1,14 @@
 /**
  * The wait queue that all primitives share: highest priority first, FIFO within a priority.
  *
- * Waiters with priority 0 are kept in a list (`chunked-list.ts`), all others in a binary heap (`heap.ts`).
+ * Waiters with priority 0 are in a list (`chunked-list.ts`), all others in a binary heap (`heap.ts`). A waiter without
+ * options costs one promise, its resolve function and one field in the list.
  *
  * Invariants:
- * - A waiter is in exactly one of the two while its promise is pending. Its timer and its abort listener are removed in
- *   the step that settles the promise.
- * - A grant to a request wins the contest of its signal (`give-up.ts`), whether the request waited or not; a request
- *   whose signal is over is granted nothing.
- *
- * A waiter without options costs one promise, its resolve function and one field in the list.
+ * - A waiter is in the queue exactly while its promise is pending. Its timer and its abort listener are removed in the
+ *   step that settles the promise.
+ * - A grant to a request wins the contest of its signal (`give-up.ts`), whether it waited or not. A request whose signal
+ *   is over is granted nothing.
  */
 
 import { checkCount, checkInteger, fullError, invalid, timedOut } from '../errors.js';
@@ -30,8 +29,8 @@ export interface QueueOptions {
   /** A prefix for error messages. */
   readonly name?: string | undefined;
   /**
-   * The maximum number of waiting requests: an integer >= 0, or `Infinity`, which is the default. A further request that
-   * would have to wait is rejected with a {@link QueueFullError}.
+   * The maximum number of waiting requests: an integer >= 0, or `Infinity`, the default. Further requests reject with a
+   * {@link QueueFullError}.
    */
   readonly maxWaiting?: number | undefined;
 }
@@ -57,9 +56,9 @@ interface Holder {
   delete(request: unknown): unknown;
 }
 
-/** A request for several primitives together, which takes none of them until it can take all. */
+/** A request for several primitives, all or none. */
 interface Group {
-  /** Called when it is the request's turn at this primitive, which is free. Returns whether the request takes it now. */
+  /** Called when the primitive is free and it is the request's turn. Returns whether the request takes it now. */
   offer(primitive: unknown): boolean;
 }
 
@@ -73,9 +72,8 @@ export const readLabel = (options?: NameOptions): string =>
 export interface WaitRequest extends WaitOptions, Position, Ranked {
   readonly permits: number;
   readonly owner: unknown;
-  /** The group that this request is part of. */
   readonly group?: Group | undefined;
-  /** What refers to this request until it is settled: the value of a sender, the waits of an iterator. */
+  /** Refers to the request until it is settled: the value of a sender, the waits of an iterator. */
   held?: Holder;
   resolve: Resolve | undefined;
   /** Stops watching the signal and the timeout. */
@@ -85,7 +83,7 @@ export interface WaitRequest extends WaitOptions, Position, Ranked {
 /** A waiter without options is stored as its resolve function. The fields of a request are undefined on it. */
 export type Waiter = WaitRequest | (Resolve & { readonly [Name in keyof WaitRequest]?: undefined });
 
-/** Reads the options of a request once. Throws for invalid ones, and the signal's reason if it has aborted. */
+/** Reads options once. Throws if one is invalid, and the signal's reason if it has aborted. */
 export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
   names = waitNames,
@@ -116,8 +114,8 @@ export function readRequest(
 }
 
 /**
- * @internal Makes a waiter's promise reject when it is resolved with this. A rejected promise would have no handler yet,
- * which some runtimes report at once.
+ * @internal A waiter's promise rejects when it is resolved with this. A rejected promise would have no handler yet, which
+ * some runtimes report.
  */
 export const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
@@ -146,7 +144,7 @@ export function settle(waiter: Waiter, grant: unknown): void {
 /** @internal Whether the engine is JavaScriptCore, in which some hot paths are written differently than for V8. */
 export const inJavaScriptCore = 'line' in new Error();
 
-/** @internal Passed to {@link WaitQueue.enter} in place of a grant: the request has to wait. */
+/** @internal In place of a grant: the request has to wait. */
 export const mustWait = Symbol();
 
 let resolver: Resolve;
@@ -158,14 +156,13 @@ const keepResolver = (resolve: Resolve): void => {
 export class WaitQueue<Grant> {
   readonly #label: string;
   readonly #max: number;
-  /** @internal The waiters with priority 0, for callers that look behind the front. */
+  /** @internal The waiters with priority 0. */
   readonly _list = new ChunkedList<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
   /** The number of waiters that are requests. */
   #requests = 0;
 
-  /** The label is the prefix for error messages. */
   constructor(label: string, max = Infinity) {
     this.#label = label;
     this.#max = max;
@@ -180,7 +177,6 @@ export class WaitQueue<Grant> {
     return this.#requests === 0;
   }
 
-  /** The waiter that is served next. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
     return first && (first.priority > 0 || this._list.length === 0) ? first : this._list.front;
@@ -193,11 +189,10 @@ export class WaitQueue<Grant> {
   }
 
   /**
-   * Returns the grant of a request that need not wait, otherwise a promise of one. `left` is called after a waiting
-   * request has given up.
+   * Returns the grant of a request, or enqueues it and returns a promise. `left` is called after it has given up.
    *
-   * The grant wins the contest of the request's signal. So call this when all other state is consistent: the other
-   * cases of a `select` leave their queues in this step, which may grant other requests.
+   * A grant wins the contest of the request's signal: other cases of the `select` leave their queues in this step, which
+   * may serve other requests. So all other state must be consistent before.
    */
   enter(
     request: WaitRequest | undefined,
@@ -213,7 +208,7 @@ export class WaitQueue<Grant> {
   append(): Promise<Grant> {
     if (this.length >= this.#max) return Promise.reject(fullError(this.#label, this.#max));
     if (inJavaScriptCore) {
-      // One function for all promises is cheaper here than a new one for each; in V8 it is the other way round.
+      // One function for all promises is cheaper here; in V8 a new one for each is.
       const promise = new Promise<Grant>(keepResolver);
       this._list.push(resolver);
       return promise;
@@ -223,7 +218,6 @@ export class WaitQueue<Grant> {
     });
   }
 
-  /** Enqueues a request. `left` is called after it has given up. */
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
@@ -247,7 +241,7 @@ export class WaitQueue<Grant> {
     }
   }
 
-  /** Removes a waiter and leaves its promise pending. A waiter without options can only be removed at the front. */
+  /** Removes a waiter, whose promise stays pending. One without options is removed at the front only. */
   take(waiter: Waiter): void {
     if (typeof waiter === 'function') {
       this._list.shift();
@@ -258,7 +252,7 @@ export class WaitQueue<Grant> {
     }
   }
 
-  /** Removes a waiter and resolves its promise. As in {@link enter}, all other state is consistent before. */
+  /** Removes a waiter and resolves its promise. All other state must be consistent before, as in {@link enter}. */
   grant(grant: Grant, waiter = this.front as Waiter): void {
     if (typeof waiter === 'function') {
       this._list.shift();
@@ -270,20 +264,18 @@ export class WaitQueue<Grant> {
     }
   }
 
-  /** Removes a waiter and rejects its promise. */
   reject(reason: unknown, waiter = this.front as Waiter): void {
     this.take(waiter);
     settle(waiter, rejection(reason));
   }
 
-  /** Rejects all waiters, from front to back. */
   rejectAll(reason: unknown): void {
     while (this.length > 0) this.reject(reason);
   }
 
   /**
-   * The front, after the requests before it are rejected whose signals are over. Their own listeners have not run yet,
-   * and a listener that has run must not grant to them. Read this anew for each waiter that is served.
+   * The front, after rejecting the requests before it whose signals are over: their own listeners may run later than the
+   * one that is granting. Read this anew for each waiter.
    */
   get next(): Waiter | undefined {
     for (;;) {
@@ -293,7 +285,6 @@ export class WaitQueue<Grant> {
     }
   }
 
-  /** Grants the same to all waiters. */
   resolveAll(grant: Grant): void {
     for (let { next } = this; next; next = this.next) this.grant(grant, next);
   }
