@@ -121,7 +121,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
   checkInteger('bufferSize', bufferSize, 1, maxBufferSize);
   checkInteger('maxMessageSize', maxMessageSize, 1, 2 ** 31 - 1);
   if (!(typeof heartbeatTimeout === 'number' && heartbeatTimeout >= 1)) {
-    const expected = 'a number of milliseconds from 1 on';
+    const expected = 'a number of milliseconds >= 1';
     throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
   }
   const functions = functionsOf(api, 'api', reserved);

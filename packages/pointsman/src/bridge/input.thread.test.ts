@@ -44,7 +44,7 @@ describe('expose', () => {
   });
 
   test('heartbeatTimeout', async () => {
-    const expected = 'heartbeatTimeout must be a number of milliseconds from 1 on';
+    const expected = 'heartbeatTimeout must be a number of milliseconds >= 1';
     for (const value of [...notNumbers, Number.NaN, 0, 0.5, -1]) {
       const Class = typeof value === 'number' ? RangeError : TypeError;
       const error = new Class(`${expected}, got ${shown(value)}`);
@@ -181,7 +181,7 @@ describe('with', () => {
         return error as Error;
       }
     };
-    const milliseconds = 'timeout must be a number of milliseconds from 0 on';
+    const milliseconds = 'timeout must be a number of milliseconds >= 0';
     for (const value of values.timeout) {
       const { name, message } = await refused('timeout', value);
       expect([name, message]).toEqual(['TypeError', `${milliseconds}, got ${shown(value)}`]);

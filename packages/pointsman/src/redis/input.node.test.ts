@@ -65,7 +65,7 @@ const countOfKeys: Argument = {
 };
 const timeout: Argument = {
   name: 'timeout',
-  expectation: /a number of milliseconds from 0 on/,
+  expectation: /a number of milliseconds >= 0/,
   wrongType: notNumbers,
   outOfRange: [-1, Number.NaN],
 };
