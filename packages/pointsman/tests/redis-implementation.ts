@@ -49,7 +49,7 @@ export function onRedis(mutex: RedisMutex, mode: 'local' | 'strict'): Implementa
     // A strict grant takes a round trip, so an abort in the same turn drops it.
     capabilities: new Set(mode === 'strict' ? [...capabilities, 'drop'] : capabilities),
     create() {
-      current = mutex.within(`${mutex.namespace}-${++scenarios}`);
+      current = mutex.withNamespace(`${mutex.namespace}-${++scenarios}`);
       return subject(current);
     },
     settle,

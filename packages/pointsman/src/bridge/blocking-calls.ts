@@ -1,9 +1,9 @@
 /**
- * How a thread blocks for answers, and how it learns that there will be none.
+ * Blocks a thread until its replies arrive, or until they can no longer arrive.
  *
- * Invariant: a blocked thread checks at least every {@link LIVENESS_INTERVAL} whether the bridge is closed, whether
- * the other side is alive, whether both wait for each other, whether its time is over. Meanwhile it
- * carries out what the other side calls here.
+ * Invariant: at least every {@link LIVENESS_INTERVAL}, a blocked thread checks whether the bridge is closed, whether
+ * the other side is alive, whether both wait for each other, and whether its timeout has expired. Meanwhile it serves
+ * the other side's calls.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -18,52 +18,50 @@ import { CANCEL, PING } from './frames.js';
 import type { Poller } from './poller.js';
 import type { SharedState } from './shared-state.js';
 
-/** A blocking call, or several that were sent together. */
-export interface Waiting {
+/** A blocking call, or the calls of a blocking batch. */
+export interface BlockedCall {
   readonly from: number;
   count: number;
-  left: number;
+  remaining: number;
   readonly values: unknown[];
-  /** The place of the first that has failed, or -1. */
-  failed: number;
-  /** Which function it calls, or several in a batch. */
+  /** The index of the first call that failed, or -1. */
+  firstFailed: number;
+  /** The number of the function, or the calls of a batch. */
   readonly targets: number | readonly { readonly target: number }[];
-  /** The one that this thread was blocked for already, and that has led to this one. */
-  readonly outer: Waiting | undefined;
-  /** When it was first about to sleep, or 0: until then no clock is read. */
-  began: number;
-  /** When the other side has last shown that it is alive, or 0 if that is now. */
-  heard: number;
-  /** Since when the other side has been seen to wait for this one, or 0. */
-  mutual: number;
+  /** The blocking call in which this one is nested. */
+  readonly outer: BlockedCall | undefined;
+  /** When the thread first tried to sleep; 0 before that, to avoid a clock read. */
+  startedAt: number;
+  /** When the other side last showed that it is alive; 0 means now. */
+  activeAt: number;
+  /** Since when the other side waits for this thread; 0 if it does not. */
+  mutualSince: number;
 }
 
-/** What the endpoint does for its thread while that is blocked. */
 export interface BlockedEndpoint {
-  /** Handles one frame; false if none is ready. */
+  /** Handles one frame. Returns false if none is ready. */
   handleNext(): boolean;
-  /** Answers a call of the other side that is still open. */
-  refuse(id: number, error: Error): void;
+  failServed(id: number, error: Error): void;
   nameOf(target: number): string;
   /**
-   * Why the bridge has ended, if it has; what the other side has said before has been handled then. `isSilent`:
-   * nothing was heard of the other side for a while.
+   * Returns why the bridge has ended, if it has; the other side's earlier frames are handled then. `isSilent`: the
+   * other side has shown no activity for a while.
    */
   checkEnded(isSilent: boolean): Ending | undefined;
 }
 
-/** A call of the other side whose promise cannot settle while this thread is blocked. */
-interface Postponed {
+/** A served call whose promise may not settle while this thread is blocked. */
+interface DeferredCall {
   readonly id: number;
   readonly name: string;
   readonly since: number;
 }
 
-/** Milliseconds between two liveness checks at most: so soon a blocked call learns that the bridge is closed. */
+/** Maximum milliseconds until a blocked call detects a closed bridge. */
 const LIVENESS_INTERVAL = 250;
-/** Milliseconds between two looks for an answer while it waits for room, as an answer does not wake it then. */
-const ROOM_INTERVAL = 1;
-/** Frames between two liveness checks, a power of two: a clock for each would take its part of `batches of 64`. */
+/** Milliseconds between two checks for a reply during a wait for space, which a reply does not end. */
+const SPACE_INTERVAL = 1;
+/** Frames between two liveness checks, a power of two. A clock read per frame would slow the row `batches of 64`. */
 const FRAMES = 64;
 
 export class BlockingCalls {
@@ -73,14 +71,13 @@ export class BlockingCalls {
   readonly #state: SharedState;
   readonly #poller: Poller;
   readonly #policy: WaitPolicy;
-  /** Milliseconds for which the other thread may be silent. */
   readonly #heartbeatTimeout: number;
-  #waiting: Waiting | undefined;
-  #postponed: Postponed[] = [];
-  /** Milliseconds between two liveness checks at most: a `PING` must be left time for its answer. */
+  #current: BlockedCall | undefined;
+  #deferred: DeferredCall[] = [];
+  /** Maximum milliseconds between two liveness checks; leaves a `PING` time for its reply. */
   readonly #interval: number;
-  #pinged = 0;
-  #ponged = 0;
+  #lastPing = 0;
+  #lastPong = 0;
 
   constructor(
     endpoint: BlockedEndpoint,
@@ -101,54 +98,53 @@ export class BlockingCalls {
   }
 
   get isBlocked(): boolean {
-    return this.#waiting !== undefined;
+    return this.#current !== undefined;
   }
 
   /** Calls from this number on are about to be sent. */
-  begin(from: number, count: number, targets: Waiting['targets']): Waiting {
-    const waiting: Waiting = {
+  begin(from: number, count: number, targets: BlockedCall['targets']): BlockedCall {
+    const call: BlockedCall = {
       from,
       count,
-      left: count,
+      remaining: count,
       values: [],
-      failed: -1,
+      firstFailed: -1,
       targets,
-      outer: this.#waiting,
-      began: 0,
-      heard: 0,
-      mutual: 0,
+      outer: this.#current,
+      startedAt: 0,
+      activeAt: 0,
+      mutualSince: 0,
     };
-    this.#waiting = waiting;
-    return waiting;
+    this.#current = call;
+    return call;
   }
 
-  end(waiting: Waiting): void {
-    this.#waiting = waiting.outer;
+  end(call: BlockedCall): void {
+    this.#current = call.outer;
   }
 
-  /** Whether it is one of the calls that this thread is blocked for. */
+  /** Stores a reply. Returns false if this thread is not blocked for that call. */
   answered(id: number, value: unknown, failed: boolean): boolean {
-    for (let waiting = this.#waiting; waiting; waiting = waiting.outer) {
-      const place = id - waiting.from;
-      if (place < 0 || place >= waiting.count) continue;
-      waiting.values[place] = value;
-      if (failed && (waiting.failed < 0 || place < waiting.failed)) waiting.failed = place;
-      waiting.left--;
+    for (let call = this.#current; call; call = call.outer) {
+      const index = id - call.from;
+      if (index < 0 || index >= call.count) continue;
+      call.values[index] = value;
+      if (failed && (call.firstFailed < 0 || index < call.firstFailed)) call.firstFailed = index;
+      call.remaining--;
       return true;
     }
     return false;
   }
 
-  postpone(id: number, name: string): void {
-    this.#postponed.push({ id, name, since: performance.now() });
+  defer(id: number, name: string): void {
+    this.#deferred.push({ id, name, since: performance.now() });
   }
 
   ponged(ping: number): void {
-    this.#ponged = ping;
+    this.#lastPong = ping;
   }
 
-  /** Blocks until all answers are there. */
-  run(waiting: Waiting, options: WaitOptions | undefined): void {
+  run(call: BlockedCall, options: WaitOptions | undefined): void {
     const endpoint = this.#endpoint;
     const reader = this.#reader;
     const writer = this.#writer;
@@ -157,16 +153,16 @@ export class BlockingCalls {
     const { ring } = reader;
     const timeout = options?.timeout;
     let handled = 0;
-    poller.leave();
+    poller.pause();
     try {
-      this.#deliverAll(waiting, timeout);
-      // Who has to be woken first will not have answered within what a wake-up costs.
+      this.#deliverAll(call, timeout);
+      // A sleeping thread cannot reply within the cost of one wake-up.
       let { bound } = policy;
       if (bound > 0 && writer.ring.readerAsleep) bound = 0;
-      while (waiting.left > 0) {
+      while (call.remaining > 0) {
         if (!ring.ready) {
           if (bound === 0) {
-            this.#sleep(waiting, timeout);
+            this.#sleep(call, timeout);
             ({ bound } = policy);
           } else if (spinFor(ring, bound)) {
             policy.hit();
@@ -176,119 +172,118 @@ export class BlockingCalls {
           }
           continue;
         }
-        waiting.heard = 0;
-        // What a nested call has to say goes at once.
-        if (endpoint.handleNext() && waiting.left > 0) writer.deliver();
+        call.activeAt = 0;
+        // Frames that a served call wrote are sent at once.
+        if (endpoint.handleNext() && call.remaining > 0) writer.deliver();
         if (reader.isPaused) {
-          this.#checkOpen(waiting);
-          throw this.#unreachable(waiting);
+          this.#checkOpen(call);
+          throw this.#unreachable(call);
         }
-        // Others may keep this thread so busy that it never sleeps.
-        if ((++handled & (FRAMES - 1)) === 0) this.#checkLiveness(waiting, timeout);
+        // Calls of the other side may prevent any sleep.
+        if ((++handled & (FRAMES - 1)) === 0) this.#checkLiveness(call, timeout);
       }
     } finally {
-      if (waiting.outer === undefined) this.#postponed = [];
+      if (call.outer === undefined) this.#deferred = [];
       poller.resume();
       writer.resume();
     }
   }
 
-  /** Sends all that has been written, waiting for room. */
-  #deliverAll(waiting: Waiting, timeout: number | undefined): void {
+  #deliverAll(call: BlockedCall, timeout: number | undefined): void {
     const writer = this.#writer;
     for (;;) {
-      const { taken } = writer.ring;
+      const { consumed } = writer.ring;
       if (writer.deliverNow()) return;
-      const left = this.#checkLiveness(waiting, timeout);
-      writer.ring.waitForRoom(taken, Math.min(left, this.#interval));
-      if (writer.ring.taken !== taken) waiting.heard = 0;
+      const left = this.#checkLiveness(call, timeout);
+      writer.ring.waitForSpace(consumed, Math.min(left, this.#interval));
+      if (writer.ring.consumed !== consumed) call.activeAt = 0;
     }
   }
 
-  /** Sleeps until there is something to read. */
-  #sleep(waiting: Waiting, timeout: number | undefined): void {
+  #sleep(call: BlockedCall, timeout: number | undefined): void {
     const writer = this.#writer;
     const state = this.#state;
     const { ring } = this.#reader;
     state.block();
-    state.sleeps();
+    state.beforeSleep();
     try {
-      // Most sleeps end soon: the clock is read only when one has not, or has to end in time.
-      if (timeout === undefined && waiting.began === 0 && writer.ring.queued === 0) {
+      // Most sleeps are short: the clock is read only after a long one or with a timeout.
+      if (timeout === undefined && call.startedAt === 0 && writer.ring.queued === 0) {
         ring.wait(this.#interval);
-        if (!ring.ready) waiting.heard = performance.now() - this.#interval;
+        if (!ring.ready) call.activeAt = performance.now() - this.#interval;
       }
       while (!ring.ready) {
-        const left = this.#checkLiveness(waiting, timeout);
-        if (waiting.left === 0) break;
+        const left = this.#checkLiveness(call, timeout);
+        if (call.remaining === 0) break;
         if (writer.ring.queued === 0) {
           ring.wait(Math.min(left, this.#interval));
           continue;
         }
-        // What this thread has said meanwhile waits for room, and the answer may depend on it.
-        const { taken } = writer.ring;
-        if (!writer.deliverNow()) writer.ring.waitForRoom(taken, Math.min(left, ROOM_INTERVAL));
-        if (writer.ring.taken !== taken) waiting.heard = 0;
+        // The reply may depend on this thread's waiting frames.
+        const { consumed } = writer.ring;
+        if (!writer.deliverNow())
+          writer.ring.waitForSpace(consumed, Math.min(left, SPACE_INTERVAL));
+        if (writer.ring.consumed !== consumed) call.activeAt = 0;
       }
     } finally {
       state.unblock();
     }
-    state.woke(this.#policy);
+    state.afterSleep(this.#policy);
   }
 
-  /** Throws if there is no point in waiting on; how many milliseconds there are left. */
-  #checkLiveness(waiting: Waiting, timeout = Number.POSITIVE_INFINITY): number {
+  /** Throws if the wait cannot succeed. Returns the maximum milliseconds until the next check. */
+  #checkLiveness(call: BlockedCall, timeout = Number.POSITIVE_INFINITY): number {
     const writer = this.#writer;
     const heartbeatTimeout = this.#heartbeatTimeout;
     const now = performance.now();
-    waiting.began ||= now;
-    waiting.heard ||= now;
-    const name = () => this.nameOf(waiting.targets);
-    const isSilent = now - waiting.heard >= this.#interval;
-    this.#checkOpen(waiting, isSilent);
-    if (now - waiting.began >= timeout) {
-      const { from, count } = waiting;
-      for (let id = from; id < from + count; id++) writer.note(CANCEL, id, 0);
+    call.startedAt ||= now;
+    call.activeAt ||= now;
+    const name = () => this.nameOf(call.targets);
+    const isSilent = now - call.activeAt >= this.#interval;
+    this.#checkOpen(call, isSilent);
+    if (now - call.startedAt >= timeout) {
+      const { from, count } = call;
+      for (let id = from; id < from + count; id++) writer.control(CANCEL, id, 0);
       writer.deliver();
       throw timedOut(name(), timeout);
     }
-    if (!this.#state.otherWaitsForThis) waiting.mutual = 0;
-    else waiting.mutual ||= now;
-    // It may have its answer already and not have woken yet.
-    if (waiting.mutual > 0 && now - waiting.mutual >= this.#interval) {
+    if (!this.#state.otherWaitsForThis) call.mutualSince = 0;
+    else call.mutualSince ||= now;
+    // The other side may already have its reply but not have woken yet.
+    if (call.mutualSince > 0 && now - call.mutualSince >= this.#interval) {
       throw new DeadlockError(
         `${name()}() waits for a thread that is blocked by a call to this one`,
         name(),
       );
     }
-    if (now - waiting.heard > heartbeatTimeout) {
+    if (now - call.activeAt > heartbeatTimeout) {
       throw new UnresponsiveError(
-        `${name()}() heard nothing from the other thread for ${heartbeatTimeout} ms: it is gone, or does not return to its event loop`,
+        `${name()}() got no response from the other thread for ${heartbeatTimeout} ms: it has ended, or its event loop is blocked`,
         name(),
       );
     }
-    if (isSilent && this.#pinged === this.#ponged) {
-      writer.note(PING, ++this.#pinged, 0);
+    if (isSilent && this.#lastPing === this.#lastPong) {
+      writer.control(PING, ++this.#lastPing, 0);
       writer.deliver();
     }
-    this.#refusePostponed(waiting, now - heartbeatTimeout);
-    return Math.min(timeout - (now - waiting.began), heartbeatTimeout);
+    this.#refuseDeferred(call, now - heartbeatTimeout);
+    return Math.min(timeout - (now - call.startedAt), heartbeatTimeout);
   }
 
-  /** Throws if the bridge has ended; not if the last that was said before was the answer. */
-  #checkOpen(waiting: Waiting, isSilent = false): void {
+  /** Throws if the bridge ended before the replies arrived. */
+  #checkOpen(call: BlockedCall, isSilent = false): void {
     const ending = this.#endpoint.checkEnded(isSilent);
-    if (ending && waiting.left > 0) throw unanswered(ending, this.nameOf(waiting.targets));
+    if (ending && call.remaining > 0) throw unanswered(ending, this.nameOf(call.targets));
   }
 
-  /** The other side may be waiting for what cannot go on before it has answered. */
-  #refusePostponed(waiting: Waiting, before: number): void {
-    while (this.#postponed[0] !== undefined && this.#postponed[0].since < before) {
-      const { id, name } = this.#postponed.shift() as Postponed;
-      this.#endpoint.refuse(
+  /** Fails calls deferred before `before`: their promises may depend on this blocked thread. */
+  #refuseDeferred(call: BlockedCall, before: number): void {
+    while (this.#deferred[0] !== undefined && this.#deferred[0].since < before) {
+      const { id, name } = this.#deferred.shift() as DeferredCall;
+      this.#endpoint.failServed(
         id,
         new DeadlockError(
-          `${name}() cannot go on: its promise waits for a thread that is blocked in ${this.nameOf(waiting.targets)}()`,
+          `${name}() cannot complete: its promise waits for a thread that is blocked in ${this.nameOf(call.targets)}()`,
           name,
         ),
       );
@@ -296,16 +291,15 @@ export class BlockingCalls {
     }
   }
 
-  #unreachable(waiting: Waiting): DeadlockError {
-    const name = this.nameOf(waiting.targets);
+  #unreachable(call: BlockedCall): DeadlockError {
+    const name = this.nameOf(call.targets);
     return new DeadlockError(
-      `${name}() cannot go on: the other side hands over a value by message, and no message reaches a thread that is blocked`,
+      `${name}() cannot complete: the other side sent a value by message, and a blocked thread receives no messages`,
       name,
     );
   }
 
-  /** The name of what is called, for errors. */
-  nameOf(targets: Waiting['targets']): string {
+  nameOf(targets: BlockedCall['targets']): string {
     if (typeof targets === 'number') return this.#endpoint.nameOf(targets);
     const names = new Set(targets.map(({ target }) => this.#endpoint.nameOf(target)));
     return `batch of ${[...names].join(', ')}`;

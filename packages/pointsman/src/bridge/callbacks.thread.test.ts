@@ -1,6 +1,6 @@
-/** Functions as arguments and results: they run where they come from. */
+/** Functions as arguments and results run in the thread that passed them. */
 import { describe, expect, test } from 'vitest';
-import { bridged, useBridge } from '../../tests/bridge/threads.js';
+import { bridged, ringSizes, useBridge } from '../../tests/bridge/threads.js';
 
 type Callback = (...args: never[]) => unknown;
 
@@ -31,10 +31,7 @@ function makeApi() {
 }
 const own = () => 'own';
 
-describe.each([
-  ['ring', {}],
-  ['parts', { bufferSize: 4096 }],
-] as const)('%s', (_, config) => {
+describe.each(ringSizes)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,
     serve: () => ({
@@ -43,7 +40,7 @@ describe.each([
     }),
   });
 
-  test('the host calls a callback while its thread is blocked', async () => {
+  test('the host calls a callback of a blocked thread', async () => {
     const answers = await all.run(({ host }) => {
       const seen: number[] = [];
       const answer = host.callNow((n) => {
@@ -55,7 +52,7 @@ describe.each([
     expect(answers).toEqual([40, [4], 9_900]);
   });
 
-  test('the host calls a callback of a thread that is not blocked', async () => {
+  test('the host calls a callback of an unblocked thread', async () => {
     const answers = await all.run(async ({ host }) => [
       await host.async.callNow((n) => n + 1, 1),
       await host.async.callNow(async (n) => {
@@ -66,7 +63,7 @@ describe.each([
     expect(answers).toEqual([2, 3]);
   });
 
-  test('what a callback throws is thrown in the host, and goes on to the caller', async () => {
+  test('an error of a callback reaches the host, and then its caller', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const fails = () => {
         throw new RangeError('in the callback');
@@ -80,7 +77,7 @@ describe.each([
     expect(caught).toMatchObject([one, one]);
   });
 
-  test('a callback may block in turn, several levels deep', async () => {
+  test('a callback may make blocking calls, several levels deep', async () => {
     const answers = await all.run(({ host }) => {
       const order: string[] = [];
       const go = (level: number): unknown => {
@@ -99,7 +96,7 @@ describe.each([
     expect(answers).toEqual([21, order]);
   });
 
-  test('an answer that comes to an outer call during an inner one is not lost', async () => {
+  test('a reply to an outer call that arrives during an inner call is kept', async () => {
     const answer = await all.run(({ host }) =>
       host.batch((calls) => [
         calls.add(1, 1),
@@ -110,7 +107,7 @@ describe.each([
     expect(answer).toEqual([2, 15, 4]);
   });
 
-  test('a function is the same whenever it is passed', async () => {
+  test('a function that is passed twice arrives as the same function', async () => {
     const answers = await all.run(async ({ host }) => {
       const f = () => 1;
       const other = () => 1;
@@ -126,7 +123,7 @@ describe.each([
     expect(answers).toEqual([true, false, true, false, true]);
   });
 
-  test('a function that comes back is the original', async () => {
+  test('a function that is passed back is the original', async () => {
     const answers = await all.run(async ({ host }) => {
       const f = () => 1;
       host.keep(f);
@@ -141,7 +138,7 @@ describe.each([
     expect(answers).toEqual([true, true, true, true]);
   });
 
-  test('functions inside of values', async () => {
+  test('functions inside values', async () => {
     const answers = await all.run(({ host }) =>
       host.inside({
         on: [{ done: (what: string) => `${what} done` }, { done: (what: string) => what }] as never,
@@ -150,7 +147,7 @@ describe.each([
     expect(answers).toEqual(['number 0 done', 'number 1']);
   });
 
-  test('a result may be a function, which is called later', async () => {
+  test('a result may be a function', async () => {
     const answers = await all.run(async ({ host }) => {
       const triple = host.make(3);
       const double = (await host.async.make(2)) as (n: number) => Promise<number>;
@@ -159,7 +156,7 @@ describe.each([
     expect(answers).toEqual([true, 15, 10]);
   });
 
-  test('from the host to the worker', async () => {
+  test('functions from the host to the worker', async () => {
     const { worker } = all.bridge;
     expect(await worker.use(async (n) => n + 1)).toBe(21);
     expect(await worker.use(((n: number) => n + 2) as never)).toBe(22);
@@ -168,7 +165,7 @@ describe.each([
   });
 });
 
-test('the answer of a callback is not kept behind what has no room while its thread is blocked', async () => {
+test('a blocked thread sends the reply of a callback although an earlier frame waits for space', async () => {
   type WorkerApi = { back(bytes: Uint8Array): Uint8Array };
   const { run, bridge } = await bridged<object, WorkerApi>(
     {

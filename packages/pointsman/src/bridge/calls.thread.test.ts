@@ -1,15 +1,15 @@
-/** Calls in every way there is, over shared memory and over messages. */
+/** All ways to call, over shared memory and over messages. */
 import { describe, expect, test } from 'vitest';
 import { isPattern, pattern } from '../../tests/bridge/pattern.js';
-import { type BridgeOptions, bridged, useBridge, ways } from '../../tests/bridge/threads.js';
+import { type BridgeOptions, bridged, transports, useBridge } from '../../tests/bridge/threads.js';
 
-type Config = Pick<BridgeOptions<object>, 'way' | 'spin' | 'bufferSize'>;
+type Config = Pick<BridgeOptions<object>, 'transport' | 'spin' | 'bufferSize'>;
 
 const configs: [string, Config][] = [
   ['shared memory', {}],
   ['shared memory, parts of 4096 bytes', { bufferSize: 4096 }],
   ['shared memory, never spinning', { spin: false }],
-  ['messages', { way: 'messages' }],
+  ['messages', { transport: 'messages' }],
 ];
 
 class Counter {
@@ -45,7 +45,7 @@ function makeApi() {
       if (!isPattern(given, given.length)) throw new Error('these are other bytes');
       return given;
     },
-    /** Answers all at once, the last first, when so many have come. */
+    /** Resolves all calls at once, the last first, when `of` calls are pending. */
     together(n: number, of: number): Promise<number> {
       return new Promise((resolve) => {
         held.push(() => resolve(n));
@@ -75,10 +75,10 @@ const serve = () => ({
 });
 
 describe.each(configs)('%s', (_, config) => {
-  const blocks = config.way !== 'messages';
+  const blocks = config.transport !== 'messages';
   const all = useBridge(makeApi(), { ...config, serve });
 
-  test.skipIf(!blocks)('a call blocks until the answer is there', async () => {
+  test.skipIf(!blocks)('a call blocks until the reply arrives', async () => {
     const answers = await all.run(({ host }) => [
       host.add(1, 2),
       host.later(3),
@@ -91,7 +91,7 @@ describe.each(configs)('%s', (_, config) => {
     expect(answers).toEqual([3, 3, four, 'a-b', 'a+b', ['who', 'deeper']]);
   });
 
-  test('a call by async is a promise', async () => {
+  test('an asynchronous call returns a promise', async () => {
     const [pending, ...answers] = await all.run(async ({ host }) => {
       const answers = [host.async.add(1, 2), host.async.later(3), host.async.rect('four')];
       return [
@@ -111,7 +111,7 @@ describe.each(configs)('%s', (_, config) => {
     expect(wrong).toBe(-1);
   });
 
-  test('send has no answer, and keeps its order', async () => {
+  test('send returns undefined and keeps the order', async () => {
     const answer = await all.run(async ({ host }) => {
       const answer = host.send.note(1, 'two');
       host.send.note({ three: 3 });
@@ -127,7 +127,7 @@ describe.each(configs)('%s', (_, config) => {
     ]);
   });
 
-  test.skipIf(!blocks)('a batch blocks once, and answers in order', async () => {
+  test.skipIf(!blocks)('a batch returns its results in order', async () => {
     const answers = await all.run(({ host }) =>
       host.batch((calls) => [
         calls.add(1, 1),
@@ -143,14 +143,14 @@ describe.each(configs)('%s', (_, config) => {
     expect(await all.run(({ host }) => host.noted_())).toEqual(['batch']);
   });
 
-  test('a batch by async', async () => {
+  test('an asynchronous batch', async () => {
     const answers = await all.run(({ host }) =>
       host.async.batch((calls) => [calls.add(1, 1), calls.later(5), calls.rect('z')]),
     );
     expect(answers).toEqual([2, 5, { x: 1, y: -0.5, width: 3, height: 4.25 }]);
   });
 
-  test('all calls of a batch are carried out, and the first error is thrown', async () => {
+  test('all calls of a batch run, and the first error is thrown', async () => {
     const thrown = await all.run(async ({ host, caught }, blocks) => {
       const later = await caught(() =>
         host.async.batch((h) => [h.note(1), h.fail('one'), h.note(2), h.fail('two')]),
@@ -167,7 +167,7 @@ describe.each(configs)('%s', (_, config) => {
     );
   });
 
-  test('many calls are under way at once, and answered in another order', async () => {
+  test('many calls are pending at once and answered in another order', async () => {
     const answers = await all.run(({ host }) =>
       Promise.all(Array.from({ length: 300 }, (_, n) => host.async.together(n, 300))),
     );
@@ -186,7 +186,7 @@ describe.each(configs)('%s', (_, config) => {
     );
   });
 
-  test('bytes of any size, there and back', { timeout: 20_000 }, async () => {
+  test('bytes of any size in both directions', { timeout: 20_000 }, async () => {
     const sizes = [0, 1, 7, 8, 9, 1000, 4063, 4064, 4065, 4096, 32_768, 300_000, 3_000_001];
     const right = await all.run(
       async ({ host, pattern, isPattern }, sizes, blocks) => {
@@ -207,7 +207,7 @@ describe.each(configs)('%s', (_, config) => {
     }
   });
 
-  test('both sides have more to say than there is room for', { timeout: 20_000 }, async () => {
+  test('both sides send more than fits into the ring', { timeout: 20_000 }, async () => {
     const fromWorker = all.run(async ({ host, pattern, isPattern }) => {
       const sizes = Array.from({ length: 40 }, (_, n) => n * 1_700);
       const answers = await Promise.all(sizes.map((size) => host.async.sized(pattern(size))));
@@ -220,7 +220,7 @@ describe.each(configs)('%s', (_, config) => {
   });
 
   test.skipIf(!blocks)(
-    'a call blocks while the host has more to say than there is room for',
+    'a call blocks while the host sends more than fits into the ring',
     { timeout: 20_000 },
     async () => {
       const fromWorker = all.run(({ host, pattern, isPattern }) => {
@@ -238,26 +238,26 @@ describe.each(configs)('%s', (_, config) => {
   );
 });
 
-describe.each(ways)('%s', (way) => {
-  test('20 MB there and back', { timeout: 20_000 }, async () => {
-    const { run, bridge } = await bridged(makeApi(), { way, serve });
+describe.each(transports)('%s', (transport) => {
+  test('20 MB in both directions', { timeout: 20_000 }, async () => {
+    const { run, bridge } = await bridged(makeApi(), { transport, serve });
     const right = await run(async ({ host, pattern, isPattern }, blocks) => {
       const given = pattern(20_000_000);
       const answer = blocks ? host.sized(given) : await host.async.sized(given);
       return isPattern(answer, 20_000_000);
-    }, way !== 'messages');
+    }, transport !== 'messages');
     expect(right).toBe(true);
     const answer = await bridge.worker.back(pattern(20_000_000));
     expect(isPattern(answer, 20_000_000)).toBe(true);
   });
 });
 
-test('an instance of a class is an API, with its methods bound', async () => {
+test('an API may be an instance of a class; its methods are bound', async () => {
   const { run } = await bridged(counter);
   expect(await run(({ host }) => [host.count(2), host.count(3)])).toEqual([2, 5]);
 });
 
-test('inherited methods are functions of an API too, and its constructor is not', async () => {
+test('inherited methods can be called, but not the constructor', async () => {
   class Twice extends Counter {
     override count(by: number): number {
       return super.count(2 * by);
@@ -271,8 +271,8 @@ test('inherited methods are functions of an API too, and its constructor is not'
   expect(await run(({ host }) => Object.hasOwn(host, 'constructor'))).toBe(false);
 });
 
-test('instances and modules in an API have their functions; what is of the platform has none', async () => {
-  // As a module is seen by `import *`.
+test('nested instances and modules have their functions; platform objects have none', async () => {
+  // Like a module namespace object.
   const module: { readonly who: () => string } = Object.freeze(
     Object.create(null, {
       who: { value: () => 'a module', enumerable: true },
@@ -313,7 +313,7 @@ test('instances and modules in an API have their functions; what is of the platf
   expect(there).toEqual([['own', 'plain'], []]);
 });
 
-test('what is no function cannot be called', async () => {
+test('a property that is not a function is undefined', async () => {
   const { run } = await bridged(makeApi());
   const types = await run(({ host }) => {
     const { name, missing, async } = host as unknown as Record<string, Record<string, unknown>>;
@@ -322,7 +322,7 @@ test('what is no function cannot be called', async () => {
   expect(types).toEqual(['undefined', 'undefined', 'undefined']);
 });
 
-test('arguments that are left out are left out', async () => {
+test('omitted arguments stay omitted', async () => {
   const { run } = await bridged({
     count: (...args: unknown[]) => args.length,
     optional: (a = 'default', b?: string) => [a, b],
@@ -337,7 +337,7 @@ test('arguments that are left out are left out', async () => {
   expect(answers).toEqual([0, 1, 2, ['default', undefined], ['default', 'b']]);
 });
 
-test('the event loop of the host goes on while a worker makes one call after the other', async () => {
+test('timers of the host fire while a worker makes calls without a pause', async () => {
   const { run, bridge } = await bridged({ add: (a: number, b: number) => a + b });
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const hammering = run(({ host }, stop) => {
@@ -353,7 +353,7 @@ test('the event loop of the host goes on while a worker makes one call after the
   bridge.close();
 });
 
-test('a thread may have several hosts, and a host several threads', async () => {
+test('a host may have several threads', async () => {
   const api = { who: () => 'first' };
   const one = await bridged(api);
   const two = await bridged({ who: () => 'second' });
@@ -364,7 +364,7 @@ test('a thread may have several hosts, and a host several threads', async () => 
   expect(await both).toEqual([Array(100).fill('first'), Array(100).fill('second')]);
 });
 
-test('objects of functions may lead to each other: each has its first, shortest name', async () => {
+test('objects in a cyclic API have only their first, shortest name', async () => {
   const objects = Array.from(
     { length: 12 },
     (_, n) => ({ who: () => n }) as Record<string, unknown>,
@@ -379,7 +379,7 @@ test('objects of functions may lead to each other: each has its first, shortest 
   expect(answers).toEqual([11, ['who'], 12]);
 });
 
-test('a batch by promise settles when all its calls have, with the first error in order', async () => {
+test('an asynchronous batch settles after all its calls, with the first error in call order', async () => {
   let failFirst: (error: Error) => void = () => {};
   let done = false;
   const { run } = await bridged({

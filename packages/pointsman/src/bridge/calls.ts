@@ -1,8 +1,8 @@
 /**
- * Turns the names of what the other side exposes into functions to call. A name with dots is a
- * function of an object in the API.
+ * Builds the functions that call the other side from the list of its names. A name with dots is a function of a nested
+ * object.
  *
- * Invariant: a function is called by its place in the list of names that the other side has given.
+ * Invariant: a function is identified by its index in the other side's list of names.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -10,26 +10,25 @@ import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import type { AnyFunction } from '../transport/types.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 
-/** An object with a function of its own for each name. */
 function buildAll(names: readonly string[], make: (target: number) => AnyFunction): object {
   const view = {};
-  for (const [target, name] of names.entries()) put(view, name.split('.'), make(target));
+  for (const [target, name] of names.entries()) setPath(view, name.split('.'), make(target));
   return view;
 }
 
-function put(view: object, path: readonly string[], call: AnyFunction): void {
-  let place = view as Record<string, unknown>;
-  for (const step of path.slice(0, -1)) {
-    if (!Object.hasOwn(place, step)) place[step] = {};
-    place = place[step] as Record<string, unknown>;
+function setPath(view: object, path: readonly string[], call: AnyFunction): void {
+  let parent = view as Record<string, unknown>;
+  for (const key of path.slice(0, -1)) {
+    if (!Object.hasOwn(parent, key)) parent[key] = {};
+    parent = parent[key] as Record<string, unknown>;
   }
-  place[path[path.length - 1] as string] = call;
+  parent[path[path.length - 1] as string] = call;
 }
 
-/** Which functions a name at the top leads to: their names from there on, and their places. */
+/** The functions under one top-level name: the rest of each path, and the function's index. */
 type Branch = (readonly [path: readonly string[], target: number])[];
 
-/** Makes a function of a view. */
+/** Key of the function that creates a view's functions. */
 const MAKE = Symbol('make');
 
 interface LazyView {
@@ -38,7 +37,7 @@ interface LazyView {
 
 const prototypes = new WeakMap<readonly string[], object>();
 
-/** Like {@link build}, but makes each function when it is first read, because most of these views call only one. */
+/** Like {@link buildAll}, but creates each function on first read: most of these views call only one. */
 function lazy(names: readonly string[], make: (target: number) => AnyFunction): object {
   let prototype = prototypes.get(names);
   if (prototype === undefined) {
@@ -62,7 +61,7 @@ function lazyPrototype(names: readonly string[]): object {
       enumerable: true,
       get(this: LazyView) {
         const holder: Record<string, unknown> = {};
-        for (const [path, target] of branch) put(holder, [name, ...path], this[MAKE](target));
+        for (const [path, target] of branch) setPath(holder, [name, ...path], this[MAKE](target));
         const value = holder[name];
         Object.defineProperty(this, name, { value, enumerable: true });
         return value;
@@ -86,11 +85,11 @@ function asynchronousView(
     (...args: unknown[]) =>
       endpoint.call(target, args, options);
   return Object.assign(build(names, make), {
-    batch: async (note: (calls: object) => readonly TargetedCall[]) => {
-      const calls = noted(names, note).map(({ target, args }) =>
+    batch: async (makeCalls: (calls: object) => readonly TargetedCall[]) => {
+      const calls = recordBatch(names, makeCalls).map(({ target, args }) =>
         endpoint.call(target, args, options),
       );
-      // As where it blocks: the first error in the order of the calls, when nothing is under way.
+      // Waits for all calls, then rejects with the first error in call order.
       await Promise.allSettled(calls);
       return Promise.all(calls);
     },
@@ -101,7 +100,6 @@ export function asynchronous(endpoint: BridgeEndpoint, names: readonly string[])
   return asynchronousView(endpoint, names, undefined, buildAll);
 }
 
-/** The same with options. */
 export function asynchronousWith(
   endpoint: BridgeEndpoint,
   names: readonly string[],
@@ -110,7 +108,6 @@ export function asynchronousWith(
   return asynchronousView(endpoint, names, options, lazy);
 }
 
-/** All ways to call. */
 function calls(
   endpoint: BridgeEndpoint,
   names: readonly string[],
@@ -128,8 +125,8 @@ function calls(
   return Object.assign(build(names, block), {
     async: asynchronousView(endpoint, names, options, build),
     send: build(names, send),
-    batch: (note: (calls: object) => readonly TargetedCall[]) =>
-      endpoint.blockForAll(noted(names, note), options),
+    batch: (makeCalls: (calls: object) => readonly TargetedCall[]) =>
+      endpoint.blockForAll(recordBatch(names, makeCalls), options),
     with(more: WaitOptions) {
       checkWaitOptions(more);
       return calls(endpoint, names, { ...options, ...more }, lazy);
@@ -137,17 +134,15 @@ function calls(
   });
 }
 
-/** Puts all ways to call on `view`. */
-export function fill(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
+export function addCalls(view: object, endpoint: BridgeEndpoint, names: readonly string[]): object {
   return Object.assign(view, calls(endpoint, names, undefined, buildAll));
 }
 
 /**
- * A view for functions whose names are not known yet. A call returns `early(name)` as long as `connected` returns
- * nothing. Later it calls the function of the view that `connected` returns, so a view that was read before the bridge
- * was connected stays valid.
+ * Returns a view for functions whose names are not known yet. A call returns `early(name)` until `connected` returns a
+ * view; then it calls the function of that view. So a view that was read early stays valid.
  */
-export function unknown(
+export function unconnectedView(
   early: (name: string) => unknown,
   connected: () => object | undefined,
 ): object {
@@ -159,26 +154,26 @@ export function unknown(
     if (typeof found !== 'function') throw new TypeError(`${name} is not a function`);
     return found(...args);
   };
-  return new Proxy({}, { get: (_, key) => unknownFunction(call, key, '') });
+  return new Proxy({}, { get: (_, key) => unconnectedFunction(call, key, '') });
 }
 
-function unknownFunction(
+function unconnectedFunction(
   call: (name: string, args: unknown[]) => unknown,
   key: string | symbol,
   prefix: string,
 ): unknown {
-  // What awaits, prints or serializes the view asks for these.
+  // Read by code that awaits, prints or serializes the view.
   if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
   const name = prefix + key;
   return new Proxy(() => {}, {
     apply: (_, __, args) => call(name, args),
-    get: (_, key) => unknownFunction(call, key, `${name}.`),
+    get: (_, key) => unconnectedFunction(call, key, `${name}.`),
   });
 }
 
-function noted(
+function recordBatch(
   names: readonly string[],
-  note: (calls: object) => readonly TargetedCall[],
+  makeCalls: (calls: object) => readonly TargetedCall[],
 ): readonly TargetedCall[] {
   const made = new Set<TargetedCall>();
   const calls = buildAll(names, (target) => (...args) => {
@@ -186,9 +181,9 @@ function noted(
     made.add(call);
     return call;
   });
-  const chosen = note(calls);
+  const chosen = makeCalls(calls);
   if (!Array.isArray(chosen) || chosen.some((call) => !made.has(call))) {
-    throw invalid('batch', chosen, 'a function that returns an array of the calls it was given');
+    throw invalid('batch', chosen, 'a function that returns an array of the calls that it made');
   }
   return chosen;
 }

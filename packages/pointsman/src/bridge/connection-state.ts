@@ -1,17 +1,15 @@
 /**
- * What either end of a bridge tells its user of how it stands: that it is connected, and that it is over.
+ * The promises `ready` and `ended` of one side of a bridge.
  *
- * Invariant: whoever waits for `ready` learns of the end too, and need not handle it if nobody waits.
+ * Invariant: `ready` rejects if the bridge ends first. If no caller waits for it, that is not an unhandled rejection.
  */
 
-import { type Ending, refusal } from './ending.js';
+import { type Ending, endingError } from './ending.js';
 
 export class ConnectionState {
   readonly ready: Promise<void>;
   readonly ended: Promise<string>;
-  /** Why it is over, if it is. */
   ending: Ending | undefined;
-  /** The bridge is connected. */
   resolveReady!: () => void;
   #rejectReady!: (error: unknown) => void;
   #resolveEnded!: (text: string) => void;
@@ -27,10 +25,10 @@ export class ConnectionState {
     });
   }
 
-  /** The bridge is over; `call` is what began it here. */
+  /** `call` is the function that created this side. */
   end(ending: Ending, call: 'expose' | 'connect'): void {
     this.ending = ending;
-    this.#rejectReady(refusal(ending, call, 'the bridge is closed'));
+    this.#rejectReady(endingError(ending, call, 'the bridge is closed'));
     this.#resolveEnded(ending.text);
   }
 }

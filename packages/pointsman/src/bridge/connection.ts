@@ -1,9 +1,8 @@
 /**
- * One side of a bridge that two threads have agreed on: its endpoint, and the ports by which messages reach
- * the other side.
+ * One side of a connected bridge: its endpoint, and the ports over which messages reach the other side.
  *
- * Invariant: it ends once. The side that ends it sends what was written, as far as there is room,
- * and then says so; the other handles all of that before it ends too.
+ * Invariant: a connection ends once. The side that ends it sends the written frames, as far as space allows, and then
+ * `close`; the other side handles all of these frames before it ends too.
  */
 
 import type { RunInContext } from '../transport/async-context.js';
@@ -24,20 +23,17 @@ const noSharedMemory =
 export interface ConnectionOptions {
   readonly role: Role;
   readonly offer: Offer;
-  /** The port of the connection, on this side. */
   readonly port: MessagePort;
   /**
-   * For values that travel beside a frame, where messages can be received without a return to the event
-   * loop. Nobody listens there: in Deno a port that has a listener takes a message some turns before it
-   * hands it on, and meanwhile a later one would be received in its place.
+   * Port for values of frames, on platforms with a synchronous receive. It has no listener there: in Deno, a port with
+   * a listener dequeues a message some turns before it delivers it, so a synchronous receive would return a later one.
    */
   readonly values?: MessagePort | undefined;
-  /** The worker, or in a worker its host: another way for messages, see {@link Connection.post}. */
+  /** The worker, or in a worker its host. Some messages use it instead of `port`. */
   readonly base: Port;
   readonly functions: readonly NamedFunction[];
-  /** Runs calls of the other side in the asynchronous context in which this side was created. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
-  /** The bridge has ended. */
   ended(ending: Ending): void;
 }
 
@@ -48,12 +44,12 @@ export class Connection {
   readonly #values: Port | undefined;
   readonly #stopListening: () => void;
   #ended = false;
-  /** Whether the next message of the worker's own channel carries values. */
+  /** Whether the next message of the worker itself contains values of a frame. */
   #isAnnounced = false;
-  #letGo = (): void => {};
-  /** Resolves when the bridge has ended here and nothing of what was sent can be overtaken by the news of that. */
-  readonly over = new Promise<void>((resolve) => {
-    this.#letGo = resolve;
+  #finish = (): void => {};
+  /** Resolves when the bridge has ended and no notice of that can overtake earlier messages. */
+  readonly finished = new Promise<void>((resolve) => {
+    this.#finish = resolve;
   });
 
   constructor(options: ConnectionOptions) {
@@ -66,15 +62,15 @@ export class Connection {
       this.#port,
       (data) => this.receive(data),
       () => {
-        // A worker of Node tells its host itself that it has ended, and why.
+        // A Node worker emits `exit` and `error` events instead, which state the cause.
         if (role === 'worker' || base.on === undefined || base.terminate === undefined) {
-          this.otherHasGone();
+          this.otherIsGone();
         }
       },
       (cause) => this.#receiveUnreadable(cause),
     );
     this.#port.unref?.();
-    // A worker may be bundled for browsers although its host is not.
+    // The worker may be bundled for browsers even if its host is not.
     if (this.#values && !platform.receive) {
       const unreadable = (cause: unknown) => this.#receiveUnreadable(cause);
       listen(this.#values, (data) => this.receive(data), undefined, unreadable);
@@ -105,34 +101,30 @@ export class Connection {
       spins,
       receive: platform.receive && (() => this.#receiveNow()),
       broken: (text) => this.close({ text }, true),
-      // No event tells a thread that is blocked. Node, though it does not say so in its documentation, returns
-      // false when a message has nobody to reach; where nothing is returned, the silence has to last.
+      // A blocked thread receives no events. In Node, `postMessage` returns false (undocumented) if the other end is
+      // closed. Elsewhere the heartbeat timeout decides.
       isOtherGone: () => this.#port.postMessage(message(offer.id, 'check')) === false,
       otherHasEnded: (hasClosed) =>
-        hasClosed ? this.otherHasEnded(closedThere(undefined)) : this.otherHasGone(),
+        hasClosed ? this.otherHasEnded(closedThere(undefined)) : this.otherIsGone(),
     });
   }
 
-  /**
-   * In a browser's worker by its own `postMessage`: in Firefox the messages of a port are held back
-   * until a thread that has blocked goes on.
-   */
-  get #way(): Port {
+  /** In a browser worker, the worker's own `postMessage`: Firefox delays messages over a port while the sender blocks. */
+  get #target(): Port {
     const { role, base } = this.#options;
     const isBrowsers = platform.receive === undefined && base === platform.host;
     return role === 'worker' && isBrowsers ? base : this.#port;
   }
 
   post(type: string, payload?: unknown, transfer: readonly Transferable[] = []): void {
-    const way = (type === 'values' && this.#values) || this.#way;
-    if (type === 'values' && way === this.#options.base) {
-      // User messages of the worker use the same channel: the host must know which message it could not read.
-      way.postMessage(message(this.#options.offer.id, 'next'));
+    const target = (type === 'values' && this.#values) || this.#target;
+    if (type === 'values' && target === this.#options.base) {
+      // User messages arrive the same way: the host must know which message was unreadable.
+      target.postMessage(message(this.#options.offer.id, 'next'));
     }
-    way.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
+    target.postMessage(message(this.#options.offer.id, type, payload), transfer as never);
   }
 
-  /** Receives one message without a return to the event loop; whether there was one. */
   #receiveNow(): boolean {
     let received: { message: unknown } | undefined;
     try {
@@ -148,19 +140,18 @@ export class Connection {
   #receiveUnreadable(cause: unknown, isInFrame = false): void {
     this.#isAnnounced = false;
     if (this.endpoint.receiveUnreadable(cause, isInFrame)) return;
-    // The lost message may be a reply, and its call is unknown.
-    const said = cause instanceof Error ? `: ${cause.message}` : '';
-    this.close({ text: `a message cannot be read${said}` }, true);
+    // The unreadable message may be a reply to an unknown call.
+    const reason = cause instanceof Error ? `: ${cause.message}` : '';
+    this.close({ text: `a message cannot be read${reason}` }, true);
   }
 
-  /** Called for an unreadable message of the worker's own channel; it may be a user message. */
+  /** Called for an unreadable message of the worker itself, which may be a user message. */
   receiveUnreadableOfWorker(cause: unknown): void {
     const { memory } = this.#options.offer;
     if (memory === undefined) this.endpoint.receiveUnreadable(cause, false);
     else if (this.#isAnnounced) this.#receiveUnreadable(cause);
   }
 
-  /** A message has come; `isInFrame`: while a frame is being read. */
   receive(data: unknown, isInFrame = false): void {
     const received = messageOf(data);
     if (received?.[1] !== this.#options.offer.id) return;
@@ -171,13 +162,12 @@ export class Connection {
     else this.otherHasEnded({ text: String(payload) });
   }
 
-  /** The thread of the other side is not there any more. */
-  otherHasGone(): void {
+  otherIsGone(): void {
     const { role } = this.#options;
     this.otherHasEnded({ text: role === 'host' ? workerHasEnded : hostHasEnded });
   }
 
-  /** What the other side has said before it ended is heard still. */
+  /** Called when the other side has ended the bridge. Handles its remaining frames first. */
   otherHasEnded(ending: Ending): void {
     if (this.#ended) return;
     this.endpoint.drain();
@@ -185,45 +175,45 @@ export class Connection {
     this.close(otherReason === undefined ? ending : closedThere(otherReason));
   }
 
-  /** Ends the bridge on this side, and tells the other if it is there to be told. */
-  close(ending: Ending, tell = false): void {
-    // The endpoint may be closed already: one that is blocked learns of the end by itself.
+  /** Ends the bridge on this side. `notify`: also notifies the other side. */
+  close(ending: Ending, notify = false): void {
+    // A blocked endpoint detects the end itself, so this may be the second call.
     if (this.#ended) return;
     this.#ended = true;
     const { role } = this.#options;
-    if (tell) {
-      this.endpoint.takeLeave(ending.reason);
+    if (notify) {
+      this.endpoint.sendClose(ending.reason);
       this.post('close', closedThere(ending.reason).text);
     }
     this.endpoint.close(ending);
     this.#stopListening();
-    if (tell && role === 'worker' && platform.receive === undefined) this.#awaitFarewell();
+    if (notify && role === 'worker' && platform.receive === undefined) this.#awaitCloseReply();
     else {
-      // Whoever waits for it, see there.
-      if (!tell && role === 'host') this.post('close', ending.text);
+      // A browser worker waits for this reply: see #awaitCloseReply.
+      if (!notify && role === 'host') this.post('close', ending.text);
       this.#port.close?.();
-      this.#letGo();
+      this.#finish();
     }
     this.#values?.close?.();
     this.#options.ended(ending);
   }
 
   /**
-   * In a browser the news that a port is closed, or that a lock is free, can overtake messages that were sent before,
-   * in Firefox many of them. So a worker keeps both until the host has heard that the bridge is closed, and says so.
+   * In a browser, the notice of a closed port or a free lock can overtake earlier messages, in Firefox many of them. So
+   * the worker keeps both until the host has confirmed the close.
    */
-  #awaitFarewell(): void {
-    const farewell = (): void => {
+  #awaitCloseReply(): void {
+    const finish = (): void => {
       stopListening();
       this.#port.close?.();
-      this.#letGo();
+      this.#finish();
     };
     const { id } = this.#options.offer;
-    const heard = (data: unknown): void => {
+    const onMessage = (data: unknown): void => {
       const received = messageOf(data);
-      if (received?.[1] === id && received[2] === 'close') farewell();
+      if (received?.[1] === id && received[2] === 'close') finish();
     };
-    const stopListening = listen(this.#port, heard, farewell);
+    const stopListening = listen(this.#port, onMessage, finish);
     this.#port.unref?.();
   }
 }

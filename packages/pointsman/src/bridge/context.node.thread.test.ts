@@ -1,7 +1,7 @@
 /** Callbacks run in the asynchronous context of their call, and served functions in that of `expose` or `connect`. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
-import { bridged, until, ways } from '../../tests/bridge/threads.js';
+import { bridged, transports, until } from '../../tests/bridge/threads.js';
 
 const storage = new AsyncLocalStorage<string>();
 
@@ -10,7 +10,7 @@ interface AsyncHost {
   where(): Promise<string>;
 }
 
-describe.each(ways)('%s', (way) => {
+describe.each(transports)('%s', (transport) => {
   const start = () =>
     bridged(
       {
@@ -19,7 +19,7 @@ describe.each(ways)('%s', (way) => {
         wait: () => new Promise(() => {}),
       },
       {
-        way,
+        transport,
         serve: ({ kept }) => ({
           call: async (f: () => unknown) => {
             await f();
@@ -63,7 +63,7 @@ describe.each(ways)('%s', (way) => {
     expect(seen).toEqual(['AAA', 'BBB', 'CCC']);
   });
 
-  test('a function that several calls pass one after another', async () => {
+  test('a function that is passed again runs in the context of the latest call', async () => {
     const { bridge } = await start();
     const seen: unknown[] = [];
     const note = () => void seen.push(storage.getStore());
@@ -73,7 +73,7 @@ describe.each(ways)('%s', (way) => {
     expect(seen).toEqual(['A', 'B']);
   });
 
-  test('a function that the host serves runs in the context of `expose`, for any caller', async () => {
+  test('a function that the host serves runs in the context of `expose`', async () => {
     const { bridge } = await start();
     const seen = await Promise.all(
       ['A', 'B', 'C'].map((request) => storage.run(request, () => bridge.worker.callHost())),
@@ -83,7 +83,7 @@ describe.each(ways)('%s', (way) => {
     expect(await storage.run('A', () => exposed.bridge.worker.callHost())).toBe('main');
   });
 
-  test('a context that a call enters is not that of the next call', async () => {
+  test('a context that a call enters does not affect the next call', async () => {
     const { bridge } = await start();
     expect(await bridge.worker.enterAndCallHost()).toEqual(['nowhere', 'nowhere']);
   });

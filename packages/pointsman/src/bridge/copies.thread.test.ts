@@ -1,6 +1,6 @@
 /** Each call gets its own copy of its arguments, and each caller its own copy of the result. */
 import { describe, expect, test } from 'vitest';
-import { bridged, ways } from '../../tests/bridge/threads.js';
+import { bridged, transports } from '../../tests/bridge/threads.js';
 
 const reasonOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -8,7 +8,7 @@ const reasonOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describe.each(ways)('%s', (way) => {
+describe.each(transports)('%s', (transport) => {
   const cache = { hits: 0 };
   const start = () =>
     bridged(
@@ -21,7 +21,7 @@ describe.each(ways)('%s', (way) => {
         add: (a: number, b: number) => a + b,
       },
       {
-        way,
+        transport,
         serve: () => ({
           increase: (value: { n: number }) => ++value.n,
           size: (bytes: Uint8Array) => bytes.length,
@@ -30,7 +30,7 @@ describe.each(ways)('%s', (way) => {
       },
     );
 
-  test('arguments, both ways, and those of a callback', async () => {
+  test('arguments in both directions, and those of a callback, are copied', async () => {
     const { bridge, run } = await start();
     expect(
       await run(({ host }) => {
@@ -46,7 +46,7 @@ describe.each(ways)('%s', (way) => {
     expect(value.n).toBe(0);
   });
 
-  test('a result, as it was when it was returned', async () => {
+  test('a result is copied when the function returns', async () => {
     cache.hits = 0;
     const { run } = await start();
     const [hits, areDistinct] = await run(async ({ host }) => {
@@ -57,7 +57,7 @@ describe.each(ways)('%s', (way) => {
     expect(areDistinct).toBe(3);
   });
 
-  test('bytes that were transferred before: only that call rejects', async () => {
+  test('only the call that passes detached bytes rejects', async () => {
     const { bridge, run } = await start();
     const results = await run(async ({ host, bridge, caught }) => {
       const bytes = new Uint8Array(4);
@@ -81,7 +81,7 @@ describe.each(ways)('%s', (way) => {
     expect(second).toMatchObject({ value: 3 });
   });
 
-  test('a value that is too deep: only that call rejects, with the depth', async () => {
+  test('only the call that passes a too deep value rejects, with the depth', async () => {
     const { bridge } = await start();
     let value: unknown = 0;
     for (let level = 0; level < 3_000; level++) value = { value };

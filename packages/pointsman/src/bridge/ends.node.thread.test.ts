@@ -1,4 +1,4 @@
-/** A thread of Node that is blocked hears no event, and learns of the end of the other all the same. */
+/** A blocked Node thread receives no events, but detects the end of the other thread. */
 import { expect, test } from 'vitest';
 import { startThread, type Tools } from '../../tests/bridge/threads.js';
 import { connect } from './index.js';
@@ -9,10 +9,10 @@ interface Mortal {
   never(): Promise<never>;
 }
 
-/** The other thread is the host of this one. Nobody waits for its heartbeat: the test would be over before. */
+/** Makes the other thread the host of this one, without a heartbeat timeout. */
 async function hosted() {
   const thread = await startThread();
-  // vitest would take the error of the thread for one of its own.
+  // Without a listener, vitest reports the thread's error as its own.
   (thread.worker as unknown as NodeJS.EventEmitter).on('error', () => {});
   await thread.run(async ({ bridge, kept }: Tools) => {
     const { parentPort } = process.getBuiltinModule('node:worker_threads');
@@ -23,7 +23,7 @@ async function hosted() {
         if (how === 'answer and exit') setImmediate(() => process.exit(0));
         else
           setImmediate(() => {
-            throw new Error('nobody catches it');
+            throw new Error('uncaught');
           });
         return how === 'throw' ? new Promise(() => {}) : 1;
       },
@@ -53,22 +53,25 @@ const thrownBy = (work: () => unknown): unknown => {
   }
 };
 
-test.each(['exit', 'throw'] as const)('the other thread ends by itself: %s', async (how) => {
-  const { host } = await hosted();
-  expect(host.add(1, 2)).toBe(3);
-  expect(thrownBy(() => host.die(how))).toEqual(refused('die'));
-  expect(host.closed).toBe(true);
-  expect(await host.ended).toBe('the host has ended');
-  expect(thrownBy(() => host.add(1, 2))).toEqual(refused('add'));
-});
+test.each(['exit', 'throw'] as const)(
+  'the host thread ends during a blocking call: %s',
+  async (how) => {
+    const { host } = await hosted();
+    expect(host.add(1, 2)).toBe(3);
+    expect(thrownBy(() => host.die(how))).toEqual(refused('die'));
+    expect(host.closed).toBe(true);
+    expect(await host.ended).toBe('the host has ended');
+    expect(thrownBy(() => host.add(1, 2))).toEqual(refused('add'));
+  },
+);
 
-test('it ends between two calls', async () => {
+test('the host thread ends between two calls', async () => {
   const { host } = await hosted();
   expect(host.die('answer and exit')).toBe(1);
   expect(thrownBy(() => host.never())).toEqual(refused('never'));
 });
 
-test('it is terminated while calls are awaited', async () => {
+test('the host thread is terminated during an asynchronous call', async () => {
   const { host, thread } = await hosted();
   const call = host.async.never().catch((error: unknown) => error);
   thread.terminate();
@@ -76,7 +79,7 @@ test('it is terminated while calls are awaited', async () => {
   expect(await host.ended).toBe('the host has ended');
 });
 
-test('it ends before it exposes anything', async () => {
+test('the host thread ends before it calls expose', async () => {
   const thread = await startThread();
   const host = connect<Mortal>({ port: thread.worker });
   thread.terminate();

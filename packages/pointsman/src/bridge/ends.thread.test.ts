@@ -1,25 +1,8 @@
-/** However a bridge ends, or cannot begin: nobody waits for ever, and the error says why. */
+/** However a bridge ends, pending and later calls fail with an error that states the cause. */
 import { describe, expect, test } from 'vitest';
-import {
-  bridged,
-  connect as connectThread,
-  inNode,
-  startNothing,
-  startThread,
-  startWebThread,
-  type Tools,
-  until,
-  ways,
-} from '../../tests/bridge/threads.js';
+import { bridged, startWebThread, transports, until } from '../../tests/bridge/threads.js';
 import { asyncDispose, dispose } from '../sync/dispose.js';
-import {
-  BridgeClosedError,
-  BridgeStateError,
-  ClosedError,
-  connect,
-  expose,
-  TimeoutError,
-} from './index.js';
+import { BridgeClosedError, ClosedError, expose, TimeoutError } from './index.js';
 
 const never = () => new Promise<never>(() => {});
 
@@ -33,11 +16,11 @@ async function onceSet(words: Int32Array, react: () => void): Promise<void> {
 
 const word = () => new Int32Array(new SharedArrayBuffer(4));
 
-describe.each(ways)('%s', (way) => {
-  const blocks = way !== 'messages';
+describe.each(transports)('%s', (transport) => {
+  const blocks = transport !== 'messages';
 
   test.skipIf(!blocks)('the host closes while the worker is blocked', async () => {
-    const { run, bridge } = await bridged({ never }, { way });
+    const { run, bridge } = await bridged({ never }, { transport });
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
       Atomics.store(about, 0, 1);
@@ -62,8 +45,11 @@ describe.each(ways)('%s', (way) => {
     expect(await run(({ host }) => host.ended)).toBe('the other side has closed the bridge');
   });
 
-  test('the host closes while calls are under way on both sides', async () => {
-    const { run, bridge } = await bridged({ never, add: (a: number) => a + 1 }, { way, serve });
+  test('the host closes while both sides have pending calls', async () => {
+    const { run, bridge } = await bridged(
+      { never, add: (a: number) => a + 1 },
+      { transport, serve },
+    );
     const own = bridge.worker.never().catch((error: unknown) => error);
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
@@ -80,8 +66,8 @@ describe.each(ways)('%s', (way) => {
     bridge.close();
   });
 
-  test('the worker closes', async () => {
-    const { run, bridge } = await bridged({ never }, { way, serve });
+  test('the worker closes while both sides have pending calls', async () => {
+    const { run, bridge } = await bridged({ never }, { transport, serve });
     const own = bridge.worker.never().catch((error: unknown) => error);
     const caught = await run(async ({ host, caught }) => {
       const call = caught(() => host.async.never());
@@ -94,15 +80,15 @@ describe.each(ways)('%s', (way) => {
     expect(await bridge.ended).toBe('the other side has closed the bridge');
   });
 
-  test('what was said before the end is heard', async () => {
+  test('calls that were sent before close are served', async () => {
     const noted: number[] = [];
-    // Together longer than one turn of the host.
+    // All calls together take longer than one turn of the host.
     const note = (n: number) => {
       const end = performance.now() + 0.3;
       while (performance.now() < end);
       noted.push(n);
     };
-    const { run, bridge } = await bridged({ note }, { way });
+    const { run, bridge } = await bridged({ note }, { transport });
     await run(({ host }) => {
       for (let n = 0; n < 50; n++) host.send.note(n);
       host.close();
@@ -113,7 +99,7 @@ describe.each(ways)('%s', (way) => {
     const back = await bridged(
       {},
       {
-        way,
+        transport,
         serve: ({ kept }) => ({
           note(n: number) {
             kept.noted = [...((kept.noted as number[]) ?? []), n];
@@ -130,8 +116,8 @@ describe.each(ways)('%s', (way) => {
     expect(there).toEqual(noted);
   });
 
-  test('the worker is terminated while the host waits', async () => {
-    const { thread, bridge } = await bridged({ never }, { way, serve });
+  test('the worker is terminated while the host has a pending call', async () => {
+    const { thread, bridge } = await bridged({ never }, { transport, serve });
     const call = bridge.worker.never().catch((error: unknown) => error);
     await bridge.worker.double(1);
     thread.terminate();
@@ -139,10 +125,10 @@ describe.each(ways)('%s', (way) => {
     expect(await bridge.ended).toBe('the worker has ended');
   });
 
-  // Chromium takes two seconds to terminate such a thread.
+  // Chromium takes two seconds to terminate a blocked thread.
   test.skipIf(!blocks)('the worker is terminated while it is blocked', async () => {
     const about = word();
-    const { thread, run, bridge } = await bridged({ never }, { way, serve });
+    const { thread, run, bridge } = await bridged({ never }, { transport, serve });
     void run(({ host }, about) => {
       Atomics.store(about, 0, 1);
       host.never();
@@ -152,11 +138,11 @@ describe.each(ways)('%s', (way) => {
   });
 });
 
-describe.each(ways)('a reason for closing: %s', (way) => {
-  const blocks = way !== 'messages';
+describe.each(transports)('a reason for closing: %s', (transport) => {
+  const blocks = transport !== 'messages';
 
-  test('the host gives one', async () => {
-    const { run, bridge } = await bridged({ never }, { way, serve });
+  test('the host gives a reason', async () => {
+    const { run, bridge } = await bridged({ never }, { transport, serve });
     const own = bridge.worker.never().catch((error: unknown) => error);
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
@@ -195,8 +181,8 @@ describe.each(ways)('a reason for closing: %s', (way) => {
     expect([closed, ended]).toEqual([true, 'the other side has closed the bridge: going home']);
   });
 
-  test('the worker gives one that is no error', async () => {
-    const { run, bridge } = await bridged({ never }, { way, serve });
+  test('the worker gives a reason that is not an error', async () => {
+    const { run, bridge } = await bridged({ never }, { transport, serve });
     const own = bridge.worker.never().catch((error: unknown) => error);
     const caught = await run(async ({ host, caught }) => {
       const call = caught(() => host.async.never());
@@ -216,8 +202,8 @@ describe.each(ways)('a reason for closing: %s', (way) => {
     expect(await bridge.ended).toBe('the other side has closed the bridge: enough');
   });
 
-  test('one that cannot be passed on arrives as far as it can', async () => {
-    const { run, bridge } = await bridged({ never }, { way });
+  test('a reason that cannot be cloned arrives without the uncloneable parts', async () => {
+    const { run, bridge } = await bridged({ never }, { transport });
     const caught = run(async ({ host, caught }) => {
       const { cause } = await caught(() => host.async.never());
       return cause as { message: string };
@@ -232,8 +218,8 @@ describe.each(ways)('a reason for closing: %s', (way) => {
     expect((await caught).message).toBe('half');
   });
 
-  test.skipIf(!blocks)('a thread that is blocked learns it', async () => {
-    const { run, bridge } = await bridged({ never }, { way });
+  test.skipIf(!blocks)('a blocked thread receives the reason', async () => {
+    const { run, bridge } = await bridged({ never }, { transport });
     const about = word();
     const caught = run(async ({ host, caught }, about) => {
       Atomics.store(about, 0, 1);
@@ -251,37 +237,7 @@ describe.each(ways)('a reason for closing: %s', (way) => {
   });
 });
 
-test('a reason for closing before the bridge is connected', async () => {
-  const thread = await startThread();
-  const reason = new RangeError('not today');
-  const { port1, port2 } = new MessageChannel();
-  const bridge = expose<{ double(n: number): number }>(port1, { never });
-  const host = connect<{ never(): void }>({ port: port2 });
-  bridge.close(reason);
-  await expect(bridge.ready).rejects.toBe(reason);
-  await expect(bridge.worker.double(1)).rejects.toBe(reason);
-  await expect(bridge.with({}).double(1)).rejects.toBe(reason);
-  expect(await host.ended).toBe('the other side has closed the bridge: not today');
-  expect(() => host.never()).toThrow(
-    'never() has no answer: the other side has closed the bridge: not today',
-  );
-
-  const caught = await thread.run(async ({ bridge, caught }) => {
-    const host = bridge.connect<{ add(): void }>();
-    host.close('never mind');
-    return [
-      (await caught(() => host.ready)).message,
-      (await caught(() => host.add())).message,
-      (await caught(() => host.async.add())).message,
-      host.closed,
-      await host.ended,
-    ];
-  });
-  const text = 'string "never mind"';
-  expect(caught).toEqual([text, text, text, true, 'closed here: never mind']);
-});
-
-test('an answer that came before the end is an answer', async () => {
+test('a reply that arrived before the end is delivered', async () => {
   let close = () => {};
   const { run, bridge } = await bridged({
     add: (a: number, b: number) => {
@@ -293,132 +249,8 @@ test('an answer that came before the end is an answer', async () => {
   expect(await run(({ host }) => host.add(1, 2))).toBe(3);
 });
 
-test('the script of the worker is not there', async () => {
-  const bridge = expose(startNothing(), {});
-  const error = await bridge.ready.catch((error: unknown) => error);
-  expect(error).toBeInstanceOf(BridgeClosedError);
-  expect((error as Error).message).toMatch(/the worker has failed: /);
-  expect(await bridge.ended).toMatch(/the worker has failed/);
-});
-
-test('the worker ends before it connects', async () => {
-  const thread = await startThread();
-  const bridge = expose(thread.worker, {});
-  if (inNode) thread.terminate();
-  else bridge.close();
-  await expect(bridge.ready).rejects.toThrow(
-    inNode ? 'the bridge is closed: the worker has ended' : 'the bridge is closed: closed here',
-  );
-});
-
-test('the worker connects before, and the host exposes later', async () => {
-  const thread = await startThread();
-  const connecting = connectThread(thread);
-  await thread.run(() => 'in between');
-  const bridge = expose(thread.worker, { add: (a: number, b: number) => a + b });
-  await Promise.all([bridge.ready, connecting]);
-  expect(await thread.run(({ host }) => (host as never as { add: Add }).add(1, 2))).toBe(3);
-  bridge.close();
-});
-
-type Add = (a: number, b: number) => number;
-
-test('a worker that nobody exposes anything to waits until it closes', async () => {
-  const thread = await startThread();
-  const caught = await thread.run(async ({ bridge, caught }) => {
-    const host = bridge.connect<{ add(a: number, b: number): number }>();
-    const early = [
-      await caught(() => host.add(1, 2)),
-      await caught(() => host.async.add(1, 2)),
-      await caught(() => host.send.add(1, 2)),
-    ];
-    host.close();
-    return [...early, await caught(() => host.ready), await host.ended];
-  });
-  const early = {
-    name: 'BridgeStateError',
-    call: 'add',
-    message: expect.stringMatching(/^add\(\) .*await host\.ready/),
-  };
-  const closed = { name: 'BridgeClosedError', message: 'the bridge is closed: closed here' };
-  expect(caught).toMatchObject([early, early, early, closed, 'closed here']);
-});
-
-test('the host calls before the worker has connected', async () => {
-  const thread = await startThread();
-  const bridge = expose<{ double(n: number): number }>(thread.worker, {});
-  const early = [bridge.worker.double(1), bridge.with({ timeout: 1 }).double(1)];
-  for (const call of early) {
-    await expect(call).rejects.toBeInstanceOf(BridgeStateError);
-    await expect(call).rejects.toThrow(/^double\(\) .*await bridge\.ready/);
-  }
-  bridge.close();
-  await expect(bridge.ready).rejects.toBeInstanceOf(BridgeClosedError);
-  await expect(bridge.worker.double(1)).rejects.toBeInstanceOf(BridgeClosedError);
-});
-
-test('an asynchronous call before `ready` rejects; a name that is not served is undefined', async () => {
-  const thread = await startThread();
-  const bridge = expose(thread.worker, { inner: { add: (a: number, b: number) => a + b } });
-  const found = await thread.run(async ({ bridge, caught }) => {
-    const host = bridge.connect<{ inner: { add: Add }; nope: Add }>();
-    const promises = [host.async.inner.add(1, 2), host.async.batch(() => [])];
-    const areRejected = await Promise.allSettled(promises);
-    const early = areRejected.map((result) => (result as PromiseRejectedResult).reason.message);
-    const thrown = await caught(() => host.inner.add(1, 2));
-    await host.ready;
-    const types = [typeof host.nope, typeof host.async.nope, typeof host.inner.add];
-    const limited = host.with({ timeout: 10_000 });
-    const sums = [
-      host.inner.add(1, 2),
-      limited.inner.add(3, 4),
-      await limited.async.inner.add(5, 6),
-    ];
-    return { early, thrown: thrown.message, types, sums };
-  });
-  expect(found).toEqual({
-    early: ['inner.add', 'batch'].map(
-      (name) => `${name}() is called before the bridge is connected: await host.ready first`,
-    ),
-    thrown: 'inner.add() is called before the bridge is connected: await host.ready first',
-    types: ['undefined', 'undefined', 'function'],
-    sums: [3, 7, 11],
-  });
-  bridge.close();
-});
-
-test('views that were read before `ready` can be called after it', async () => {
-  const thread = await startThread();
-  const sent: number[] = [];
-  const api = {
-    inner: { add: (a: number, b: number) => a + b },
-    note: (n: number) => sent.push(n),
-  };
-  const bridge = expose<{ double(n: number): number }, typeof api>(thread.worker, api);
-  const { worker } = bridge;
-  const limited = bridge.with({ timeout: 0 });
-  const found = await thread.run(async ({ bridge, caught }) => {
-    const host = bridge.connect<{ inner: { add: Add }; note(n: number): void; nope: Add }>({
-      serve: { double: (n: number) => 2 * n },
-    });
-    const { async: asynchronous, send, inner, nope, batch } = host;
-    await host.ready;
-    send.note(1);
-    return {
-      sums: [inner.add(1, 2), await asynchronous.inner.add(3, 4)],
-      batch: batch((calls) => [calls.inner.add(5, 6)]),
-      missing: (await caught(() => nope(1, 2))).message,
-    };
-  });
-  expect(found).toEqual({ sums: [3, 7], batch: [11], missing: 'nope is not a function' });
-  expect(sent).toEqual([1]);
-  expect(await worker.double(2)).toBe(4);
-  await expect(limited.double(2)).rejects.toMatchObject({ name: 'TimeoutError' });
-  bridge.close();
-});
-
 test.skipIf(!('Deno' in globalThis || 'Bun' in globalThis))(
-  'a Web Worker that is terminated while it is blocked',
+  'a Web Worker is terminated while it is blocked',
   async () => {
     const thread = await startWebThread();
     let asked = false;
@@ -441,143 +273,11 @@ test.skipIf(!('Deno' in globalThis || 'Bun' in globalThis))(
   },
 );
 
-test('a worker message that was made from JSON is never taken for a bridge message', async () => {
-  const thread = await startThread();
-  const bridge = expose(thread.worker, {});
-  await thread.run(({ scope }) => {
-    for (const type of ['refuse', 'close', 'hello', 'accept']) {
-      scope.post(JSON.parse(`["pointsman.bridge", 0, "${type}", "by a message", null]`));
-    }
-  });
-  expect(bridge.closed).toBe(false);
-  await Promise.all([bridge.ready, connectThread(thread)]);
-  bridge.close();
-});
-
-test.skipIf(!inNode || 'Deno' in globalThis)(
-  'a worker that has ended before `expose`',
-  async () => {
-    const thread = await startThread();
-    thread.terminate();
-    await thread.ended;
-    const bridge = expose<{ double(n: number): number }>(thread.worker, {});
-    expect(await bridge.ended).toBe('the worker has ended');
-    await expect(bridge.ready).rejects.toBeInstanceOf(BridgeClosedError);
-    await expect(bridge.worker.double(1)).rejects.toThrow(
-      'double() has no answer: the worker has ended',
-    );
-  },
-);
-
-test('this thread has no host', () => {
-  expect(() => connect()).toThrow(BridgeStateError);
-  expect(() => connect()).toThrow(/no host/);
-});
-
-test('a host that does not return to its event loop is unresponsive, and forgiven', async () => {
-  const flag = word();
+test('without shared memory a blocking call throws an error that names the headers', async () => {
   const { run } = await bridged(
-    {
-      busy() {
-        const end = performance.now() + 15_000;
-        while (Atomics.load(flag, 0) === 0 && performance.now() < end);
-        return 'late';
-      },
-      add: (a: number, b: number) => a + b,
-    },
-    { heartbeatTimeout: 300 },
+    { add: (a: number, b: number) => a + b },
+    { transport: 'messages' },
   );
-  const caught = await run(async ({ host, caught }, flag) => {
-    const call = await caught(() => host.busy());
-    Atomics.store(flag, 0, 1);
-    return [call, host.add(1, 2), await host.async.add(3, 4)];
-  }, flag);
-  expect(caught).toMatchObject([
-    {
-      name: 'UnresponsiveError',
-      call: 'busy',
-      message: expect.stringMatching(/^busy\(\) .* 300 ms/),
-    },
-    3,
-    7,
-  ]);
-});
-
-test('a host that is only slow is waited for longer than the heartbeatTimeout', async () => {
-  const { run } = await bridged(
-    { slow: () => new Promise((resolve) => setTimeout(resolve, 900, 'done')) },
-    { heartbeatTimeout: 300 },
-  );
-  expect(await run(({ host }) => host.slow())).toBe('done');
-});
-
-test('two threads that block for each other', async () => {
-  const [one, two] = [await startThread(), await startThread()];
-  const [first, second] = [new MessageChannel(), new MessageChannel()];
-  const meet = async (
-    { bridge, kept }: Tools,
-    exposed: MessagePort,
-    connected: MessagePort,
-    name: string,
-  ) => {
-    const exposing = bridge.expose(exposed, { who: () => name });
-    const host = bridge.connect<{ who(): string }>({ port: connected });
-    kept.exposing = exposing;
-    kept.host = host;
-    await Promise.all([exposing.ready, host.ready]);
-  };
-  await Promise.all([
-    one.runWith([first.port1, second.port1], meet, first.port1, second.port1, 'one'),
-    two.runWith([first.port2, second.port2], meet, second.port2, first.port2, 'two'),
-  ]);
-  const about = new Int32Array(new SharedArrayBuffer(4));
-  const call = async ({ kept, caught }: Tools, about: Int32Array) => {
-    const host = kept.host as { who(): string };
-    Atomics.add(about, 0, 1);
-    while (Atomics.load(about, 0) < 2);
-    const outcome = await caught(() => host.who());
-    return outcome.name === 'nothing thrown' ? outcome.message : outcome;
-  };
-  const outcomes = await Promise.all([one.run(call, about), two.run(call, about)]);
-  const deadlock = {
-    name: 'DeadlockError',
-    call: 'who',
-    message: expect.stringContaining('who()'),
-  };
-  const refused = outcomes.filter((outcome) => typeof outcome === 'object');
-  expect(refused.length).toBeGreaterThan(0);
-  for (const one of refused) expect(one).toMatchObject(deadlock);
-  // Both go on.
-  const again = ({ kept }: Tools) =>
-    (kept.host as { async: { who(): Promise<string> } }).async.who();
-  expect(await Promise.all([one.run(again), two.run(again)])).toEqual(['two', 'one']);
-});
-
-test('a callback that waits for its own blocked thread', async () => {
-  const { run } = await bridged(
-    {
-      async ask(f: () => Promise<unknown>) {
-        try {
-          return { answer: await f() };
-        } catch (error) {
-          return { error: (error as Error).name, message: (error as Error).message };
-        }
-      },
-      add: (a: number, b: number) => a + b,
-    },
-    { heartbeatTimeout: 300 },
-  );
-  const answers = await run(({ host }) => [
-    host.ask(() => new Promise((resolve) => setTimeout(resolve, 1))),
-    host.ask((async () => 'never so far') as never),
-    host.add(1, 2),
-  ]);
-  const deadlock = { error: 'DeadlockError', message: expect.stringContaining('ask()') };
-  expect(answers).toMatchObject([deadlock, deadlock, 3]);
-});
-
-test('where memory cannot be shared no call can block: the error names the headers', async () => {
-  const { run } = await bridged({ add: (a: number, b: number) => a + b }, { way: 'messages' });
   const caught = await run(async ({ host, caught }) => [
     await caught(() => host.add(1, 2)),
     await caught(() => host.batch((calls) => [calls.add(1, 2)])),
@@ -596,7 +296,7 @@ test('where memory cannot be shared no call can block: the error names the heade
   expect(caught).toMatchObject(refusals);
 });
 
-test('either end can be disposed of', async () => {
+test('both sides are disposable', async () => {
   for (const symbol of [dispose, asyncDispose] as const) {
     const { bridge, run } = await bridged({});
     await bridge[symbol]();
@@ -613,7 +313,7 @@ test('either end can be disposed of', async () => {
   expect(await bridge.ended).toBe('the other side has closed the bridge');
 });
 
-test('errors are of the classes that all entries share', async () => {
+test('errors are instances of the classes that all entries share', async () => {
   const { bridge } = await bridged({}, { serve });
   const late = bridge.with({ timeout: 0 }).never();
   await expect(late).rejects.toBeInstanceOf(TimeoutError);

@@ -1,6 +1,6 @@
-/** What is thrown on one side is thrown on the other, and the bridge goes on. */
+/** Errors reach the caller in the other thread, and the bridge keeps working. */
 import { describe, expect, test } from 'vitest';
-import { bridged, type Thrown, useBridge, ways } from '../../tests/bridge/threads.js';
+import { bridged, type Thrown, transports, useBridge } from '../../tests/bridge/threads.js';
 
 class QuotaError extends RangeError {
   override readonly name = 'QuotaError';
@@ -23,7 +23,7 @@ const thrown: Record<string, () => unknown> = {
   exception: () => new DOMException('stopped', 'AbortError'),
 };
 
-/** Where an error was thrown shows in its stack by this name. */
+/** The name of this function shows in the stack where the error was thrown. */
 function throwHere(error: unknown): never {
   if (error instanceof Error) error.stack = `${error.name}: ${error.message}\n    at throwHere`;
   throw error;
@@ -62,7 +62,7 @@ const serve = () => ({
   fine: () => ({ a: 1 }),
 });
 
-describe('what is thrown', () => {
+describe('errors', () => {
   const all = useBridge(makeApi(), { serve });
 
   const catchAll = (kind: string) =>
@@ -70,7 +70,7 @@ describe('what is thrown', () => {
       async ({ host, caught }, kind) => [
         await caught(function callsNow() {
           const result = host.now(kind);
-          // Not at once: WebKit forgets who makes a call that is the last thing it does.
+          // Not returned directly: WebKit's stack omits the caller of a tail call.
           return result;
         }),
         await caught(() => host.later(kind)),
@@ -80,7 +80,7 @@ describe('what is thrown', () => {
       kind,
     );
 
-  test('a blocked caller sees the stacks of both sides', async () => {
+  test('an error of a blocking call has the stacks of both sides', async () => {
     const [now] = (await catchAll('plain')) as [Thrown];
     const [there, here] = now.stack.split('-- called by --');
     expect(there).toContain('throwHere');
@@ -88,7 +88,7 @@ describe('what is thrown', () => {
     expect(here).not.toContain('throwHere');
   });
 
-  test('an asynchronous caller sees where it was thrown', async () => {
+  test('an error of an asynchronous call has the stack of the other side', async () => {
     const [, , now, later] = await catchAll('plain');
     expect(now?.stack).toContain('throwHere');
     expect(later?.stack).toContain('throwHere');
@@ -128,7 +128,7 @@ describe('what is thrown', () => {
     for (const one of caught) expect(one).toMatchObject(expected);
   });
 
-  test('what is no error is thrown as it is', async () => {
+  test('a thrown value that is not an error is thrown as it is', async () => {
     const values = [undefined, null, 0, 'a string', { a: [1] }];
     const caught = await all.run(async ({ host }, values) => {
       const caught: unknown[] = [];
@@ -145,7 +145,7 @@ describe('what is thrown', () => {
     expect(caught).toEqual(values.flatMap((value) => [value, value]));
   });
 
-  test('an error with properties that cannot be passed on arrives without them', async () => {
+  test('an error arrives without its uncloneable properties', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.odd('uncloneable')),
       await caught(() => host.async.odd('uncloneable')),
@@ -162,7 +162,7 @@ describe('what is thrown', () => {
     );
   });
 
-  test('an error may have functions', async () => {
+  test('an error may have functions as properties', async () => {
     const answer = await all.run(async ({ host }) => {
       try {
         return host.odd('function');
@@ -173,7 +173,7 @@ describe('what is thrown', () => {
     expect(answer).toBe(1);
   });
 
-  test('arguments that cannot be passed on are refused, and the bridge goes on', async () => {
+  test('uncloneable arguments are rejected, and the bridge keeps working', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const bad = () => ({ shape: { x: 1, y: 2 }, list: [{ symbol: Symbol('s') }] });
       const good = { shape: { x: 1, y: 2 }, other: { z: 3 } };
@@ -195,7 +195,7 @@ describe('what is thrown', () => {
     expect(caught).toMatchObject([...expected, [good, { late: good }], 2].map(matched));
   });
 
-  test('results that cannot be passed on are refused, and the bridge goes on', async () => {
+  test('uncloneable results are rejected, and the bridge keeps working', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.give('symbol')),
       host.give('fine'),
@@ -215,7 +215,7 @@ describe('what is thrown', () => {
     );
   });
 
-  test('what the worker throws is thrown in the host', async () => {
+  test('an error of the worker reaches the host', async () => {
     const { worker } = all.bridge;
     const error = await worker.fail('from the worker').catch((error: unknown) => error);
     expect(error).toBeInstanceOf(RangeError);
@@ -225,7 +225,7 @@ describe('what is thrown', () => {
   });
 });
 
-/** A pattern in place of a text stands for a text that matches. */
+/** Replaces a pattern for a message with a matcher. */
 function matched(value: unknown): unknown {
   const { message } = Object(value);
   if (!(message instanceof RegExp)) return value;
@@ -243,7 +243,7 @@ describe('maxMessageSize', () => {
   const tooMuch = (name: string) =>
     matched({ name: 'RangeError', call: name, message: new RegExp(`${name}\\(\\).* 10000 bytes`) });
 
-  test('holds for arguments, in every way to call', async () => {
+  test('limits arguments, for all ways to call', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.length(new Uint8Array(10_001))),
       host.length(new Uint8Array(9_000)),
@@ -256,7 +256,7 @@ describe('maxMessageSize', () => {
     expect(caught).toMatchObject([one, 9_000, one, 9_000, one, 1]);
   });
 
-  test('holds for results', async () => {
+  test('limits results', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.make(10_001)),
       host.make(9_000).length,
@@ -267,7 +267,7 @@ describe('maxMessageSize', () => {
     expect(caught).toMatchObject([one, 9_000, one, 9_000]);
   });
 
-  test('holds for the host', async () => {
+  test('limits calls of the host', async () => {
     await expect(all.bridge.worker.take(new Uint8Array(10_001))).rejects.toThrow(
       /take\(\).* 10000/,
     );
@@ -275,7 +275,7 @@ describe('maxMessageSize', () => {
   });
 });
 
-test('a getter that calls while it is being passed on is told so', async () => {
+test('a getter that makes a call while its object is encoded gets an error', async () => {
   const { run } = await bridged({ echo: (value: unknown) => value });
   const caught = await run(async ({ host, caught }) => {
     const calls = {
@@ -291,28 +291,36 @@ test('a getter that calls while it is being passed on is told so', async () => {
   ]);
 });
 
-test.each(ways)('a property that cannot be passed on is left out and named: %s', async (way) => {
-  const fail = () => {
-    const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
-    const request = { socket: new WeakMap() };
-    const error = new TypeError('request failed', { cause });
-    throw Object.assign(error, { status: 404, request, tag: Symbol('tag'), nested: { ok: true } });
-  };
-  const expected = {
-    type: 'TypeError',
-    message: 'request failed',
-    own: { status: 404, nested: { ok: true }, droppedProperties: ['request', 'tag'] },
-    cause: { type: 'Error', message: 'no connection', own: { droppedProperties: ['socket'] } },
-  };
-  const { run } = await bridged(
-    { fail, size: (value: { error: Error }) => Object.keys(value.error).length },
-    { way },
-  );
-  const caught = await run(({ host, caught }) => caught(() => host.async.fail()));
-  expect(caught).toMatchObject(expected);
-  // The same holds for an error inside a value.
-  const size = await run(({ host }) =>
-    host.async.size({ error: Object.assign(new Error('in a value'), { weak: new WeakMap() }) }),
-  );
-  expect(size).toBe(1);
-});
+test.each(transports)(
+  'an uncloneable property of an error is omitted and its name listed: %s',
+  async (transport) => {
+    const fail = () => {
+      const cause = Object.assign(new Error('no connection'), { socket: new WeakMap() });
+      const request = { socket: new WeakMap() };
+      const error = new TypeError('request failed', { cause });
+      throw Object.assign(error, {
+        status: 404,
+        request,
+        tag: Symbol('tag'),
+        nested: { ok: true },
+      });
+    };
+    const expected = {
+      type: 'TypeError',
+      message: 'request failed',
+      own: { status: 404, nested: { ok: true }, droppedProperties: ['request', 'tag'] },
+      cause: { type: 'Error', message: 'no connection', own: { droppedProperties: ['socket'] } },
+    };
+    const { run } = await bridged(
+      { fail, size: (value: { error: Error }) => Object.keys(value.error).length },
+      { transport },
+    );
+    const caught = await run(({ host, caught }) => caught(() => host.async.fail()));
+    expect(caught).toMatchObject(expected);
+    // The same holds for an error inside a value.
+    const size = await run(({ host }) =>
+      host.async.size({ error: Object.assign(new Error('in a value'), { weak: new WeakMap() }) }),
+    );
+    expect(size).toBe(1);
+  },
+);

@@ -1,14 +1,8 @@
-/**
- * The errors of the bridge. Each carries the name of the function that was called, so that a message
- * far from the call still says which one it was.
- */
+/** The errors of the bridge. Each has the name of the called function, because it may surface far from the call. */
 
 import { ClosedError } from '../sync/errors.js';
 
-/**
- * The bridge is closed, or the thread on the other side is gone: the call has no answer. Its `cause` is the reason
- * that the other side has given, if any.
- */
+/** Thrown when the bridge is closed or the other thread has ended. Its `cause` is the other side's reason, if any. */
 export class BridgeClosedError extends ClosedError {
   override readonly name = 'BridgeClosedError';
   /** The function that was called. */
@@ -30,20 +24,20 @@ class CallError extends Error {
   }
 }
 
-/** The call cannot be made now, or not in this way: not connected yet, or no memory to share. */
+/** Thrown for a call that is not possible now or not in this way: not connected yet, or no shared memory. */
 export class BridgeStateError extends CallError {
   override readonly name = 'BridgeStateError';
 }
 
 /**
- * Nothing was heard from the other thread: it is gone, or something keeps it from its event loop. The
- * call may still be carried out; its answer is dropped.
+ * Thrown when the other thread does not respond: it has ended, or its event loop is blocked. The function may still
+ * run; its reply is dropped.
  */
 export class UnresponsiveError extends CallError {
   override readonly name = 'UnresponsiveError';
 }
 
-/** Two threads wait for each other; this call would never have had an answer. */
+/** Thrown when two threads wait for each other, so the call can never complete. */
 export class DeadlockError extends CallError {
   override readonly name = 'DeadlockError';
 }

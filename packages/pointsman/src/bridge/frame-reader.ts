@@ -1,30 +1,30 @@
 /**
- * What one side hears from the other over its ring.
+ * Reads frames from a ring and decodes them.
  *
- * Invariant: frames are opened one at a time, in the order in which they were sent, and given back before
- * what they ask for is done: a function that is called may call and block in turn.
+ * Invariant: frames are opened one at a time, in the order in which they were sent. Each is released before its call
+ * runs, because the called function may make a blocking call itself.
  */
 
 import { Decoder } from './codec/decoder.js';
 import type { FrameValues } from './frame-values.js';
-import { MOVED } from './frames.js';
+import { VALUES_SHIFT } from './frames.js';
 import { Reader } from './ring/reader.js';
 import type { RingReader } from './ring/ring.js';
 
 export interface FrameReaderOptions {
   readonly ring: RingReader;
   readonly values: FrameValues;
-  /** Receives one message without a return to the event loop; whether there was one. Absent in browsers. */
+  /** Receives one message synchronously. Returns whether there was one. Absent in browsers. */
   readonly receive?: (() => boolean) | undefined;
-  /** A frame cannot be read: the bridge cannot go on, as what it should have taught the codec is missing. */
+  /** Called when a frame is unreadable. The bridge cannot continue, because the frame may have defined shapes. */
   broken(reason: string): void;
 }
 
 export class FrameReader {
-  /** The frame that comes next waits for a value that travels by message. */
+  /** Whether the next frame waits for values that are sent by message. */
   isPaused = false;
   readonly ring: RingReader;
-  /** The reason if the value of the last frame cannot be read in this thread. */
+  /** Why the values of the last frame are unreadable in this thread. */
   failure: Error | undefined;
   #isBroken = false;
   readonly #options: FrameReaderOptions;
@@ -37,12 +37,12 @@ export class FrameReader {
     this.#decoder = new Decoder(options.values);
   }
 
-  /** Opens the next frame; false if there is none, or its values have not all come. */
+  /** Opens the next frame. Returns false if there is none, or if its values have not arrived. */
   next(): boolean {
     const { ring } = this;
     const { values, receive } = this.#options;
     if (!this.isPaused && !this.#open()) return false;
-    if (ring.kind >>> MOVED > 0) {
+    if (ring.kind >>> VALUES_SHIFT > 0) {
       while (!values.take()) {
         if (receive?.()) continue;
         this.isPaused = true;
@@ -63,7 +63,7 @@ export class FrameReader {
     }
   }
 
-  /** The arguments in the frame, which is given back; undefined if it cannot be read. */
+  /** Reads the arguments and releases the frame. Returns undefined if they are unreadable. */
   arguments(): readonly unknown[] | undefined {
     try {
       const args: unknown[] = [];
@@ -78,7 +78,6 @@ export class FrameReader {
     }
   }
 
-  /** The value in the frame, which is given back. */
   value(): unknown {
     try {
       return this.#decoder.decode(this.#reader);
@@ -89,7 +88,6 @@ export class FrameReader {
     }
   }
 
-  /** Gives the frame back. */
   release(): void {
     const { values } = this.#options;
     this.failure = values.failure;
@@ -99,7 +97,7 @@ export class FrameReader {
 
   #break(error: unknown): void {
     this.#isBroken = true;
-    const said = error instanceof Error ? error.message : String(error);
-    this.#options.broken(`a message cannot be read: ${said}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.broken(`a message cannot be read: ${reason}`);
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What a frame carries that has no bytes: references, and values that travel by message beside it. A number
- * stands for each.
+ * The parts of a frame that are not bytes: references, and values that are sent by message. The frame contains a number
+ * for each.
  *
- * Invariant: the values of a frame that travel by message are posted in one message, before the frame is
- * published. So the first unused message belongs to the next frame with such values.
+ * Invariant: the values of a frame are posted in one message before the frame is published. So the first unused message
+ * belongs to the next frame that has values.
  */
 
 import { DataCloneError, Refused } from '../transport/clone-errors.js';
@@ -12,23 +12,23 @@ import { isDetached } from '../transport/survey.js';
 import { isTransferred, type Transferred, transfer } from '../transport/transfer.js';
 import type { ValueReferences } from './codec/value.js';
 
-/** The lowest bit of a number says what it stands for. */
+/** The lowest bit of a number is its kind. */
 const BY_REFERENCE = 0;
 const BY_MESSAGE = 1;
 
 export class FrameValues implements ValueReferences {
-  /** Whether the other side will read messages before it has read what is being written. */
+  /** Whether the other side can receive messages before it reads the frame that is being written. */
   reachable = true;
   readonly #references: References;
-  /** Of the frame that is being written: what it counts, and what travels beside it. */
+  /** References and values of the frame that is being written. */
   #passed = new Set<number>();
-  #moving: Transferred<unknown>[] = [];
-  /** For the frame that is being read: the number of its values, and the values that arrived beside it. */
+  #outgoing: Transferred<unknown>[] = [];
+  /** References and values of the frame that is being read. */
   #received = new Set<number>();
   #values: readonly unknown[] = [];
   /** Received messages that belong to later frames. */
   #arrived: (readonly unknown[] | DataCloneError)[] = [];
-  /** The reason if the values beside the current frame cannot be read. */
+  /** Why the values of the current frame are unreadable. */
   failure: DataCloneError | undefined;
 
   constructor(references: References) {
@@ -40,8 +40,8 @@ export class FrameValues implements ValueReferences {
   numberOf(value: object): number {
     if (isTransferred(value)) {
       if (value.list.some(isDetached)) throw new Refused(value, 'a buffer that was moved before');
-      const known = this.#moving.indexOf(value);
-      return this.#numberOfMoved(known < 0 ? this.#moving.push(value) - 1 : known);
+      const known = this.#outgoing.indexOf(value);
+      return this.#numberOfOutgoing(known < 0 ? this.#outgoing.push(value) - 1 : known);
     }
     const number = this.#references.numberOf(value, this.#passed);
     return number < 0 ? number : 2 * number + BY_REFERENCE;
@@ -49,33 +49,30 @@ export class FrameValues implements ValueReferences {
 
   numberByMessage(value: object): number {
     if (!this.reachable) return -1;
-    const known = this.#moving.findIndex((moved) => moved.value === value);
-    return this.#numberOfMoved(known < 0 ? this.#moving.push(transfer(value, [])) - 1 : known);
+    const known = this.#outgoing.findIndex((moved) => moved.value === value);
+    return this.#numberOfOutgoing(known < 0 ? this.#outgoing.push(transfer(value, [])) - 1 : known);
   }
 
-  #numberOfMoved(index: number): number {
+  #numberOfOutgoing(index: number): number {
     return 2 * index + BY_MESSAGE;
   }
 
-  /** What is to be posted before the frame is published. */
-  get moving(): readonly Transferred<unknown>[] {
-    return this.#moving;
+  get outgoing(): readonly Transferred<unknown>[] {
+    return this.#outgoing;
   }
 
-  /** The frame has been published. */
   sent(): void {
-    if (this.#moving.length > 0) this.#moving = [];
+    if (this.#outgoing.length > 0) this.#outgoing = [];
     if (this.#passed.size === 0) return;
     const passed = this.#passed;
     this.#passed = new Set();
     this.#references.sent(passed);
   }
 
-  /** The frame will not be sent. */
   undo(): void {
     this.#references.undo(this.#passed);
     this.#passed = new Set();
-    this.#moving = [];
+    this.#outgoing = [];
   }
 
   // --- reading ---
@@ -86,19 +83,17 @@ export class FrameValues implements ValueReferences {
     return this.#values[id];
   }
 
-  /** Called when the values beside a frame arrive. */
   arrive(values: readonly unknown[]): void {
     this.#arrived.push(values);
   }
 
-  /** Called when the values beside a frame arrive and cannot be read. */
   arriveUnreadable(cause: unknown): void {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
-    const message = `a value that travels by message cannot be read in this thread${reason}`;
+    const message = `a value that was sent by message cannot be read in this thread${reason}`;
     this.#arrived.push(new DataCloneError(message, { cause }));
   }
 
-  /** Takes the values of the frame that is about to be read; returns whether they have arrived. */
+  /** Takes the values of the frame that is about to be read. Returns whether they have arrived. */
   take(): boolean {
     const first = this.#arrived.shift();
     if (first === undefined) return false;
@@ -107,7 +102,6 @@ export class FrameValues implements ValueReferences {
     return true;
   }
 
-  /** The frame has been read. */
   received(): void {
     if (this.#received.size > 0) this.#received = new Set();
     if (this.#values.length > 0) this.#values = [];

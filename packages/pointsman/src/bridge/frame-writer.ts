@@ -1,10 +1,10 @@
 /**
- * What one side says to the other over its ring.
+ * Encodes frames and writes them to a ring.
  *
  * Invariants:
- * - A frame that could not be encoded was never begun, for the other side and for the codec alike.
- * - What was written is delivered, and the other side woken, once for all of one turn; what finds no room
- *   follows as soon as there is some.
+ * - A frame that fails to encode has no effect on the other side or on the codec.
+ * - The frames of one turn are delivered together, with one wake-up. Frames without space are sent as soon as there is
+ *   space.
  */
 
 import { nextMicrotask } from '../sync/wait/give-up.js';
@@ -15,7 +15,7 @@ import { isTransferred, type Transferable, transferCopy } from '../transport/tra
 import { Encoder } from './codec/encoder.js';
 import { BridgeStateError } from './errors.js';
 import type { FrameValues } from './frame-values.js';
-import { BLOCKING_CALL, MOVED, RESULT } from './frames.js';
+import { BLOCKING_CALL, RESULT, VALUES_SHIFT } from './frames.js';
 import type { RingWriter } from './ring/ring.js';
 import { MessageTooLargeError, Writer } from './ring/writer.js';
 import type { SharedState } from './shared-state.js';
@@ -24,17 +24,15 @@ export interface FrameWriterOptions {
   readonly ring: RingWriter;
   readonly state: SharedState;
   readonly values: FrameValues;
-  /** The most bytes of one frame. */
   readonly maxMessageSize: number;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
-  /** Posts values that travel beside a frame. */
   post(values: readonly unknown[], transfer: readonly Transferable[]): void;
 }
 
-/** An error must always fit: bytes. */
-const LEAST_FOR_ERRORS = 1 << 16;
-/** From so many bytes on, copying once and handing over wins the row of 1 MB against two copies. */
+/** Minimum bytes allowed for an error, which must always fit. */
+const MIN_ERROR_SIZE = 1 << 16;
+/** Minimum bytes for which one copy and a transfer beat two copies, in the row of 1 MB. */
 const HEAVY = 1 << 18;
 
 export class FrameWriter {
@@ -45,14 +43,14 @@ export class FrameWriter {
   readonly #encoder: Encoder;
   #isWriting = false;
   #delivers = false;
-  #waitsForRoom = false;
+  #waitsForSpace = false;
   #isStopped = false;
 
   constructor(options: FrameWriterOptions) {
     this.#options = options;
     this.ring = options.ring;
     this.#writer = new Writer(options.maxMessageSize);
-    this.#errorWriter = new Writer(Math.max(options.maxMessageSize, LEAST_FOR_ERRORS));
+    this.#errorWriter = new Writer(Math.max(options.maxMessageSize, MIN_ERROR_SIZE));
     this.#encoder = new Encoder(options.values);
   }
 
@@ -64,34 +62,34 @@ export class FrameWriter {
       const { length } = args;
       writer.varint(length);
       for (let i = 0; i < length; i++) {
-        const value = kind === BLOCKING_CALL ? args[i] : this.#moveCopy(args[i]);
+        const value = kind === BLOCKING_CALL ? args[i] : this.#copyForTransfer(args[i]);
         this.#encoder.encode(writer, value);
       }
-      this.#postMoving();
+      this.#postOutgoing();
     } catch (error) {
       throw this.#abandon(error, name);
     }
     this.#end(writer, kind, id, target);
   }
 
-  /** Answers a call. Throws what the caller gets instead if the result cannot be passed on. */
+  /** Replies to a call. Throws if the result cannot be passed; that error is the reply then. */
   result(id: number, result: unknown, name: string, callerIsBlocked: boolean): void {
     const { values, otherReceives } = this.#options;
     const isOutOfReach = callerIsBlocked && !otherReceives;
     let value = result;
     if (isOutOfReach && isTransferred(value)) ({ value } = value);
-    else if (!callerIsBlocked) value = this.#moveCopy(value);
+    else if (!callerIsBlocked) value = this.#copyForTransfer(value);
     const writer = this.#begin(this.#writer, name);
     values.reachable = !isOutOfReach;
     try {
       this.#encoder.encode(writer, value);
-      if (isOutOfReach && values.moving.length > 0) {
+      if (isOutOfReach && values.outgoing.length > 0) {
         throw new BridgeStateError(
-          `${name}() hands over a part of its result, which does not reach a thread that blocks: call it by async`,
+          `${name}() transfers a part of its result, which cannot reach a blocked thread: call it through async`,
           name,
         );
       }
-      this.#postMoving();
+      this.#postOutgoing();
     } catch (error) {
       throw this.#abandon(error, name);
     } finally {
@@ -100,7 +98,7 @@ export class FrameWriter {
     this.#end(writer, RESULT, id, 0);
   }
 
-  /** An error, or what is left of it if it cannot be passed on as it is. */
+  /** Writes an error, or a simplified copy if it cannot be passed as it is. */
   error(kind: number, first: number, error: unknown): void {
     if (this.#isWriting) {
       nextMicrotask.then(() => this.error(kind, first, error));
@@ -110,7 +108,7 @@ export class FrameWriter {
     const writer = this.#begin(this.#errorWriter, 'an error');
     try {
       this.#encoder.encode(writer, error);
-      this.#postMoving();
+      this.#postOutgoing();
     } catch {
       this.#encoder.abandon();
       this.#options.values.undo();
@@ -121,10 +119,10 @@ export class FrameWriter {
     this.deliverSoon();
   }
 
-  /** A frame without a payload. Within the writing of another it waits for its turn. */
-  note(kind: number, first: number, second: number): void {
+  /** Writes a frame without a payload; after the current frame if one is being written. */
+  control(kind: number, first: number, second: number): void {
     if (this.#isWriting) {
-      nextMicrotask.then(() => this.note(kind, first, second));
+      nextMicrotask.then(() => this.control(kind, first, second));
       return;
     }
     if (this.#isStopped) return;
@@ -134,12 +132,12 @@ export class FrameWriter {
   }
 
   /**
-   * Many bytes travel by message, copied once, instead of into the ring and out of it. Not for a thread
-   * that blocks, which takes longer to get at a message, and not in Deno, which looks at each byte.
+   * Sends large byte arrays by message: one copy instead of two. Not for a blocked thread, which receives messages more
+   * slowly, nor in Deno, which inspects each byte.
    */
-  #moveCopy(value: unknown): unknown {
+  #copyForTransfer(value: unknown): unknown {
     if (!(value instanceof Uint8Array) || value.byteLength < HEAVY) return value;
-    // Too many are refused where they are written.
+    // The encoder rejects arrays above the limit.
     if (!platform.movesBytes || value.byteLength > this.#options.maxMessageSize) return value;
     const copy = new Uint8Array(value);
     return transferCopy(copy, [copy.buffer]);
@@ -160,33 +158,32 @@ export class FrameWriter {
     this.#options.values.undo();
     if (error instanceof MessageTooLargeError) {
       const { maxMessageSize } = this.#options;
-      const message = `${name}() has more than ${maxMessageSize} bytes to pass on, the maxMessageSize of this bridge`;
+      const message = `${name}() passes more than ${maxMessageSize} bytes, the maxMessageSize of this bridge`;
       return Object.assign(new RangeError(message, { cause: error }), { call: name });
     }
     const isOurs = error instanceof DataCloneError || error instanceof TypeError;
     return isOurs ? Object.assign(error, { call: name }) : error;
   }
 
-  /** All or nothing, and before the frame is there, so that a reader who finds it need not wait long. */
-  #postMoving(): void {
-    const { moving } = this.#options.values;
-    if (moving.length === 0) return;
+  /** Posts all values in one message before the frame, so the reader rarely waits for them. */
+  #postOutgoing(): void {
+    const { outgoing } = this.#options.values;
+    if (outgoing.length === 0) return;
     this.#options.post(
-      moving.map(({ value }) => value),
-      moving.flatMap(({ list }) => list),
+      outgoing.map(({ value }) => value),
+      outgoing.flatMap(({ list }) => list),
     );
   }
 
   #end(writer: Writer, kind: number, first: number, second: number): void {
     const { values } = this.#options;
     this.#isWriting = false;
-    this.ring.end(writer, kind | (values.moving.length << MOVED), first, second);
+    this.ring.end(writer, kind | (values.outgoing.length << VALUES_SHIFT), first, second);
     values.sent();
   }
 
   // --- delivery ---
 
-  /** Delivers at the end of this turn what is written until then. */
   deliverSoon(): void {
     if (this.#delivers) return;
     this.#delivers = true;
@@ -196,39 +193,36 @@ export class FrameWriter {
     });
   }
 
-  /** Sends what was written, as far as there is room, and sees that the rest follows. */
+  /** Sends as many written frames as fit; the rest follow when there is space. */
   deliver(): void {
-    const { taken } = this.ring;
-    if (this.deliverNow() || this.#waitsForRoom || this.#isStopped) return;
-    this.#waitsForRoom = true;
-    void this.ring.roomLater(taken).then(() => this.roomCame());
+    const { consumed } = this.ring;
+    if (this.deliverNow() || this.#waitsForSpace || this.#isStopped) return;
+    this.#waitsForSpace = true;
+    void this.ring.waitForSpaceAsync(consumed).then(() => this.spaceAvailable());
   }
 
-  /** Sends what was written, as far as there is room; whether that was all. */
+  /** Sends as many written frames as fit. Returns whether all were sent. */
   deliverNow(): boolean {
     const all = this.ring.flush();
-    if (this.ring.isWakeDue) this.#options.state.wakes();
+    if (this.ring.isWakeDue) this.#options.state.beforeWake();
     this.ring.wake();
     return all;
   }
 
-  /** This thread has blocked, and may have been woken in place of its event loop. */
+  /** Called after this thread has blocked: it may have consumed the wake-up of its event loop. */
   resume(): void {
-    if (this.ring.queued > 0) this.roomCame();
+    if (this.ring.queued > 0) this.spaceAvailable();
   }
 
-  /** Whether something waits for room. */
-  get isHeldUp(): boolean {
-    return this.#waitsForRoom;
+  get isWaitingForSpace(): boolean {
+    return this.#waitsForSpace;
   }
 
-  /** The other side has taken something, so that there may be room. */
-  roomCame(): void {
-    this.#waitsForRoom = false;
+  spaceAvailable(): void {
+    this.#waitsForSpace = false;
     if (!this.#isStopped) this.deliver();
   }
 
-  /** Nothing can be said any more. */
   stop(): void {
     this.#isStopped = true;
     this.ring.stop();

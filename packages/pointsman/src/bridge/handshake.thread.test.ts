@@ -1,4 +1,4 @@
-/** How two threads find each other, and learn that the other has gone before or after. */
+/** The handshake, and how each side detects the end of the other before and after it. */
 import { describe, expect, test } from 'vitest';
 import {
   bridged,
@@ -23,14 +23,14 @@ async function isRefused({ ready, ended }: Pick<Exposed<object>, 'ready' | 'ende
   expect(await ended).toBe(otherHasClosed);
 }
 
-describe('two threads that have a port in common', () => {
+describe('two threads that share a port', () => {
   async function apart(): Promise<{ thread: Thread; here: MessagePort; there: MessagePort }> {
     const thread = await startThread();
     const { port1, port2 } = new MessageChannel();
     return { thread, here: port1, there: port2 };
   }
 
-  // A browser's port does not tell.
+  // In browsers a port has no close event.
   test.skipIf(!inNode)('the host ends', async () => {
     const { thread, here, there } = await apart();
     await thread.runWith(
@@ -66,7 +66,7 @@ describe('two threads that have a port in common', () => {
     expect(await bridge.ended).toBe('the worker has ended');
   });
 
-  test.skipIf(!inNode)('the other thread ends before they are connected', async () => {
+  test.skipIf(!inNode)('the other thread ends before the handshake', async () => {
     const [one, other] = [await apart(), await apart()];
     const bridge = expose(one.here, {});
     const host = connect({ port: other.here });
@@ -82,7 +82,7 @@ describe('two threads that have a port in common', () => {
     await expect(host.ready).rejects.toThrow('the host has ended');
   });
 
-  test('either closes', async () => {
+  test('either side closes', async () => {
     for (const side of ['host', 'worker'] as const) {
       const { port1, port2 } = new MessageChannel();
       const bridge = expose(port1, {});
@@ -96,22 +96,22 @@ describe('two threads that have a port in common', () => {
   });
 });
 
-describe('one that closes before they are connected tells the other', () => {
-  test('the worker, when the offer is on its way', async () => {
+describe('a side that closes before the handshake notifies the other', () => {
+  test('the worker, while the offer is in flight', async () => {
     const thread = await startThread();
     const bridge = expose(thread.worker, {});
     await thread.run(({ bridge }) => bridge.connect().close());
     await isRefused(bridge);
   });
 
-  test('the host, when the offer is on its way', async () => {
+  test('the host, while the offer is in flight', async () => {
     const { port1, port2 } = new MessageChannel();
     expose(port1, {}).close();
     expect(await connect({ port: port2 }).ended).toBe(otherHasClosed);
   });
 
-  // In Node to listen for a host would keep a thread alive that has nothing else to do.
-  test.skipIf(inNode)('the worker, before there is a host', async () => {
+  // In Node, listening for a host would keep an otherwise idle thread alive.
+  test.skipIf(inNode)('the worker, before the host calls expose', async () => {
     const thread = await startThread();
     await thread.run(({ bridge }) => bridge.connect().close());
     await isRefused(expose(thread.worker, {}));
@@ -129,7 +129,7 @@ describe('one that closes before they are connected tells the other', () => {
     const thread = await startThread();
     const bridge = expose(thread.worker, {});
     await thread.run(async ({ bridge }) => {
-      // Of all lock managers: in WebKit another object may stand for this one later.
+      // Patches the prototype, because WebKit may replace the `locks` object.
       const locks = Object.getPrototypeOf(globalThis.navigator.locks) as LockManager;
       const asked = new Promise<void>((resolve) => {
         locks.request = (() => {
@@ -145,8 +145,8 @@ describe('one that closes before they are connected tells the other', () => {
   });
 });
 
-// Of what behaves like Node, Bun and Deno have both kinds of workers.
-test.skipIf(!inNode || typeof Worker === 'undefined')('a Web Worker', async () => {
+// Bun and Deno have both kinds of workers.
+test.skipIf(!inNode || typeof Worker === 'undefined')('a Web Worker connects', async () => {
   const thread = await startWebThread();
   const api = { add, later: async (f: (n: number) => Promise<number>) => f(1) };
   const bridge = expose<Adds>(thread.worker, api);
@@ -161,7 +161,7 @@ test.skipIf(!inNode || typeof Worker === 'undefined')('a Web Worker', async () =
   expect(await bridge.ended).toBe('the worker has ended');
 });
 
-test('an offer that was made in time is the only one', async () => {
+test('an offer that arrives in time is the only one', async () => {
   const { port1, port2 } = new MessageChannel();
   let offers = 0;
   const post = port1.postMessage.bind(port1) as (...args: unknown[]) => void;
@@ -177,7 +177,7 @@ test('an offer that was made in time is the only one', async () => {
   bridge.close();
 });
 
-test.skipIf(!inNode)('offers that are not accepted are taken back', async () => {
+test.skipIf(!inNode)('the ports of offers that are not accepted are closed', async () => {
   const offers: [id: number, ports: MessagePort[]][] = [];
   let say!: (event: { data: unknown }) => void;
   const bridge = expose(
@@ -196,7 +196,7 @@ test.skipIf(!inNode)('offers that are not accepted are taken back', async () => 
     [number, [MessagePort]],
     [number, MessagePort[]],
   ];
-  const takenBack = others.map(
+  const closedPorts = others.map(
     (port) =>
       new Promise((resolve) => {
         port.addEventListener('close', resolve);
@@ -206,11 +206,11 @@ test.skipIf(!inNode)('offers that are not accepted are taken back', async () => 
   expect(others).toHaveLength(2);
   accepted.postMessage(['pointsman.bridge', id, 'accept', [], 1n]);
   await bridge.ready;
-  await Promise.all(takenBack);
+  await Promise.all(closedPorts);
   bridge.close();
 });
 
-test.skipIf(inNode)('the lock of a worker is given up when the bridge is closed', async () => {
+test.skipIf(inNode)('the lock of a worker is released when the bridge is closed', async () => {
   for (const side of ['host', 'worker'] as const) {
     const { bridge, run } = await bridged({});
     const locks = () =>

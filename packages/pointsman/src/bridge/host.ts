@@ -1,8 +1,8 @@
 /**
- * The host's side: what the thread that has made a worker lets it call.
+ * The host's side of a bridge.
  *
- * Invariant: one offer is accepted at most. The ports of the others are closed then, and all of them, with every
- * listener, when the bridge ends.
+ * Invariant: at most one offer is accepted. The ports of the other offers are closed then. All ports are closed and
+ * all listeners removed when the bridge ends.
  */
 
 import { asyncDispose, dispose } from '../sync/dispose.js';
@@ -13,77 +13,68 @@ import { functionsOf } from '../transport/functions.js';
 import { watchLock } from '../transport/lock.js';
 import { listen, type Port } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
-import { asynchronous, asynchronousWith, unknown } from './calls.js';
+import { asynchronous, asynchronousWith, unconnectedView } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
-import { closedHere, closedThere, type Ending, refusal, workerHasEnded } from './ending.js';
+import { closedHere, closedThere, type Ending, endingError, workerHasEnded } from './ending.js';
 import { BridgeStateError } from './errors.js';
 import { type MadeOffer, makeOffer, message, messageOf } from './offer.js';
 import { watchTerminate } from './terminate-watch.js';
 import { type AsynchronousView, type exposedApi, reserved, type Unreserved } from './types.js';
 
+/** Options for {@link expose}. */
 export interface ExposeOptions {
   /**
-   * Whether both sides may spin for the next message before they sleep. `auto`, the default, does so for
-   * no longer than a wake-up has lately cost, and not while it keeps failing; `false` never does.
+   * Whether both sides may spin for the next message before they sleep. With `auto`, the default, they spin no longer
+   * than recent wake-ups took, and pause spinning while it keeps failing.
    */
   readonly spin?: 'auto' | false | undefined;
   /**
-   * Bytes of shared memory for each direction; rounded up to a power of two. What is larger travels in
-   * parts. Memory that is never needed is never touched. Default: 2 MiB.
+   * Bytes of shared memory for each direction, rounded up to a power of two. Larger messages are sent in parts.
+   * Unused memory is never touched. Default: 2 MiB.
    */
   readonly bufferSize?: number | undefined;
-  /** The most bytes that one call or answer may have; more is a `RangeError`. Default: 256 MiB. */
+  /** Maximum bytes of one call or reply; a larger one fails with a `RangeError`. Default: 256 MiB. */
   readonly maxMessageSize?: number | undefined;
   /**
-   * Milliseconds for which a call that blocks hears nothing from the host, not even the answer to a liveness
-   * check, before it fails with an {@link UnresponsiveError}: any number from 1 on, `Infinity` for never.
-   * Default: 10,000.
+   * Maximum milliseconds for which a blocked caller gets no response from the host, not even to a liveness check;
+   * then the call fails with an {@link UnresponsiveError}. At least 1; `Infinity` never fails. Default: 10,000.
    */
   readonly heartbeatTimeout?: number | undefined;
 }
 
-/** The host's end of a bridge. {@link ApiOf} is the type of what it lets the worker call. */
+/** The host's side of a bridge. {@link ApiOf} is the type of its API. */
 export interface Exposed<WorkerApi, Api extends object = object> extends Disposable {
-  /** For types only: it is never there. */
+  /** Exists only in the type. */
   readonly [exposedApi]?: Api;
-  /**
-   * Resolves when the worker has connected. Rejects if it cannot: it failed to load, it ended, or the bridge
-   * was closed.
-   */
+  /** Resolves when the worker has connected. Rejects if it fails to load, if it ends, or if the bridge closes first. */
   readonly ready: Promise<void>;
-  /** Whether the bridge is over. */
+  /** Whether the bridge has ended. */
   readonly closed: boolean;
-  /**
-   * Resolves when the bridge is over, because either side has closed it or because the worker has ended, with a
-   * text that says which, and for what reason.
-   */
+  /** Resolves when either side has closed the bridge or the worker has ended, with a text that states the cause. */
   readonly ended: Promise<string>;
-  /**
-   * The functions that the worker serves, returning promises. A worker that is blocked by a call of
-   * its own carries them out meanwhile.
-   */
+  /** The functions that the worker serves, returning promises. A worker that is blocked in a call runs them too. */
   readonly worker: AsynchronousView<WorkerApi>;
   /**
-   * The same with options for each call.
-   * - `timeout`: milliseconds from the call to its answer, any number from 0 on; a `TimeoutError` when they are
-   *   over. The call may still be carried out. With 0 it is not sent at all, since no other thread answers at
-   *   once; `Infinity`, the default, is as long as it takes.
-   * - `signal`: gives up when it aborts. To have the function itself stop, pass a signal as an argument.
+   * The same functions with options for each call.
+   * - `timeout`: maximum milliseconds from the call to its reply, >= 0; then the call rejects with a `TimeoutError`,
+   *   but the function may still run. With 0 the call is not sent, because no other thread replies at once.
+   *   Default: `Infinity`.
+   * - `signal`: cancels the call. To stop the function itself, pass a signal as an argument.
    */
   with(options: WaitOptions): AsynchronousView<WorkerApi>;
   /**
-   * Ends the bridge. Calls without an answer, and later ones, are refused with `reason` here, or with a
-   * {@link BridgeClosedError} if none is given. On the other side they are refused with a `BridgeClosedError`
-   * whose `cause` is a copy of the reason. A second call does nothing.
+   * Ends the bridge. On this side, pending and later calls reject with `reason`, or with a {@link BridgeClosedError}
+   * if none is given. On the other side they reject with a `BridgeClosedError` whose `cause` is a copy of the reason.
+   * A second call does nothing.
    */
   close(reason?: unknown): void;
-  /** As {@link close}. */
+  /** Same as {@link close}. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * The type of what a bridge lets its worker call.
+ * The type of the API of a bridge.
  *
  * ```ts
  * const bridge = expose(worker, { add: (a: number, b: number) => a + b });
@@ -92,7 +83,6 @@ export interface Exposed<WorkerApi, Api extends object = object> extends Disposa
  */
 export type ApiOf<Bridge> = Bridge extends { readonly [exposedApi]?: infer Api } ? Api : never;
 
-/** An offer that nobody has accepted yet. */
 interface OpenOffer extends MadeOffer {
   stopListening(): void;
 }
@@ -104,18 +94,17 @@ const defaultHeartbeat = 10_000;
 const optionNames = new Set(['spin', 'bufferSize', 'maxMessageSize', 'heartbeatTimeout']);
 
 /**
- * Lets a worker call the functions of `api`. Call it when the worker has been made; the worker calls
- * {@link connect}.
+ * Lets a worker call the functions of `api`. Call it after creating the worker, which calls {@link connect}.
  *
- * A function may return a promise: whoever called it then waits, blocked or not. What it throws is
- * thrown in the worker, with name, message, stack, cause, code and own properties.
+ * If a function returns a promise, its caller waits for the result, blocked or not. An error that it throws is thrown
+ * in the worker, with name, message, stack, cause, code and own properties.
  *
  * ```js
  * const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
  * const bridge = expose(worker, { add: (a, b) => a + b });
  * ```
  *
- * `WorkerApi` is what the worker serves. TypeScript infers all type arguments or none: `expose<WorkerApi, typeof api>`.
+ * `WorkerApi` is the type of `serve`. TypeScript infers all type arguments or none: `expose<WorkerApi, typeof api>`.
  */
 export function expose<WorkerApi = object, Api extends object = object>(
   worker: WorkerLike,
@@ -132,7 +121,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
   checkInteger('bufferSize', bufferSize, 1, maxBufferSize);
   checkInteger('maxMessageSize', maxMessageSize, 1, 2 ** 31 - 1);
   if (!(typeof heartbeatTimeout === 'number' && heartbeatTimeout >= 1)) {
-    const expected = 'a number of milliseconds from 1 on';
+    const expected = 'a number of milliseconds >= 1';
     throw invalid('heartbeatTimeout', heartbeatTimeout, expected, 'number');
   }
   const functions = functionsOf(api, 'api', reserved);
@@ -170,14 +159,14 @@ export function expose<WorkerApi = object, Api extends object = object>(
       heartbeatTimeout,
       spins: spin === 'auto',
     });
-    const { offer, moving } = made;
+    const { offer, transferList } = made;
     const port = made.port as unknown as Port;
-    offers.set(offer.id, { ...made, stopListening: listen(port, heard) });
+    offers.set(offer.id, { ...made, stopListening: listen(port, onMessage) });
     port.unref?.();
-    base.postMessage(message(offer.id, 'offer', offer), moving as never);
+    base.postMessage(message(offer.id, 'offer', offer), transferList as never);
   }
 
-  function heard(data: unknown): void {
+  function onMessage(data: unknown): void {
     const received = messageOf(data);
     if (received === undefined || state.ending) return;
     const [, id, type, payload] = received;
@@ -185,7 +174,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
       if (connection === undefined) makeNewOffer();
       return;
     }
-    // A worker that is closed before it has seen an offer refuses all.
+    // A worker that closes before it receives an offer refuses all offers.
     if (type === 'refuse' && id === 0 && connection === undefined) {
       end({ text: String(payload) });
       return;
@@ -201,7 +190,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
   function accept(made: OpenOffer, names: readonly string[]): void {
     if (connection) return;
     const { offer, port, values } = made;
-    // The connection listens there itself: nothing may be heard twice.
+    // The connection listens on this port itself; a second listener would handle each message twice.
     made.stopListening();
     offers.delete(offer.id);
     withdrawOffers();
@@ -221,8 +210,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
     state.resolveReady();
   }
 
-  /** The worker is gone. */
-  function lose(text: string): void {
+  function onGone(text: string): void {
     if (connection) connection.otherHasEnded({ text });
     else end({ text });
   }
@@ -238,18 +226,18 @@ export function expose<WorkerApi = object, Api extends object = object>(
     end(closedHere(reason));
   }
 
-  const onExit = () => lose(workerHasEnded);
+  const onExit = () => onGone(workerHasEnded);
   const onError = (error: { message?: string }) => {
-    // In a browser a worker lives on after an error, once it runs.
+    // In a browser a running worker survives an error.
     if (base.on || connection === undefined) {
-      lose(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
+      onGone(`the worker has failed: ${error?.message ?? 'it could not be loaded'}`);
     }
   };
-  const stopHearing = listen(
+  const stopListeningToBase = listen(
     base,
-    heard,
+    onMessage,
     () => {
-      // After connecting, the bridge uses a port of its own.
+      // After connecting, the bridge uses its own port.
       if (connection === undefined) end({ text: workerHasEnded });
     },
     (cause) => connection?.receiveUnreadableOfWorker(cause),
@@ -259,7 +247,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
   base.addEventListener?.('error', onError);
   const stopWatching = watchTerminate(base, onExit);
   function stopListening(): void {
-    stopHearing();
+    stopListeningToBase();
     stopWatching();
     base.off?.('exit', onExit);
     base.off?.('error', onError);
@@ -267,16 +255,16 @@ export function expose<WorkerApi = object, Api extends object = object>(
   }
   makeNewOffer();
   // A Node worker that has already ended emits no event.
-  if ((worker as { readonly threadId?: unknown }).threadId === -1) lose(workerHasEnded);
+  if ((worker as { readonly threadId?: unknown }).threadId === -1) onGone(workerHasEnded);
 
-  const early = async (name: string) => {
-    if (state.ending) throw refusal(state.ending, name, `${name}() has no answer`);
+  const rejectEarly = async (name: string) => {
+    if (state.ending) throw endingError(state.ending, name, `${name}() has no answer`);
     throw new BridgeStateError(
       `${name}() is called before the worker has connected: await bridge.ready first`,
       name,
     );
   };
-  const unconnected = unknown(early, () => view);
+  const unconnected = unconnectedView(rejectEarly, () => view);
 
   return {
     ready: state.ready,
@@ -291,7 +279,7 @@ export function expose<WorkerApi = object, Api extends object = object>(
       checkWaitOptions(more);
       const connected = () =>
         connection && asynchronousWith(connection.endpoint, connection.endpoint.names, more);
-      return (connected() ?? unknown(early, connected)) as never;
+      return (connected() ?? unconnectedView(rejectEarly, connected)) as never;
     },
     close,
     [dispose]: () => close(),

@@ -1,10 +1,10 @@
 /**
- * Frames, messages and records of any content, as the other thread may write them. Nothing hangs and nothing crashes;
- * unreadable content is an error of its own frame, message or record.
+ * Frames, messages and records with corrupt content. The reader neither hangs nor crashes; corrupt content is an error of
+ * its own frame, message or record.
  */
 import { describe, expect, test } from 'vitest';
 import { Endpoint } from '../transport/endpoint.js';
-import { Line } from './codec/model/line.js';
+import { CodecPair } from './codec/model/codec-pair.js';
 import { Memory } from './ring/memory.js';
 import { CorruptMessageError, Reader } from './ring/reader.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
@@ -39,19 +39,19 @@ const samples: readonly (() => unknown)[] = [
 test('changed bytes of a value give a value or an error', () => {
   const random = seeded(1);
   for (let round = 0; round < 4_000; round++) {
-    const line = new Line();
-    // Shapes are defined, and then used.
+    const codec = new CodecPair();
+    // The first message defines shapes, the second uses them.
     const value = samples[round % samples.length]?.();
     for (let times = 0; times < 2; times++) {
-      line.write(value);
-      if (times === 0) line.read();
+      codec.write(value);
+      if (times === 0) codec.read();
     }
-    const { u8, start, position } = line.writer;
+    const { u8, start, position } = codec.writer;
     for (let changes = 1 + random(4); changes > 0; changes--) {
       u8[start + random(position - start)] = random(256);
     }
     try {
-      line.read();
+      codec.read();
     } catch (error) {
       expect(error).toBeInstanceOf(Error);
     }
@@ -63,8 +63,8 @@ test('random bytes give a value or an error', () => {
   const bytes = new Memory(new ArrayBuffer(256));
   for (let round = 0; round < 10_000; round++) {
     for (let at = 0; at < 256; at++) bytes.u8[at] = random(4) === 0 ? random(256) : random(40);
-    const { decoder, reader } = new Line();
-    reader.open(bytes, 0, 8 * random(32));
+    const { decoder, reader } = new CodecPair();
+    reader.open(bytes, 0, random(257));
     try {
       decoder.decode(reader);
     } catch (error) {
@@ -92,11 +92,11 @@ describe('a changed frame header', () => {
   }
 
   test.each([
-    ['no bytes, which would be read for ever', [0, -1]],
+    ['an empty frame, which would be an endless loop', [0, -1]],
     ['more bytes than were published', [1_000, 1]],
-    ['fewer than none', [-8, 1]],
-    ['more than there are', [0x7fffffff, 1]],
-    ['padding that is no multiple of 8', [12, -1]],
+    ['a negative length', [-8, 1]],
+    ['more bytes than the memory has', [0x7fffffff, 1]],
+    ['padding that is not a multiple of 8', [12, -1]],
     ['padding beyond what was published', [4096, -1]],
   ] as const)('%s', (_, [length, kind]) => {
     const { memory, reader, put } = ring();
@@ -142,7 +142,7 @@ describe('records of messages', () => {
     return { made, sent };
   }
 
-  test('of any content harm no other', async () => {
+  test('with corrupt content do not affect other records', async () => {
     const random = seeded(4);
     const values: readonly unknown[] = [
       undefined,
@@ -182,7 +182,7 @@ describe('records of messages', () => {
     }
   });
 
-  test.each([undefined, null, 5, 'text', {}])('a message that is no list: %s', (message) => {
+  test.each([undefined, null, 5, 'text', {}])('a message that is not an array: %s', (message) => {
     const { made } = endpoint();
     made.receive(message as never);
     made.receive([message]);

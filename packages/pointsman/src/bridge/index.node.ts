@@ -1,4 +1,4 @@
-/** `pointsman/bridge` in Node, and in what behaves like it. */
+/** `pointsman/bridge` in Node and compatible runtimes. */
 
 import '../transport/platform.node.js';
 

@@ -1,4 +1,4 @@
-/** The types of the entry, as those who import it see them. */
+/** The public types of the entry. */
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as entry from './index.js';
 import {
@@ -53,7 +53,7 @@ declare const host: Host<Api>;
 declare const bridge: Exposed<WorkerApi>;
 declare const worker: WorkerLike;
 
-test('the entry has these values, and no others', () => {
+test('the entry exports exactly these values', () => {
   expectTypeOf<keyof typeof entry>().toEqualTypeOf<
     | 'BridgeClosedError'
     | 'BridgeStateError'
@@ -96,8 +96,8 @@ describe('options', () => {
   });
 });
 
-describe('the host, seen by the worker', () => {
-  test('is what connect returns', () => {
+describe('the type of the host in the worker', () => {
+  test('is the result of connect', () => {
     expectTypeOf(connect<Api>).returns.toEqualTypeOf<Host<Api>>();
     expectTypeOf(host.ready).toEqualTypeOf<Promise<void>>();
     expectTypeOf(host.closed).toEqualTypeOf<boolean>();
@@ -106,7 +106,7 @@ describe('the host, seen by the worker', () => {
     expectTypeOf(host).toExtend<Disposable & AsyncDisposable>();
   });
 
-  test('its functions block', () => {
+  test('its functions return values', () => {
     expectTypeOf(host.add(1, 2)).toEqualTypeOf<number>();
     expectTypeOf(host.later('text')).toEqualTypeOf<number>();
     expectTypeOf(host.nothing()).toEqualTypeOf<void>();
@@ -122,7 +122,7 @@ describe('the host, seen by the worker', () => {
     host.missing();
   });
 
-  test('or return a promise, or nothing', () => {
+  test('with `async` they return promises, with `send` nothing', () => {
     expectTypeOf(host.async.add(1, 2)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(host.async.later('text')).toEqualTypeOf<Promise<number>>();
     expectTypeOf(host.async.inner.deeper.who()).toEqualTypeOf<Promise<string>>();
@@ -133,7 +133,7 @@ describe('the host, seen by the worker', () => {
     host.send.add(1, '2');
   });
 
-  test('a batch has a tuple of answers', () => {
+  test('a batch returns a tuple of results', () => {
     expectTypeOf(
       host.batch((calls) => [calls.add(1, 2), calls.inner.deeper.who(), calls.later('x')]),
     ).toEqualTypeOf<[number, string, number]>();
@@ -147,7 +147,7 @@ describe('the host, seen by the worker', () => {
     host.batch(() => [5]);
   });
 
-  test('with options it looks the same', () => {
+  test('`with` returns the same functions', () => {
     const view = host.with({ timeout: 5, signal: new AbortController().signal });
     expectTypeOf(view.add(1, 2)).toEqualTypeOf<number>();
     expectTypeOf(view.async.add(1, 2)).toEqualTypeOf<Promise<number>>();
@@ -157,7 +157,7 @@ describe('the host, seen by the worker', () => {
   });
 });
 
-describe('what can be called', () => {
+describe('callable members', () => {
   interface Services {
     counter: Counter;
     Counter: typeof Counter;
@@ -184,7 +184,7 @@ describe('what can be called', () => {
   });
 });
 
-describe('what is passed on', () => {
+describe('passed values', () => {
   test('a callback need not be asynchronous', () => {
     expectTypeOf(host.callMany((n) => String(n))).toEqualTypeOf<string>();
     expectTypeOf(host.callMany(async (n) => String(n))).toEqualTypeOf<string>();
@@ -198,13 +198,13 @@ describe('what is passed on', () => {
     >();
   });
 
-  test('an iterator can be used by both kinds of for', () => {
+  test('an iterator works with for and for await', () => {
     expectTypeOf(host.items()).toEqualTypeOf<RemoteIterable<number>>();
     expectTypeOf(host.async.items()).toEqualTypeOf<Promise<RemoteIterable<number>>>();
     expectTypeOf(host.items()[Symbol.iterator]()).toEqualTypeOf<Iterator<number>>();
   });
 
-  test('what moves arrives as itself', () => {
+  test('a transferred value keeps its type', () => {
     expectTypeOf(host.buffer(5)).toEqualTypeOf<ArrayBuffer>();
     const buffer = new ArrayBuffer(5);
     expectTypeOf(host.take(transfer(buffer, [buffer]))).toEqualTypeOf<number>();
@@ -220,8 +220,8 @@ describe('what is passed on', () => {
   });
 });
 
-describe('the worker, seen by the host', () => {
-  test('is what expose returns', () => {
+describe('the type of the worker in the host', () => {
+  test('is the result of expose', () => {
     expectTypeOf(expose<WorkerApi>(worker, api)).toEqualTypeOf<Exposed<WorkerApi>>();
     expectTypeOf(bridge.ready).toEqualTypeOf<Promise<void>>();
     expectTypeOf(bridge.closed).toEqualTypeOf<boolean>();
@@ -239,7 +239,7 @@ describe('the worker, seen by the host', () => {
     bridge.worker.progress('all');
   });
 
-  test('the type of what is exposed is that of the bridge', () => {
+  test('ApiOf is the type of the exposed API', () => {
     const inferred = expose(worker, api);
     expectTypeOf<ApiOf<typeof inferred>>().toEqualTypeOf<Api>();
     expectTypeOf(connect<ApiOf<typeof inferred>>()).toEqualTypeOf<Host<Api>>();
@@ -249,13 +249,13 @@ describe('the worker, seen by the host', () => {
     expose<WorkerApi>(worker, { anything: () => 1 });
     const counting = expose(worker, new Counter());
     expectTypeOf(connect<ApiOf<typeof counting>>().inc()).toEqualTypeOf<number>();
-    // @ts-expect-error not what is promised
+    // @ts-expect-error not the declared type
     expose<WorkerApi, Api>(worker, { add: api.add });
-    // @ts-expect-error a function cannot have a name that the bridge uses
+    // @ts-expect-error a reserved name
     expose(worker, { add: api.add, ended() {} });
     // @ts-expect-error nor in a class
     expose(worker, new Reader());
-    // @ts-expect-error nothing to call
+    // @ts-expect-error not callable
     expose(worker, 'text');
   });
 });

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /**
- * `pointsman/bridge`: a worker calls its host, blocking or not, and the host its worker.
+ * `pointsman/bridge`: a worker calls its host, synchronously or asynchronously, and the host calls its worker.
  *
  * @module pointsman/bridge
  */

@@ -1,4 +1,4 @@
-/** Bad input: the error says which argument, what it was and what was expected. */
+/** Invalid arguments: the error names the argument, its value and what was expected. */
 import { describe, expect, test } from 'vitest';
 import { bridged, startThread, useBridge } from '../../tests/bridge/threads.js';
 import { connect, expose } from './index.js';
@@ -6,7 +6,7 @@ import { connect, expose } from './index.js';
 const notNumbers = [null, '1', '', 1n, true, {}, [1], () => 1];
 const notIntegers = [Number.NaN, Number.POSITIVE_INFINITY, 0.5, -1, 0, 2 ** 53];
 
-/** How a message shows the value. */
+/** Returns the value as error messages show it. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
@@ -44,7 +44,7 @@ describe('expose', () => {
   });
 
   test('heartbeatTimeout', async () => {
-    const expected = 'heartbeatTimeout must be a number of milliseconds from 1 on';
+    const expected = 'heartbeatTimeout must be a number of milliseconds >= 1';
     for (const value of [...notNumbers, Number.NaN, 0, 0.5, -1]) {
       const Class = typeof value === 'number' ? RangeError : TypeError;
       const error = new Class(`${expected}, got ${shown(value)}`);
@@ -65,7 +65,7 @@ describe('expose', () => {
     );
   });
 
-  test('what is undefined is as if it were not there', async () => {
+  test('an option that is undefined has its default', async () => {
     const { bridge, run } = await bridged(
       { add: (a: number, b: number) => a + b },
       {
@@ -99,7 +99,7 @@ describe('expose', () => {
 
 const notOptions = [null, 5, [], new Map(), AbortSignal.abort()];
 
-describe('names that the bridge uses itself', () => {
+describe('reserved names', () => {
   test.each(['async', 'send', 'batch', 'with', 'ready', 'closed', 'ended', 'close', 'then'])(
     '%s',
     async (name) => {
@@ -117,7 +117,7 @@ describe('names that the bridge uses itself', () => {
     },
   );
 
-  test('not inside of an object', async () => {
+  test('are allowed in nested objects', async () => {
     const { run } = await bridged({ inside: { close: () => 'a name like others' } });
     expect(await run(({ host }) => (host.inside as never as { close(): string }).close())).toBe(
       'a name like others',
@@ -181,7 +181,7 @@ describe('with', () => {
         return error as Error;
       }
     };
-    const milliseconds = 'timeout must be a number of milliseconds from 0 on';
+    const milliseconds = 'timeout must be a number of milliseconds >= 0';
     for (const value of values.timeout) {
       const { name, message } = await refused('timeout', value);
       expect([name, message]).toEqual(['TypeError', `${milliseconds}, got ${shown(value)}`]);
@@ -199,7 +199,7 @@ describe('with', () => {
     }
   });
 
-  test('no options at all', async () => {
+  test('not an object', async () => {
     for (const options of [undefined, ...notOptions]) {
       expect(() => all.bridge.with(options as never)).toThrow(
         new TypeError(`options must be an object, got ${shown(options)}`),
@@ -207,7 +207,7 @@ describe('with', () => {
     }
   });
 
-  test('an option that there is not', async () => {
+  test('an unknown option', async () => {
     const message = 'options has "retries", expected only signal, timeout';
     expect(() => all.bridge.with({ retries: 5 } as never)).toThrow(new TypeError(message));
     const caught = await all.run(({ host, caught }) =>
@@ -216,7 +216,7 @@ describe('with', () => {
     expect(caught).toMatchObject({ name: 'TypeError', message });
   });
 
-  test('a batch of something else', async () => {
+  test('a batch with other values than its calls', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       let other: unknown;
       host.batch((calls) => {

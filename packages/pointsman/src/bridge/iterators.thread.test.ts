@@ -1,4 +1,4 @@
-/** Iterators and generators, which are asked for one item after the other. */
+/** Iterators and generators are passed by reference and return one item per call. */
 import { describe, expect, test } from 'vitest';
 import { bridged, until, useBridge } from '../../tests/bridge/threads.js';
 
@@ -75,7 +75,7 @@ describe('over a bridge', () => {
     expect(past()).toEqual(['finally', 'finally', 'finally']);
   });
 
-  test('a plain for blocks for each item', async () => {
+  test('a plain for loop blocks for each item', async () => {
     const items = await all.run(({ host }) => {
       const items: unknown[] = [...host.count(3)];
       for (const item of host.plain(2) as unknown as Iterable<unknown>) items.push(item);
@@ -85,7 +85,7 @@ describe('over a bridge', () => {
     expect(past()).toEqual(['finally', 'finally']);
   });
 
-  test('leaving early runs what the generator has in finally', async () => {
+  test('leaving the loop early runs finally in the generator', async () => {
     await all.run(({ host }) => {
       for (const item of host.count(100)) if (item === 2) break;
     });
@@ -103,7 +103,7 @@ describe('over a bridge', () => {
     expect([message, past()]).toEqual(['at 0', ['finally']]);
   });
 
-  test('an error in the middle', async () => {
+  test('an error between two items', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const items: unknown[] = [];
       const now = await caught(() => {
@@ -119,7 +119,7 @@ describe('over a bridge', () => {
     expect(past()).toEqual(['finally', 'finally']);
   });
 
-  test('next, return and throw by hand', async () => {
+  test('direct calls of next, return and throw', async () => {
     const steps = await all.run(async ({ host, caught }) => {
       const echo = host.echo() as AsyncIterator<unknown, unknown, unknown>;
       const catches = host.catches() as AsyncIterator<unknown, unknown, unknown>;
@@ -144,7 +144,7 @@ describe('over a bridge', () => {
     expect(past()).toEqual(['finally']);
   });
 
-  test('a generator goes on after an error that it has caught', async () => {
+  test('a generator continues after it has caught an error', async () => {
     const steps = await all.run(async ({ host }) => {
       const catches = host.catches() as AsyncIterator<unknown, unknown, unknown>;
       return [await catches.next(), await catches.throw?.(new Error('x')), await catches.next()];
@@ -156,7 +156,7 @@ describe('over a bridge', () => {
     ]);
   });
 
-  test('an iterator inside of a value', async () => {
+  test('an iterator inside a value', async () => {
     const items = await all.run(async ({ host }) => {
       const { values, name } = host.list();
       const items: unknown[] = [name];
@@ -166,7 +166,7 @@ describe('over a bridge', () => {
     expect(items).toEqual(['inside', 1, 2]);
   });
 
-  test('from the worker to the host, also while the worker is blocked by it', async () => {
+  test('iterators from the worker to the host', async () => {
     const sums = await all.run(async ({ host }) => {
       async function* numbers() {
         yield* [1, 2, 3];
@@ -182,7 +182,7 @@ describe('over a bridge', () => {
     expect(text).toBe('abc');
   });
 
-  test('a host that leaves early runs finally in the worker', async () => {
+  test('a host that leaves the loop early runs finally in the worker', async () => {
     const answer = await all.run(async ({ host }) => {
       let over = false;
       async function* items() {
@@ -199,7 +199,7 @@ describe('over a bridge', () => {
   });
 });
 
-test('the host closes in the middle: the generator ends, and so does whoever iterates', async () => {
+test('close ends the generator and rejects its consumer', async () => {
   events.length = 0;
   const { run, bridge } = await bridged(makeApi());
   const seen = new Int32Array(new SharedArrayBuffer(4));
@@ -228,7 +228,7 @@ test('the host closes in the middle: the generator ends, and so does whoever ite
   expect(name).toBe('BridgeClosedError');
 });
 
-test('one that cannot be begun does not keep the rest from its end', async () => {
+test('an iterator that fails to start does not prevent the end of others', async () => {
   let ended = false;
   class Broken implements AsyncIterable<number> {
     [Symbol.asyncIterator](): AsyncIterator<number> {

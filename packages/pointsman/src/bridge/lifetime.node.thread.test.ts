@@ -1,4 +1,4 @@
-/** A bridge in Node with nothing to do does nothing, and a bundler leaves in what it needs. */
+/** An idle bridge in Node uses no timers, and a bundled bridge works. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bridged } from '../../tests/bridge/threads.js';
 import { expose } from './index.js';
 
-test('a bridge with nothing to do has no timer and does not poll', async () => {
+test('an idle bridge has no timer and does not poll', async () => {
   const ticking = () =>
     process.getActiveResourcesInfo().filter((name) => /Timeout|Immediate/.test(name)).length;
   const before = ticking();
@@ -32,7 +32,7 @@ test('a bridge with nothing to do has no timer and does not poll', async () => {
   expect(there.filter((name) => /Timeout|Immediate/.test(name))).toEqual([]);
 });
 
-test('a bundler leaves in what the bridge needs in Node', async () => {
+test('a bundled worker works in Node', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-bundled-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const outfile = join(folder, 'worker.mjs');

@@ -1,7 +1,7 @@
 /**
- * One end of a bridge where memory cannot be shared: everything goes by messages, and no call can block.
+ * One end of a bridge without shared memory: it sends everything as messages, and no call can block.
  *
- * Invariant: a call that would block throws, and posts nothing.
+ * Invariant: a blocking call throws and posts nothing.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -13,17 +13,15 @@ import { type Ending, unanswered } from './ending.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 import { BridgeStateError } from './errors.js';
 
-/** The other side closes the bridge, with the value as its reason. */
+/** The other side closes the bridge. The value is its reason. */
 const CLOSE = OWN_KINDS;
 
 export interface MessageEndpointOptions {
-  /** Why no call can block. */
   readonly cannotBlock: string;
   readonly functions: readonly NamedFunction[];
-  /** Runs what the other side calls in the context that it belongs to. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
-  /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;
 }
 
@@ -48,7 +46,7 @@ export class MessageEndpoint implements BridgeEndpoint {
       unreadable: (_kind, _id, error) => {
         this.otherReason = error;
       },
-      // Whoever serves something waits for calls until the bridge is closed.
+      // A side that serves functions stays alive until the bridge is closed.
       activityChanged: (isActive) => {
         if (functions.length === 0) keepAlive(isActive);
       },
@@ -91,7 +89,7 @@ export class MessageEndpoint implements BridgeEndpoint {
 
   drain(): void {}
 
-  takeLeave(reason: unknown): void {
+  sendClose(reason: unknown): void {
     if (reason !== undefined) this.#endpoint.sendError(CLOSE, 0, reason);
     this.#endpoint.flush();
   }

@@ -1,11 +1,11 @@
 /**
- * How two threads come together: the messages of the handshake.
+ * The messages of the handshake.
  *
- * The host offers: memory and a port. The worker accepts by naming what it serves. Either may be first:
- * the host offers at once, and again to a worker that says hello later.
+ * The host sends an offer with shared memory and a port. The worker accepts it with the names of the functions that it
+ * serves. Either side may start first: the host sends an offer at once, and another when the worker sends a hello.
  *
- * Invariant: each message names its connection, so that several bridges and the user's own messages can share a
- * channel. They end with a bigint, so no user message that was made from JSON can be mistaken for one of them.
+ * Invariant: each message has the id of its connection, so several bridges and user messages can share a port. Its last
+ * element is a bigint, so no message that was parsed from JSON can be mistaken for one.
  */
 
 import { platform } from '../transport/platform.js';
@@ -18,19 +18,17 @@ const mark = 1n;
 
 export interface Offer {
   readonly id: number;
-  /** The rings; undefined where memory cannot be shared, so that everything goes by message. */
+  /** The memory of the rings; undefined where memory cannot be shared. Then everything is sent as messages. */
   readonly memory: SharedArrayBuffer | undefined;
   readonly port: MessagePort;
-  /** Another port for values that travel beside a frame; see {@link ConnectionOptions.values}. */
+  /** The port for values that belong to a frame: see {@link ConnectionOptions.values}. */
   readonly values?: MessagePort | undefined;
-  /** What the host serves. */
   readonly names: readonly string[];
   readonly maxMessageSize: number;
   readonly heartbeatTimeout: number;
   readonly spins: boolean;
 }
 
-/** What a message says: of which connection, what, and with which value. */
 type Message = readonly [tag: string, id: number, type: string, payload: unknown, mark: bigint];
 
 export function messageOf(data: unknown): Message | undefined {
@@ -42,16 +40,14 @@ export function message(id: number, type: string, payload?: unknown): Message {
   return [tag, id, type, payload, mark];
 }
 
-/** An offer, and what stays with whoever makes it: the ports of its side, and what goes along. */
 export interface MadeOffer {
   readonly offer: Offer;
   readonly port: MessagePort;
   readonly values: MessagePort | undefined;
-  /** To be transferred with the offer. */
-  readonly moving: Transferable[];
+  readonly transferList: Transferable[];
 }
 
-/** `bufferSize`: bytes of shared memory for each direction, a power of two. */
+/** `bufferSize` is for each direction, a power of two. */
 export function makeOffer({
   bufferSize,
   ...options
@@ -68,6 +64,6 @@ export function makeOffer({
     port: port2,
     values: values?.port2,
   };
-  const moving = values ? [port2, values.port2] : [port2];
-  return { offer, port: port1, values: values?.port1, moving };
+  const transferList = values ? [port2, values.port2] : [port2];
+  return { offer, port: port1, values: values?.port1, transferList };
 }

@@ -1,6 +1,6 @@
-/** `with`: a timeout and a signal end the wait, and nothing of the call is left to trouble the next. */
+/** `with`: a timeout and a signal cancel a call without affecting later calls. */
 import { describe, expect, test, vi } from 'vitest';
-import { bridged, useBridge } from '../../tests/bridge/threads.js';
+import { bridged, ringSizes, useBridge } from '../../tests/bridge/threads.js';
 import { TimeoutError } from '../sync/errors.js';
 
 function makeApi() {
@@ -8,7 +8,7 @@ function makeApi() {
   const called: unknown[] = [];
   return {
     add: (a: number, b: number) => a + b,
-    /** Answers as soon as `release` is called, with so many bytes. */
+    /** Resolves when `release` is called, with `size` bytes. */
     hold: (id: number, size = 0) =>
       new Promise((resolve) => {
         called.push(id);
@@ -22,15 +22,12 @@ function makeApi() {
     },
     echo: (id: number, bytes?: Uint8Array) => ({ id, bytes }),
     called: () => called.splice(0),
-    /** Answers in a later turn of the event loop: whoever blocks for it sleeps. */
+    /** Resolves in a later turn of the event loop, so a blocked caller sleeps. */
     later: () => new Promise((resolve) => setTimeout(resolve, 1, 'later')),
   };
 }
 
-describe.each([
-  ['ring', {}],
-  ['parts', { bufferSize: 4096 }],
-] as const)('%s', (_, config) => {
+describe.each(ringSizes)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,
     serve: ({ kept }) => ({
@@ -43,7 +40,7 @@ describe.each([
     }),
   });
 
-  test('a blocking call gives up, and says which it was', async () => {
+  test('a blocking call times out with its name', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.with({ timeout: 5 }).hold(1)),
       await caught(() => host.with({ timeout: 0.5 }).hold(2)),
@@ -60,7 +57,7 @@ describe.each([
     ]);
   });
 
-  test('an asynchronous call gives up', async () => {
+  test('an asynchronous call times out with its name', async () => {
     const caught = await all.run(async ({ host, caught }) => [
       await caught(() => host.with({ timeout: 5 }).async.hold(1)),
       await caught(() => host.with({ timeout: 0.5 }).async.hold(2)),
@@ -72,7 +69,7 @@ describe.each([
     expect(caught).toMatchObject([hold, hold, hold, 3, 3]);
   });
 
-  test('a call that has no time is not made', async () => {
+  test('a call with a timeout of 0 is not sent', async () => {
     await all.run(({ host }) => host.called());
     const caught = await all.run(async ({ host, caught }) => {
       const view = host.with({ timeout: 0 });
@@ -100,11 +97,11 @@ describe.each([
   });
 
   test.each([Number.POSITIVE_INFINITY, 2 ** 31, Number.MAX_VALUE])(
-    'a timeout of %d is no timeout for long',
+    'a timeout of %d does not fire early',
     async (timeout) => {
       const answers = await all.run(async ({ host }, timeout) => {
         const view = host.with({ timeout });
-        // Timers that are too long for the platform fire at once.
+        // The platform's timers fire at once if they are too long.
         const call = view.async.hold(1);
         for (let turns = 0; turns < 20; turns++)
           await new Promise((resolve) => setTimeout(resolve));
@@ -119,7 +116,7 @@ describe.each([
     },
   );
 
-  test('a signal may be of another realm or library', async () => {
+  test('a signal may come from another realm or library', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const listeners = new Set<() => void>();
       const signal = {
@@ -144,7 +141,7 @@ describe.each([
     expect(caught).toEqual([3, 7, 0, 'foreign', 0, 'foreign', 'foreign', 'foreign', 1, 1]);
   });
 
-  test('late answers are dropped, and later calls get their own', async () => {
+  test('late replies are dropped, and later calls get their own', async () => {
     const wrong = await all.run(async ({ host, caught }) => {
       const wrong: unknown[] = [];
       for (let id = 1; id <= 25; id++) {
@@ -169,7 +166,7 @@ describe.each([
     await all.run(({ host }) => host.called());
   });
 
-  test('a signal that is aborted already: nothing is called', async () => {
+  test('with an aborted signal nothing is called', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const signal = AbortSignal.abort(new RangeError('before'));
       const view = host.with({ signal });
@@ -185,7 +182,7 @@ describe.each([
     expect(await all.run(({ host }) => host.called())).toEqual([]);
   });
 
-  test('a signal that is aborted while the call is under way, or after it', async () => {
+  test('a signal that aborts during the call or after it', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const controller = new AbortController();
       const view = host.with({ signal: controller.signal });
@@ -208,7 +205,7 @@ describe.each([
     expect(caught).toEqual([3, 'meanwhile', 1, 2, 'no error']);
   });
 
-  test('no listener and no timer is left, however a call ends', async () => {
+  test('no listener and no timer remains after a call', async () => {
     const counts = await all.run(async ({ host, caught }) => {
       const listeners: unknown[] = [];
       const timers = new Set<unknown>();
@@ -231,9 +228,9 @@ describe.each([
         const controller = new AbortController();
         const { signal } = controller;
         const { addEventListener, removeEventListener } = signal;
-        let most = 0;
+        let max = 0;
         signal.addEventListener = (type: string, listener: never) => {
-          most = Math.max(most, listeners.push(listener));
+          max = Math.max(max, listeners.push(listener));
           addEventListener.call(signal, type, listener);
         };
         signal.removeEventListener = (type: string, listener: never) => {
@@ -245,7 +242,7 @@ describe.each([
         await caught(() => view.async.echo(Symbol() as never));
         await caught(() => host.with({ signal, timeout: 1 }).async.hold(1));
         const call = view.async.hold(2);
-        const during = [most, timers.size];
+        const during = [max, timers.size];
         controller.abort();
         await caught(() => call);
         host.release();
@@ -257,7 +254,7 @@ describe.each([
     expect(counts).toEqual([[1, 1], 0, 0]);
   });
 
-  test('options add up', async () => {
+  test('nested options are merged', async () => {
     const caught = await all.run(async ({ host, caught }) => {
       const signal = AbortSignal.abort('both');
       const view = host.with({ timeout: 5 }).with({ signal: new AbortController().signal });
@@ -271,7 +268,7 @@ describe.each([
     expect(caught).toEqual(['TimeoutError', 'string "both"', 2, 1]);
   });
 
-  test('in the host', async () => {
+  test('timeout and signal in the host', async () => {
     const { bridge } = all;
     const worker = bridge.with({ timeout: 5 });
     const error = await worker.hold(1).catch((error: unknown) => error);
@@ -288,7 +285,7 @@ describe.each([
   });
 });
 
-test('the clock of a timeout is stopped by the answer', async () => {
+test('the reply clears the timer of the timeout', async () => {
   const { bridge } = await bridged({}, { serve: () => ({ double: (n: number) => 2 * n }) });
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
@@ -301,11 +298,11 @@ test('the clock of a timeout is stopped by the answer', async () => {
   }
 });
 
-test('a timeout holds although there is no room for the call, and what waits goes on afterwards', async () => {
+test('a call that waits for space times out, and waiting frames are sent afterwards', async () => {
   const state = new Int32Array(new SharedArrayBuffer(8));
   const { run } = await bridged(
     {
-      /** Keeps the host from its event loop until the worker says so. */
+      /** Blocks the host's event loop until the worker sets the flag. */
       busy() {
         Atomics.store(state, 0, 1);
         const end = performance.now() + 10_000;
@@ -319,7 +316,7 @@ test('a timeout holds although there is no room for the call, and what waits goe
     const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
     host.send.busy();
     while (Atomics.load(state, 0) === 0) await turn();
-    // One call alone: the answer to another would have the rest of it sent.
+    // Only one call: the reply to another would also send the rest of this one.
     const call = host.async.length(new Uint8Array(50_000));
     await turn();
     const { name } = await caught(() => host.with({ timeout: 20 }).length(new Uint8Array(3_001)));
@@ -330,7 +327,7 @@ test('a timeout holds although there is no room for the call, and what waits goe
   expect(answers).toEqual(['TimeoutError', 50_000, 5_000]);
 });
 
-test('a getter of an argument that aborts the signal gives up the call', async () => {
+test('a getter of an argument that aborts the signal cancels the call', async () => {
   const { run } = await bridged({ never: (_: unknown) => new Promise<never>(() => {}) });
   const caught = await run(async ({ host, caught }) => {
     const controller = new AbortController();

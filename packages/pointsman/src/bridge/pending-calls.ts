@@ -1,12 +1,11 @@
 /**
- * The calls of one side that wait for an answer without blocking, by number. It also gives all calls their
- * numbers.
+ * The asynchronous calls of one side that wait for a reply, by number. Also assigns the numbers of all calls.
  *
  * Invariants:
- * - Each call is settled once: by its answer, by its signal or timeout, or by the end of the bridge.
- * - A call lies in the slot that the lowest bits of its number say. Numbers whose slot is taken are left out,
- *   so nothing is ever looked for. A `Map` in its place loses the row of 64 calls in flight: it begins a new
- *   table every few hundred calls, which an old one keeps alive for the garbage collector.
+ * - Each call is settled once: by its reply, its signal, its timeout, or the end of the bridge.
+ * - The lowest bits of a call's number are its slot. A number whose slot is occupied is skipped, so a lookup is one
+ *   read. A `Map` loses the row of 64 calls in flight: every few hundred calls it allocates a new table, kept alive by
+ *   the old one.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -18,27 +17,24 @@ interface Pending {
   readonly name: string;
   resolve(value: unknown): void;
   reject(error: unknown): void;
-  /** Stops watching its signal and its timeout, if it has any. */
   readonly stop: (() => void) | undefined;
 }
 
-/** Then numbers begin anew: no answer to one of the first is on its way any more. */
+/** Numbers restart after this one. By then no reply to an early number is still in flight. */
 const MAX_ID = 0x3fffffff;
-/** Slots at first, a power of two. */
 const FIRST_SLOTS = 16;
 
 export class PendingCalls {
   size = 0;
   #slots = new Array<Pending | undefined>(FIRST_SLOTS).fill(undefined);
   #lastId = 0;
-  readonly #givenUp: (id: number) => void;
+  readonly #cancelled: (id: number) => void;
 
-  /** `givenUp`: nobody waits for call `id` any more. */
-  constructor(givenUp: (id: number) => void) {
-    this.#givenUp = givenUp;
+  /** `cancelled` is called when a signal or a timeout has cancelled call `id`. */
+  constructor(cancelled: (id: number) => void) {
+    this.#cancelled = cancelled;
   }
 
-  /** The number of the next call. */
   nextId(): number {
     let id = this.#lastId;
     do id = id === MAX_ID ? 1 : id + 1;
@@ -47,7 +43,7 @@ export class PendingCalls {
     return id;
   }
 
-  /** The first of so many numbers that follow each other, for calls that are not added here. */
+  /** Returns the first of `count` consecutive numbers, for calls that are not added here. */
   nextIds(count: number): number {
     if (this.#lastId + count > MAX_ID) this.#lastId = 0;
     const first = this.#lastId + 1;
@@ -55,7 +51,7 @@ export class PendingCalls {
     return first;
   }
 
-  /** `id` is the last that {@link nextId} has given. */
+  /** Adds a call. `id` is the last number that {@link nextId} returned. */
   add(
     id: number,
     name: string,
@@ -69,7 +65,7 @@ export class PendingCalls {
           options,
           (reason) => {
             this.#take(id);
-            this.#givenUp(id);
+            this.#cancelled(id);
             reject(reason);
           },
           (timeout) => timedOut(name, timeout),
@@ -97,7 +93,7 @@ export class PendingCalls {
     }
   }
 
-  /** An answer has come. One that nobody waits for is dropped. */
+  /** Settles a call with its reply. The reply to a cancelled call is dropped. */
   settle(id: number, value: unknown, failed: boolean): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
@@ -106,7 +102,6 @@ export class PendingCalls {
     else pending.resolve(value);
   }
 
-  /** There will be no answers. */
   rejectAll(error: (name: string) => unknown): void {
     const slots = this.#slots;
     this.#slots = new Array<Pending | undefined>(FIRST_SLOTS).fill(undefined);

@@ -1,10 +1,8 @@
 /**
- * How a thread that does not block handles frames: in turns of its event loop. When it has answered
- * somebody who may have the next call ready, it spins for that before it returns to the event loop; when it
- * expects answers of its own, it polls turn by turn, so that nothing else has to wait.
+ * Handles frames in turns of the event loop. After a reply, this thread spins for the next call. While it waits for
+ * replies of its own, it polls once per turn, so other tasks run between polls.
  *
- * Invariant: either this thread will look at the ring by itself, or whoever writes to it will wake this
- * thread.
+ * Invariant: either this thread will check the ring by itself, or the writer of the next frame will wake it.
  */
 
 import { nextMicrotask } from '../sync/wait/give-up.js';
@@ -16,18 +14,16 @@ import type { FrameReader } from './frame-reader.js';
 import type { FrameWriter } from './frame-writer.js';
 import type { SharedState } from './shared-state.js';
 
-/** What the poller asks of the endpoint whose frames it handles. */
 export interface PolledEndpoint {
-  /** Handles one frame; false if none is ready. */
+  /** Handles one frame. Returns false if none is ready. */
   handleNext(): boolean;
-  /** Whether answers are due. */
-  readonly isExpecting: boolean;
+  readonly expectsReplies: boolean;
 }
 
-/** Milliseconds that it works through frames before others get their turn: a page draws its frames meanwhile. */
-const TURN = 4;
-/** Milliseconds after which a sleeper is told of an answer: it does not wait for slow functions behind that one. */
-const PROMPT = 0.2;
+/** Maximum milliseconds of handling frames before other tasks run, such as the rendering of a page. */
+const MAX_TURN = 4;
+/** Milliseconds after which a sleeping caller is woken, so its reply does not wait for slow functions behind it. */
+const MAX_WAKE_DELAY = 0.2;
 
 export class Poller {
   readonly #endpoint: PolledEndpoint;
@@ -35,21 +31,21 @@ export class Poller {
   readonly #writer: FrameWriter;
   readonly #state: SharedState;
   readonly #policy: WaitPolicy;
-  /** The event loop will be woken when there is something to read. */
+  /** Whether the writer of the next frame will wake the event loop. */
   #isSleeping = false;
-  /** The ring's promise for that is pending; it outlives a blocking call. */
+  /** Whether the ring's promise for that is pending; it may outlive a blocking call. */
   #isArmed = false;
   #isPolling = false;
-  /** When polling ends; 0 if it has only begun. */
+  /** When polling ends; 0 before the first poll. */
   #pollsUntil = 0;
   #isHandling = false;
   #isStopped = false;
-  /** When this turn of the event loop is over; 0 if no clock has been read in it. */
+  /** When this turn of the event loop ends; 0 if the clock has not been read in it. */
   #turnEnds = 0;
-  /** Somebody has been answered who may have the next call ready at once. */
+  /** Whether a call was answered; its caller may make the next call at once. */
   #hasAnswered = false;
-  /** A function has returned a promise, which does not settle while this thread spins. */
-  #hasPromised = false;
+  /** Whether a function has returned a promise, which cannot settle while this thread spins. */
+  #hasDeferred = false;
 
   constructor(
     endpoint: PolledEndpoint,
@@ -66,33 +62,30 @@ export class Poller {
     state.cost = this.#policy.cost;
   }
 
-  /** A call of the other side has been answered at once. */
   answered(): void {
     this.#hasAnswered = true;
   }
 
-  /** A call of the other side will be answered when a promise has settled. */
-  promised(): void {
-    this.#hasPromised = true;
+  deferred(): void {
+    this.#hasDeferred = true;
   }
 
-  /** That promise has settled, and the call has been answered in a turn of its own. */
+  /** Called when the promise of a deferred call has settled and the reply is written. */
   answeredLater(): void {
     this.#hasAnswered = true;
     if (this.#policy.bound > 0) nextMicrotask.then(() => this.#handle());
     else this.#writer.deliverSoon();
   }
 
-  /** An answer is expected. */
-  expect(): void {
+  expectReply(): void {
     if (this.#isPolling) return;
     if (this.#policy.bound === 0) {
-      this.attend();
+      this.armWakeup();
       return;
     }
     this.#isPolling = true;
     this.#isSleeping = false;
-    this.#reader.ring.awake();
+    this.#reader.ring.markAwake();
     this.#pollsUntil = 0;
     soon(this.#poll);
   }
@@ -106,27 +99,27 @@ export class Poller {
     }
     const now = performance.now();
     if (found || this.#pollsUntil === 0) this.#pollsUntil = now + policy.bound;
-    const goesOn = this.#endpoint.isExpecting && !this.#isStopped;
+    const goesOn = this.#endpoint.expectsReplies && !this.#isStopped;
     if (goesOn && now < this.#pollsUntil) {
       soon(this.#poll);
       return;
     }
     this.#isPolling = false;
     if (goesOn) policy.missed();
-    this.attend();
+    this.armWakeup();
   };
 
-  /** Sees that this thread is woken when there is something to read. */
-  attend(): void {
+  /** Ensures that this thread is woken when a frame is ready. */
+  armWakeup(): void {
     if (this.#isSleeping || this.#isHandling || this.#isPolling || this.#isStopped) return;
     const { ring } = this.#reader;
-    this.#state.sleeps();
+    this.#state.beforeSleep();
     if (this.#isArmed) {
-      if (ring.sleepOn()) this.#isSleeping = true;
+      if (ring.resumeSleep()) this.#isSleeping = true;
       else nextMicrotask.then(() => this.#handle());
       return;
     }
-    const later = ring.later();
+    const later = ring.waitAsync();
     if (later === undefined) {
       nextMicrotask.then(() => this.#handle());
       return;
@@ -139,13 +132,11 @@ export class Poller {
     });
   }
 
-  /** The other side has woken this thread. */
   woken(): void {
-    if (this.#isSleeping) this.#state.woke(this.#policy);
+    if (this.#isSleeping) this.#state.afterSleep(this.#policy);
     this.pump();
   }
 
-  /** A turn of the event loop begins in which frames may have come. */
   pump(): void {
     this.#turnEnds = 0;
     this.#handle();
@@ -156,25 +147,22 @@ export class Poller {
     if (this.#isHandling || this.#isStopped) return;
     const reader = this.#reader;
     this.#isHandling = true;
-    reader.ring.awake();
+    reader.ring.markAwake();
     let isTurnOver = false;
     try {
       isTurnOver = this.#handleAll();
     } finally {
       this.#isHandling = false;
-      if (this.#isStopped) {
-        // Nothing will come.
-      } else if (reader.isPaused ? platform.receive : isTurnOver) {
-        soon(() => this.pump());
-      } else if (!reader.isPaused) {
-        this.attend();
+      if (!this.#isStopped) {
+        if (reader.isPaused ? platform.receive : isTurnOver) soon(() => this.pump());
+        else if (!reader.isPaused) this.armWakeup();
       }
     }
   }
 
   /**
-   * Handles what there is, and what comes while it spins. Whether the turn is over. A single call, the
-   * commonest case, reads the clock once: clocks are slow in browsers.
+   * Handles all ready frames, and those that arrive while it spins. Returns whether the turn is over. A single call,
+   * the most common case, reads the clock only once, because clocks are slow in browsers.
    */
   #handleAll(): boolean {
     const endpoint = this.#endpoint;
@@ -182,18 +170,18 @@ export class Poller {
     const writer = this.#writer;
     const policy = this.#policy;
     const { ring } = reader;
-    let told = 0;
+    let deliveredAt = 0;
     let handled = 0;
-    this.#hasPromised = false;
+    this.#hasDeferred = false;
     for (;;) {
       while (endpoint.handleNext()) {
         const otherSleeps = writer.ring.readerAsleep;
         if ((!otherSleeps && (++handled & 3) !== 0) || !ring.ready) continue;
         const now = performance.now();
-        told ||= now;
-        if (otherSleeps && now - told > PROMPT) {
+        deliveredAt ||= now;
+        if (otherSleeps && now - deliveredAt > MAX_WAKE_DELAY) {
           writer.deliver();
-          told = now;
+          deliveredAt = now;
         }
         if (this.#isTurnOver(now)) {
           writer.deliver();
@@ -201,13 +189,13 @@ export class Poller {
         }
       }
       writer.deliver();
-      if (!this.#hasAnswered || this.#hasPromised || this.#isStopped) return false;
-      if (reader.isPaused || writer.isHeldUp) return false;
+      if (!this.#hasAnswered || this.#hasDeferred || this.#isStopped) return false;
+      if (reader.isPaused || writer.isWaitingForSpace) return false;
       const { bound } = policy;
       if (bound === 0) return false;
       const now = performance.now();
       if (this.#isTurnOver(now)) return true;
-      // Who sleeps has to be woken twice: this thread for the call, and the other for the answer.
+      // A sleep costs two wake-ups: this thread's for the call, and the other's for the reply.
       if (!spinFor(ring, bound + this.#state.otherCost)) {
         this.#hasAnswered = false;
         policy.missed();
@@ -218,20 +206,19 @@ export class Poller {
   }
 
   #isTurnOver(now: number): boolean {
-    this.#turnEnds ||= now + TURN;
+    this.#turnEnds ||= now + MAX_TURN;
     return now > this.#turnEnds;
   }
 
-  /** This thread is about to block, and looks at the ring by itself. */
-  leave(): void {
-    if (this.#isSleeping) this.#reader.ring.awake();
+  /** Called before this thread blocks; it then checks the ring by itself. */
+  pause(): void {
+    if (this.#isSleeping) this.#reader.ring.markAwake();
   }
 
-  /** It does not block any more. */
   resume(): void {
     if (!this.#isSleeping) return;
-    this.#state.sleeps();
-    if (!this.#reader.ring.sleepOn()) nextMicrotask.then(() => this.#handle());
+    this.#state.beforeSleep();
+    if (!this.#reader.ring.resumeSleep()) nextMicrotask.then(() => this.#handle());
   }
 
   stop(): void {

@@ -1,8 +1,8 @@
-/** Programs that are made up: whatever is under way at once, each call gets exactly its own answer. */
+/** Random programs: with many concurrent calls, each call gets exactly its own reply. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pattern } from '../../tests/bridge/pattern.js';
-import { useBridge } from '../../tests/bridge/threads.js';
+import { ringSizes, useBridge } from '../../tests/bridge/threads.js';
 
 const kinds = [
   'block',
@@ -48,10 +48,7 @@ function makeApi() {
   };
 }
 
-describe.each([
-  ['ring', {}],
-  ['parts', { bufferSize: 4096 }],
-] as const)('%s', (_, config) => {
+describe.each(ringSizes)('%s', (_, config) => {
   const all = useBridge(makeApi(), {
     ...config,
     serve: () => ({ echo: (id: number, bytes: Uint8Array) => ({ id, bytes }) }),
@@ -174,7 +171,7 @@ describe.each([
       return wrong;
     }, steps);
 
-  test('each call gets its own answer', { timeout: 60_000 }, async () => {
+  test('each call gets its own reply', { timeout: 60_000 }, async () => {
     const step = fc.record({
       kind: fc.constantFrom(...kinds),
       size: fc.oneof(fc.nat(40), fc.nat(3_000), fc.nat(20_000)),
@@ -182,7 +179,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {
         const playing = play(steps);
-        // What the host asks meanwhile goes between.
+        // Calls of the host run between these.
         for (const [id, { kind, size }] of steps.entries()) {
           if (kind !== 'host') continue;
           const answer = await all.bridge.worker.echo(id, pattern(size));
@@ -190,7 +187,7 @@ describe.each([
         }
         expect(await playing).toEqual([]);
       }),
-      // What hangs or fails leaves the bridge as it is: no other program can be tried on it.
+      // A failed or hung program leaves the bridge unusable for another program.
       { numRuns: 60, timeout: 10_000, endOnFailure: true },
     );
   });

@@ -1,4 +1,4 @@
-/** What was passed on is kept as long as the other side may use it, and not longer. */
+/** An object passed by reference stays alive exactly as long as the other side may use it. */
 import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,7 +9,7 @@ import { type Bridged, bridged } from '../../tests/bridge/threads.js';
 setFlagsFromString('--expose-gc');
 const collectHere: () => void = runInNewContext('gc');
 
-/** Collects garbage on both sides until it holds. */
+/** Collects garbage on both sides until the condition holds. */
 async function collectUntil(
   { run }: Pick<Bridged<object, unknown>, 'run'>,
   condition: () => unknown,
@@ -29,7 +29,7 @@ async function collectTimes(all: Pick<Bridged<object, unknown>, 'run'>, times: n
   await collectUntil(all, () => left-- === 0);
 }
 
-test('a function of the host is given up when the worker has none of its proxies left', async () => {
+test('a function of the host is released when the worker has no proxy of it', async () => {
   const made: WeakRef<() => string>[] = [];
   const all = await bridged({
     make() {
@@ -58,7 +58,7 @@ test('a function of the host is given up when the worker has none of its proxies
   await collectUntil(all, () => made[0]?.deref() === undefined);
 });
 
-test('a callback of the worker is given up when the host has none of its proxies left', async () => {
+test('a callback of the worker is released when the host has no proxy of it', async () => {
   let kept: ((n: number) => Promise<number>) | undefined;
   const all = await bridged({
     keep(f: (n: number) => Promise<number>) {
@@ -80,7 +80,7 @@ test('a callback of the worker is given up when the host has none of its proxies
   for (let isGone = false; !isGone; isGone = await gone()) await collectTimes(all, 1);
 });
 
-test('a callback of a call that was refused is given up at once', async () => {
+test('a callback of a rejected call is released at once', async () => {
   const all = await bridged({ take: (...args: unknown[]) => args.length });
   await all.run(async ({ host, kept, caught }) => {
     const f = () => 1;
@@ -93,7 +93,7 @@ test('a callback of a call that was refused is given up at once', async () => {
   for (let isGone = false; !isGone; isGone = await gone()) await collectTimes(all, 1);
 });
 
-test('many functions, none of which is kept', async () => {
+test('many short-lived functions are released', async () => {
   const made: WeakRef<() => number>[] = [];
   const all = await bridged({
     make(n: number) {
@@ -111,7 +111,7 @@ test('many functions, none of which is kept', async () => {
   await collectUntil(all, () => made.every((ref) => ref.deref() === undefined));
 });
 
-test('a signal loses its listener', async () => {
+test('the listener on a signal is removed', async () => {
   const { signal } = new AbortController();
   const all = await bridged({ mine: () => signal });
   await all.run(({ host, kept }) => {
@@ -126,7 +126,7 @@ test('a signal loses its listener', async () => {
   await collectUntil(all, () => getEventListeners(signal, 'abort').length === 0);
 });
 
-test('an iterator that nobody finishes ends', async () => {
+test('an abandoned iterator is ended', async () => {
   let ended = 0;
   const all = await bridged({
     async *items() {

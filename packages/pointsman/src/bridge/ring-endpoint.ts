@@ -1,11 +1,10 @@
 /**
- * One end of a bridge over shared memory: calls what the other side serves, and answers its calls.
+ * One end of a bridge over shared memory: calls the functions of the other side, and serves its calls.
  *
  * Invariants:
- * - Each call has one outcome: a value, an error, or that the bridge has ended. What comes later for a
- *   call that was given up is read, since it may teach the codec something, and dropped.
- * - Frames are handled one at a time, in the order in which they were sent, whether the call that they
- *   are about is blocking, awaited or neither.
+ * - Each call has one outcome: a value, an error, or the end of the bridge. A reply to a cancelled call is decoded,
+ *   because it may define shapes, and then dropped.
+ * - Frames are handled one at a time, in the order in which they were sent, for blocking and asynchronous calls alike.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -14,7 +13,7 @@ import type { NamedFunction } from '../transport/functions.js';
 import { isThenable, timedOut, withCaller } from '../transport/outcome.js';
 import { References } from '../transport/references.js';
 import type { Transferable } from '../transport/transfer.js';
-import { type BlockedEndpoint, BlockingCalls, type Waiting } from './blocking-calls.js';
+import { type BlockedCall, type BlockedEndpoint, BlockingCalls } from './blocking-calls.js';
 import { type Ending, unanswered } from './ending.js';
 import type { BridgeEndpoint, TargetedCall } from './endpoint.js';
 import { BridgeStateError } from './errors.js';
@@ -28,7 +27,7 @@ import {
   CANCEL,
   CLOSE,
   FAILED,
-  KIND,
+  KIND_MASK,
   PING,
   PONG,
   REFERENCE,
@@ -45,29 +44,24 @@ export interface RingEndpointOptions {
   readonly ringReader: RingReader;
   readonly ringWriter: RingWriter;
   readonly state: SharedState;
-  /** Why this side cannot block; undefined where it can. */
   readonly cannotBlock?: string | undefined;
   /** Whether the other side can receive messages while it blocks. */
   readonly otherReceives: boolean;
-  /** The most bytes of one frame. */
   readonly maxMessageSize: number;
-  /** Milliseconds that a call which blocks hears nothing before it fails. */
   readonly heartbeatTimeout: number;
   readonly spins: boolean;
-  /** Runs what the other side calls in the context that it belongs to. */
+  /** Runs calls of the other side in this side's asynchronous context. */
   readonly run: RunInContext;
-  /** What the other side may call, by number. */
   readonly functions: readonly NamedFunction[];
   post(type: string, payload: unknown, transfer: readonly Transferable[]): void;
-  /** Receives one message without a return to the event loop; whether there was one. */
+  /** Receives one message synchronously. Returns whether there was one. */
   readonly receive?: (() => boolean) | undefined;
-  /** The bridge cannot go on. */
+  /** Called when a frame is unreadable, so the bridge cannot continue. */
   broken(why: string): void;
-  /** Whether the thread of the other side is gone, as far as a blocked one can know. */
+  /** Whether the other thread has ended, as far as a blocked thread can detect. */
   isOtherGone(): boolean;
-  /** A blocked thread has found that the other side has closed the bridge, or is gone. */
+  /** Called when a blocked thread detects the end of the bridge. */
   otherHasEnded(hasClosed: boolean): void;
-  /** Whether something is under way that must not end with the event loop. */
   keepAlive(isBusy: boolean): void;
 }
 
@@ -77,7 +71,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   readonly #references = new References({
     callReference: (id, args) => this.call(REFERENCE + id, args),
     blockOnReference: (id, args) => this.block(REFERENCE + id, args),
-    release: (id, count) => this.#writer.note(RELEASE, id, count),
+    release: (id, count) => this.#writer.control(RELEASE, id, count),
     abort: (id, reason) => this.#writer.error(ABORT, id, reason),
   });
   readonly #values = new FrameValues(this.#references);
@@ -86,12 +80,12 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
   readonly #poller: Poller;
   readonly #blocking: BlockingCalls;
   readonly #pending = new PendingCalls((id) => {
-    this.#writer.note(CANCEL, id, 0);
+    this.#writer.control(CANCEL, id, 0);
     this.#keepAlive();
   });
   /**
-   * Calls of the other side that have not been answered. Their arguments are kept until then: a signal
-   * that only its listeners know would be collected, and with it the news that it is aborted.
+   * Pending calls of the other side, with their arguments. A signal that is referenced only by its listeners could be
+   * collected as garbage, and would never abort.
    */
   readonly #serving = new Map<number, readonly unknown[]>();
   #isKeptAlive = false;
@@ -115,7 +109,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#blocking = new BlockingCalls(this, reader, writer, state, this.#poller, options);
   }
 
-  get isExpecting(): boolean {
+  get expectsReplies(): boolean {
     return this.#pending.size > 0;
   }
 
@@ -136,7 +130,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       this.#pending.add(id, name, options, resolve, reject);
       this.#writer.deliverSoon();
       this.#keepAlive();
-      this.#poller.expect();
+      this.#poller.expectReply();
     });
   }
 
@@ -152,16 +146,16 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#checkCall(target, options);
     const blocking = this.#blocking;
     const id = this.#pending.nextIds(1);
-    const waiting = blocking.begin(id, 1, target);
+    const call = blocking.begin(id, 1, target);
     try {
       this.#writeCall(BLOCKING_CALL, id, target, args);
-      blocking.run(waiting, options);
+      blocking.run(call, options);
     } finally {
-      blocking.end(waiting);
+      blocking.end(call);
       this.#keepAlive();
     }
-    const [value] = waiting.values;
-    if (waiting.failed >= 0) throw withCaller(value);
+    const [value] = call.values;
+    if (call.firstFailed >= 0) throw withCaller(value);
     return value;
   }
 
@@ -170,24 +164,23 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#checkCanBlock();
     this.#checkCall(calls, options);
     if (calls.length === 0) return [];
-    const waiting = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
+    const call = blocking.begin(this.#pending.nextIds(calls.length), 0, calls);
     try {
       for (const { target, args } of calls) {
-        this.#writeCall(BLOCKING_CALL, waiting.from + waiting.count, target, args);
-        waiting.count++;
-        waiting.left++;
+        this.#writeCall(BLOCKING_CALL, call.from + call.count, target, args);
+        call.count++;
+        call.remaining++;
       }
-      blocking.run(waiting, options);
+      blocking.run(call, options);
     } catch (error) {
-      // Nobody waits for those that have gone before.
-      for (let i = 0; i < waiting.count; i++) this.#writer.note(CANCEL, waiting.from + i, 0);
+      for (let i = 0; i < call.count; i++) this.#writer.control(CANCEL, call.from + i, 0);
       throw error;
     } finally {
-      blocking.end(waiting);
+      blocking.end(call);
       this.#keepAlive();
     }
-    if (waiting.failed >= 0) throw withCaller(waiting.values[waiting.failed]);
-    return waiting.values;
+    if (call.firstFailed >= 0) throw withCaller(call.values[call.firstFailed]);
+    return call.values;
   }
 
   #checkCanBlock(target?: number): void {
@@ -197,21 +190,21 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     throw new BridgeStateError(`${name}() cannot block: ${cannotBlock}`, name);
   }
 
-  /** Throws whatever refuses a call before it is made. No other thread answers within 0 ms. */
-  #checkCall(targets: Waiting['targets'], options?: WaitOptions): void {
+  /** Throws if the call is cancelled or the bridge has ended. With a timeout of 0 no reply can arrive in time. */
+  #checkCall(targets: BlockedCall['targets'], options?: WaitOptions): void {
     if (options?.signal?.aborted) throw options.signal.reason;
     this.#checkOpen(targets);
     if (options?.timeout === 0) throw timedOut(this.#blocking.nameOf(targets), 0);
   }
 
-  #checkOpen(targets: Waiting['targets']): void {
+  #checkOpen(targets: BlockedCall['targets']): void {
     if (this.#ending) throw unanswered(this.#ending, this.#blocking.nameOf(targets));
   }
 
   #writeCall(kind: number, id: number, target: number, args: readonly unknown[]): void {
     const name = this.nameOf(target);
     this.#writer.call(kind, id, target, args, name);
-    // A getter of an argument may have closed the bridge: whoever begins to wait now would wait for ever.
+    // A getter of an argument may have closed the bridge: the call would wait forever.
     this.#checkOpen(target);
   }
 
@@ -219,7 +212,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     return target >= REFERENCE ? 'a callback' : (this.names[target] as string);
   }
 
-  /** As long as an answer is due, or the other side may call, this thread must not end by itself. */
+  /** Keeps this thread alive while a reply is pending or the other side may call. */
   #keepAlive(): void {
     const { functions, keepAlive } = this.#options;
     const isBusy = functions.length + this.#pending.size + this.#references.size > 0;
@@ -228,13 +221,13 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     keepAlive(this.#isKeptAlive);
   }
 
-  // --- what the other side says ---
+  // --- frames of the other side ---
 
   handleNext(): boolean {
     const reader = this.#reader;
     if (!reader.next()) return false;
     const { first, second } = reader.ring;
-    const kind = reader.ring.kind & KIND;
+    const kind = reader.ring.kind & KIND_MASK;
     switch (kind) {
       case CALL:
       case BLOCKING_CALL:
@@ -260,13 +253,12 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
       }
       default:
         reader.release();
-        this.#noted(kind, first, second);
+        this.#handleControl(kind, first, second);
     }
     return true;
   }
 
-  /** A frame without a payload has come. */
-  #noted(kind: number, first: number, second: number): void {
+  #handleControl(kind: number, first: number, second: number): void {
     switch (kind) {
       case CANCEL:
         this.#serving.delete(first);
@@ -276,7 +268,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
         this.#keepAlive();
         break;
       case PING:
-        this.#writer.note(PONG, first, 0);
+        this.#writer.control(PONG, first, 0);
         break;
       case PONG:
         this.#blocking.ponged(first);
@@ -302,11 +294,11 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     try {
       if (failure) throw failure;
       const call = isReference ? this.#references.callable(target - REFERENCE) : served?.call;
-      if (call === undefined) throw new BridgeStateError('the function is gone', name);
+      if (call === undefined) throw new BridgeStateError(`${name} no longer exists`, name);
       result = call(...args);
       settlesLater = isThenable(result);
     } catch (error) {
-      // As from a listener: the caller has asked for no answer.
+      // The caller expects no reply: an unhandled rejection reports the error.
       if (kind === SEND) void Promise.reject(error);
       else this.#fail(id, error);
       return;
@@ -328,14 +320,14 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     promise: unknown,
   ): void {
     this.#serving.set(id, args);
-    if (this.#blocking.isBlocked) this.#blocking.postpone(id, name);
-    this.#poller.promised();
+    if (this.#blocking.isBlocked) this.#blocking.defer(id, name);
+    this.#poller.deferred();
     const settled = (answer: () => void) => {
       if (!this.#serving.delete(id) || this.#ending !== undefined) return;
       answer();
       this.#poller.answeredLater();
     };
-    // One that is no native promise may throw where it is asked.
+    // The `then` of a non-native promise may throw.
     Promise.resolve(promise).then(
       (value) => settled(() => this.#respond(kind, id, value, name)),
       (error) => settled(() => this.#fail(id, error)),
@@ -358,7 +350,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     this.#keepAlive();
   }
 
-  refuse(id: number, error: Error): void {
+  failServed(id: number, error: Error): void {
     if (this.#serving.delete(id)) this.#fail(id, error);
   }
 
@@ -372,12 +364,12 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
         if (!isInFrame) this.#poller.woken();
         break;
       case 'room':
-        this.#writer.roomCame();
+        this.#writer.spaceAvailable();
     }
   }
 
   receiveUnreadable(cause: unknown, isInFrame: boolean): boolean {
-    // Only messages with values may be unreadable.
+    // Of all messages, only those with values can be unreadable.
     this.#values.arriveUnreadable(cause);
     if (!isInFrame) this.#poller.pump();
     return true;
@@ -385,11 +377,10 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
 
   // --- the end ---
 
-  /** A thread that is blocked learns of the end by itself. */
   checkEnded(isSilent: boolean): Ending | undefined {
     const { state, isOtherGone, otherHasEnded } = this.#options;
     if (this.#ending === undefined) {
-      // Asked first: whoever closes says so before its port is gone.
+      // The port is checked first: a side sets the closed word before it closes its port.
       const isGone = isSilent && isOtherGone();
       if (state.isClosed || isGone) otherHasEnded(state.isClosed);
     }
@@ -400,7 +391,7 @@ export class RingEndpoint implements BridgeEndpoint, BlockedEndpoint, PolledEndp
     while (this.#ending === undefined && this.handleNext()) {}
   }
 
-  takeLeave(reason: unknown): void {
+  sendClose(reason: unknown): void {
     if (reason !== undefined) this.#writer.error(CLOSE, 0, reason);
     this.#writer.deliver();
   }

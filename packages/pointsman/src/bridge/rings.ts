@@ -1,4 +1,4 @@
-/** Where things lie in the memory that two threads share: what they know of each other, then two rings. */
+/** The layout of the shared memory: the shared state, the control blocks of two rings, and their data. */
 
 import { Memory } from './ring/memory.js';
 import { CONTROL, RingReader, RingWriter } from './ring/ring.js';
@@ -6,10 +6,9 @@ import { type Role, STATE_SIZE } from './shared-state.js';
 
 const UP_CONTROL = STATE_SIZE;
 const DOWN_CONTROL = UP_CONTROL + CONTROL;
-/** Bytes before the frames. */
 export const MEMORY_HEAD = DOWN_CONTROL + CONTROL;
 
-/** The rings of one side: the worker's frames go up, the host's down. */
+/** Creates the rings of one side. `up` is from the worker to the host, `down` from the host to the worker. */
 export function ringsOf(
   memory: SharedArrayBuffer,
   role: Role,

@@ -1,38 +1,37 @@
 /**
- * What both sides of a bridge know of each other without a message: whether it is closed, what a wake-up
- * costs each of them, when each was last woken, and for which thread each of them waits.
+ * State in shared memory that both sides of a bridge read without messages: whether the bridge is closed, the cost of a
+ * wake-up for each side, when each was last woken, and for which thread each side waits.
  *
- * Invariant: each word has one side that writes it, but for the news that the bridge is closed, which is never
- * taken back, and the time of a wake-up, which the sleeper asks for and the waker fills in.
+ * Invariant: each word is written by one side only, with two exceptions. Either side may set CLOSED, which is never
+ * reset. The sleeper requests the time of its wake-up, and the waker writes it.
  */
 
 import { now } from '../transport/clock.js';
 import { randomId } from '../transport/random-id.js';
 import type { WaitPolicy } from '../transport/wait-policy.js';
 
-/** Words of 4 bytes. */
+/** Indices of 4-byte words. */
 const CLOSED = 0;
-/** Of the host; the worker's follow. */
+/** The host's word; the worker's is the next. The same holds for WAITS_FOR and COST. */
 const THREAD = 2;
 const WAITS_FOR = 4;
 const COST = 6;
-/** Of 8 bytes, on cache lines of their own. */
+/** Index of the host's 8-byte wake-up time. The worker's follows on its own cache line. */
 const WOKEN = 8;
-const LINE = 8;
-/** What stands there in place of a time: the sleeper wants to know when it was woken, or does not. */
-const ASKED = 0;
-const NOT_ASKED = -1;
-/** One sleep of so many is measured, a power of two: the clocks would cost the rows `one core busy`. */
+const CACHE_LINE = 8;
+/** Values instead of a time: the sleeper requests the time of its wake-up, or does not. */
+const REQUESTED = 0;
+const NOT_REQUESTED = -1;
+/** One sleep in this many is measured, a power of two. More clock reads would slow the rows `one core busy`. */
 const SAMPLE = 8;
-/** Bytes. */
-export const STATE_SIZE = 8 * (WOKEN + 2 * LINE);
+export const STATE_SIZE = 8 * (WOKEN + 2 * CACHE_LINE);
 
 export type Role = 'host' | 'worker';
 
-/** This thread, as other threads of the program know it. */
+/** Identifies this thread to other threads. */
 const thisThread = randomId();
 
-/** Of all bridges of this thread: who blocks for one keeps the others waiting. */
+/** The states of all bridges of this thread: while it blocks for one, the others wait. */
 const states = new Set<SharedState>();
 
 export class SharedState {
@@ -60,52 +59,50 @@ export class SharedState {
     states.delete(this);
   }
 
-  // --- what wake-ups cost ---
+  // --- the cost of wake-ups ---
 
-  /** This side is about to wake the other. The first of several counts. */
-  wakes(): void {
-    const at = WOKEN + this.#other * LINE;
-    if (this.#times[at] === ASKED) this.#times[at] = now();
+  /** Called before this side wakes the other. The first wake-up of a sleep counts. */
+  beforeWake(): void {
+    const at = WOKEN + this.#other * CACHE_LINE;
+    if (this.#times[at] === REQUESTED) this.#times[at] = now();
   }
 
-  /** This side is about to sleep. */
-  sleeps(): void {
-    const asks = (++this.#sleeps & (SAMPLE - 1)) === 0;
-    this.#times[WOKEN + this.#mine * LINE] = asks ? ASKED : NOT_ASKED;
+  beforeSleep(): void {
+    const isMeasured = (++this.#sleeps & (SAMPLE - 1)) === 0;
+    this.#times[WOKEN + this.#mine * CACHE_LINE] = isMeasured ? REQUESTED : NOT_REQUESTED;
   }
 
-  /** This side has slept: if that sleep was measured, the policy and the other side learn what its end has cost. */
-  woke(policy: WaitPolicy): void {
-    const at = WOKEN + this.#mine * LINE;
+  /** If the sleep was measured, reports its cost to the policy and the other side. */
+  afterSleep(policy: WaitPolicy): void {
+    const at = WOKEN + this.#mine * CACHE_LINE;
     const woken = this.#times[at] as number;
-    this.#times[at] = NOT_ASKED;
-    // The clocks of two threads may differ by a little.
-    policy.woke(woken <= ASKED ? undefined : Math.max(0, now() - woken));
+    this.#times[at] = NOT_REQUESTED;
+    // The clocks of two threads may differ slightly.
+    policy.woke(woken <= REQUESTED ? undefined : Math.max(0, now() - woken));
     this.cost = policy.cost;
   }
 
-  /** Tells the other side what a wake-up costs this one, in milliseconds. */
+  /** The cost of a wake-up, in milliseconds. */
   set cost(milliseconds: number) {
     this.#words[COST + this.#mine] = 1_000 * milliseconds;
   }
 
-  /** Milliseconds that a wake-up costs the other side. */
   get otherCost(): number {
     return (this.#words[COST + this.#other] as number) / 1_000;
   }
 
-  // --- who waits for whom ---
+  // --- detection of mutual waits ---
 
-  /** This thread blocks until the other side answers. Its other bridges learn for whom they wait. */
+  /** Called before this thread blocks for the other side. Publishes that thread on its other bridges. */
   block(): void {
-    this.#tellOthers(Atomics.load(this.#words, THREAD + this.#other));
+    this.#publishWait(Atomics.load(this.#words, THREAD + this.#other));
   }
 
   unblock(): void {
-    this.#tellOthers(0);
+    this.#publishWait(0);
   }
 
-  #tellOthers(thread: number): void {
+  #publishWait(thread: number): void {
     for (const state of states) {
       if (state !== this) Atomics.store(state.#words, WAITS_FOR + state.#mine, thread);
     }

@@ -28,7 +28,7 @@ function makeApi() {
   };
 }
 
-test('a signal that is aborted while the call is under way stops it, with its reason', async () => {
+test('a signal that aborts during the call arrives with its reason', async () => {
   const { api, signals } = makeApi();
   const { run } = await bridged(api);
   const caught = await run(async ({ host, caught }) => {
@@ -45,7 +45,7 @@ test('a signal that is aborted while the call is under way stops it, with its re
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
 });
 
-test('a signal that was aborted before arrives aborted, when the call is over at the latest', async () => {
+test('an aborted signal arrives aborted, at the latest when the call completes', async () => {
   const { api, seen } = makeApi();
   const { run } = await bridged(api);
   await run(async ({ host }) => {
@@ -55,7 +55,7 @@ test('a signal that was aborted before arrives aborted, when the call is over at
   expect(seen).toEqual(['over', 'long over']);
 });
 
-test('a signal that is aborted after the call still aborts there', async () => {
+test('a signal that aborts after the call aborts on the other side', async () => {
   const { api, seen, signals } = makeApi();
   const { run } = await bridged(api);
   await run(({ host, kept }) => {
@@ -69,7 +69,7 @@ test('a signal that is aborted after the call still aborts there', async () => {
   expect([seen, signals[0]?.aborted]).toEqual([['late'], true]);
 });
 
-test('a signal is the same whenever it is passed', async () => {
+test('a signal that is passed twice arrives as the same signal', async () => {
   const { run } = await bridged(makeApi().api);
   const same = await run(({ host }) => {
     const { signal } = new AbortController();
@@ -78,7 +78,7 @@ test('a signal is the same whenever it is passed', async () => {
   expect(same).toEqual([true, false]);
 });
 
-test('a callback may abort the signal of the call that blocks', async () => {
+test('a callback may abort the signal that a blocking call passed', async () => {
   const { run } = await bridged({
     tick: (signal: AbortSignal, tick: () => Promise<void>) =>
       new Promise((resolve) => {
@@ -106,7 +106,7 @@ test('a signal of the host aborts in the worker', async () => {
   expect(await run(({ kept }) => kept.reason)).toBe('by the host');
 });
 
-test('the listener at a signal is gone when the bridge is closed', async () => {
+test('close removes the listener on a signal', async () => {
   const added: unknown[] = [];
   const removed: unknown[] = [];
   const controller = new AbortController();

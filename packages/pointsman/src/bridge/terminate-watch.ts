@@ -9,19 +9,19 @@ import { type Port, platform } from '../transport/platform.js';
 
 const listeners = new WeakMap<Port, Set<() => void>>();
 
-/** Calls `terminated` when the worker is terminated; returns a function that stops watching. */
+/** Calls `terminated` when the worker is terminated. Returns a function that removes the listener. */
 export function watchTerminate(worker: Port, terminated: () => void): () => void {
   const { terminate } = worker;
   // A Node worker has an event for this, and a browser worker has its lock.
   if (terminate === undefined || worker.on || !platform.receive) return () => {};
   let all = listeners.get(worker);
   if (all === undefined) {
-    const told = new Set<() => void>();
-    all = told;
-    listeners.set(worker, told);
+    const callbacks = new Set<() => void>();
+    all = callbacks;
+    listeners.set(worker, callbacks);
     worker.terminate = () => {
       terminate.call(worker);
-      for (const listener of [...told]) listener();
+      for (const listener of [...callbacks]) listener();
     };
   }
   const mine = all;

@@ -1,12 +1,12 @@
-/** Values that move: they are gone where they came from, and work where they arrive. */
+/** Transferred values: detached on the sending side, usable on the receiving side. */
 import { describe, expect, test } from 'vitest';
 import { pattern } from '../../tests/bridge/pattern.js';
-import { bridged, inNode, type Tools, until, ways } from '../../tests/bridge/threads.js';
+import { bridged, inNode, type Tools, transports, until } from '../../tests/bridge/threads.js';
 import { transfer } from './index.js';
 
 function makeApi() {
   const made: ArrayBuffer[] = [];
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   const make = (size: number) => {
     const { buffer } = pattern(size) as Uint8Array<ArrayBuffer>;
     made.push(buffer);
@@ -14,15 +14,15 @@ function makeApi() {
   };
   return {
     made,
-    heard,
+    received,
     api: {
       size: (buffer: ArrayBuffer) => buffer.byteLength,
       sum: (given: { parts: ArrayBuffer[]; by: number }) =>
         given.parts.reduce((sum, part) => sum + part.byteLength, 0) * given.by,
       attach(port: MessagePort) {
         port.onmessage = ({ data }) => {
-          heard.push(data);
-          port.postMessage(`${data} heard`);
+          received.push(data);
+          port.postMessage(`${data} received`);
           port.close();
         };
       },
@@ -42,11 +42,11 @@ function makeApi() {
   };
 }
 
-describe.each(ways)('%s', (way) => {
-  const blocks = way !== 'messages';
+describe.each(transports)('%s', (transport) => {
+  const blocks = transport !== 'messages';
 
-  test('a buffer of the worker is detached there', async () => {
-    const { run } = await bridged(makeApi().api, { way });
+  test('a buffer that the worker transfers is detached there', async () => {
+    const { run } = await bridged(makeApi().api, { transport });
     const sizes = await run(async ({ host, bridge: { transfer } }, blocks) => {
       const first = new ArrayBuffer(1_000_000);
       const second = new ArrayBuffer(10);
@@ -60,9 +60,9 @@ describe.each(ways)('%s', (way) => {
     expect(sizes).toEqual([1_000_000, 60, 0, 0, 0]);
   });
 
-  test('a buffer of the host is detached there', async () => {
+  test('a buffer that the host transfers is detached there', async () => {
     const { run, bridge } = await bridged(makeApi().api, {
-      way,
+      transport,
       serve: () => ({ size: (buffer: ArrayBuffer) => buffer.byteLength }),
     });
     const buffer = new ArrayBuffer(1_000);
@@ -71,9 +71,9 @@ describe.each(ways)('%s', (way) => {
     expect(await run(({ host }) => host.async.add(1, 1))).toBe(2);
   });
 
-  test('a port can be used where it arrives', async () => {
-    const { api, heard } = makeApi();
-    const { run } = await bridged(api, { way });
+  test('a transferred port works', async () => {
+    const { api, received } = makeApi();
+    const { run } = await bridged(api, { transport });
     const answer = await run(async ({ host, bridge: { transfer } }) => {
       const { port1, port2 } = new MessageChannel();
       const answer = new Promise((resolve) => {
@@ -83,14 +83,14 @@ describe.each(ways)('%s', (way) => {
       port1.postMessage('a message');
       return answer;
     });
-    expect(answer).toBe('a message heard');
-    await until(() => heard.length > 0);
-    expect(heard).toEqual(['a message']);
+    expect(answer).toBe('a message received');
+    await until(() => received.length > 0);
+    expect(received).toEqual(['a message']);
   });
 
-  test('a result moves to an asynchronous caller', async () => {
+  test('a result is transferred to an asynchronous caller', async () => {
     const { api, made } = makeApi();
-    const { run } = await bridged(api, { way });
+    const { run } = await bridged(api, { transport });
     const results = await run(async ({ host, isPattern }) => {
       const buffers = await Promise.all([
         host.async.make(5_000),
@@ -106,14 +106,14 @@ describe.each(ways)('%s', (way) => {
     expect(made.map(({ byteLength }) => byteLength)).toEqual([0, 0, 0, 0]);
   });
 
-  test('results that move are not mistaken for each other', async () => {
-    const { run } = await bridged(makeApi().api, { way });
-    // Where no message reaches a thread that blocks, none may be due then.
+  test('concurrent transferred results are not mixed up', async () => {
+    const { run } = await bridged(makeApi().api, { transport });
+    // If a blocked thread receives no messages, none may be pending when it blocks.
     const wrong = await run(async ({ host }, blocks) => {
       const wrong: number[][] = [];
       for (let n = 1; n <= 300; n++) {
         const calls = [host.async.make(n), host.async.makeLater(n + 1), host.async.make(n + 2)];
-        // The next call meets those before it in all stages.
+        // The next call overlaps the earlier ones in all stages.
         if (n % 3 > 0) await calls[n % 2];
         const last = blocks ? host.make(n + 3) : await host.async.make(n + 3);
         const sizes = [...(await Promise.all(calls)), last].map(({ byteLength }) => byteLength - n);
@@ -124,7 +124,7 @@ describe.each(ways)('%s', (way) => {
     expect(wrong).toEqual([]);
   });
 
-  test('what moves arrives although the bridge is closed right after', async () => {
+  test('transferred values arrive although the bridge is closed right after', async () => {
     const sizes: number[] = [];
     const take = (buffer: ArrayBuffer) => void sizes.push(buffer.byteLength);
     const serve = ({ kept }: Tools) => {
@@ -134,7 +134,7 @@ describe.each(ways)('%s', (way) => {
     };
     const expected = Array.from({ length: 20 }, (_, n) => n);
 
-    const up = await bridged({ take }, { way });
+    const up = await bridged({ take }, { transport });
     await up.run(({ host, bridge: { transfer } }) => {
       for (let n = 0; n < 20; n++) {
         const buffer = new ArrayBuffer(n);
@@ -145,7 +145,7 @@ describe.each(ways)('%s', (way) => {
     await up.bridge.ended;
     expect(sizes).toEqual(expected);
 
-    const down = await bridged({}, { way, serve });
+    const down = await bridged({}, { transport, serve });
     for (const n of expected) {
       const buffer = new ArrayBuffer(n);
       down.bridge.worker.take(transfer(buffer, [buffer])).catch(() => {});
@@ -159,7 +159,7 @@ describe.each(ways)('%s', (way) => {
   });
 
   test('a port as a result', async () => {
-    const { run } = await bridged(makeApi().api, { way });
+    const { run } = await bridged(makeApi().api, { transport });
     const answer = await run(async ({ host }) => {
       const port = await host.async.makePort();
       const answer = new Promise((resolve) => {
@@ -175,7 +175,7 @@ describe.each(ways)('%s', (way) => {
     `a result ${inNode ? 'moves' : 'is copied'} to a caller that blocks`,
     async () => {
       const { api, made } = makeApi();
-      const { run } = await bridged(api, { way });
+      const { run } = await bridged(api, { transport });
       const results = await run(({ host, isPattern }) => [
         isPattern(new Uint8Array(host.make(5_000)), 5_000),
         isPattern(new Uint8Array(host.makeLater(6_000)), 6_000),
@@ -189,7 +189,7 @@ describe.each(ways)('%s', (way) => {
   );
 });
 
-test('a value that cannot move is refused, and the bridge goes on', async () => {
+test('a value that cannot be transferred is rejected, and the bridge keeps working', async () => {
   const { run } = await bridged(makeApi().api);
   const caught = await run(async ({ host, caught, bridge: { transfer } }) => {
     const twice = new ArrayBuffer(10);
@@ -209,16 +209,22 @@ test('a value that cannot move is refused, and the bridge goes on', async () => 
   expect(caught).toMatchObject([refused, 2, refused, 6, refused, 3, refused, 10, 4]);
 });
 
-test.skipIf(inNode)('a caller that blocks in a browser learns what cannot be copied', async () => {
-  const { run } = await bridged(makeApi().api);
-  const caught = await run(async ({ host, caught }) => [
-    await caught(() => host.makePort()),
-    await caught(() => host.makeNamed(5)),
-    host.add(1, 1),
-  ]);
-  expect(caught).toMatchObject([
-    { name: 'DataCloneError' },
-    { name: 'BridgeStateError', message: expect.stringMatching(/^makeNamed\(\) .* by async/) },
-    2,
-  ]);
-});
+test.skipIf(inNode)(
+  'a blocking call in a browser fails if its result must be transferred',
+  async () => {
+    const { run } = await bridged(makeApi().api);
+    const caught = await run(async ({ host, caught }) => [
+      await caught(() => host.makePort()),
+      await caught(() => host.makeNamed(5)),
+      host.add(1, 1),
+    ]);
+    expect(caught).toMatchObject([
+      { name: 'DataCloneError' },
+      {
+        name: 'BridgeStateError',
+        message: expect.stringMatching(/^makeNamed\(\) .* through async/),
+      },
+      2,
+    ]);
+  },
+);

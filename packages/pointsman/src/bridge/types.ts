@@ -1,13 +1,11 @@
-/**
- * How the functions of one thread look from the other: types only.
- */
+/** The types of one thread's functions as the other thread sees them. */
 
 import type { WaitOptions } from '../sync/options.js';
 import type { Callable, Received, RemoteIterable, Sent } from '../transport/types.js';
 
 export type { Received, RemoteIterable, Sent };
 
-/** Functions that block until they have the answer. */
+/** Functions that block until the reply arrives. */
 export type Blocking<Api> = {
   readonly [Name in keyof Api as Callable<Api, Name>]: Api[Name] extends (
     ...args: infer Args
@@ -16,7 +14,7 @@ export type Blocking<Api> = {
     : Blocking<Api[Name]>;
 };
 
-/** Functions that return a promise of the answer. */
+/** Functions that return a promise of the reply. */
 export type Asynchronous<Api> = {
   readonly [Name in keyof Api as Callable<Api, Name>]: Api[Name] extends (
     ...args: infer Args
@@ -25,7 +23,7 @@ export type Asynchronous<Api> = {
     : Asynchronous<Api[Name]>;
 };
 
-/** Functions whose answer nobody wants. */
+/** Functions without a reply. */
 export type Sending<Api> = {
   readonly [Name in keyof Api as Callable<Api, Name>]: Api[Name] extends (
     ...args: infer Args
@@ -34,7 +32,7 @@ export type Sending<Api> = {
     : Sending<Api[Name]>;
 };
 
-/** Functions that note a call in a batch. What they return stands for the answer. */
+/** Functions that add a call to a batch. Each returns a placeholder for the reply. */
 export type Noting<Api> = {
   readonly [Name in keyof Api as Callable<Api, Name>]: Api[Name] extends (
     ...args: infer Args
@@ -48,12 +46,12 @@ export interface Noted<T> {
   readonly answer?: T;
 }
 
-/** The answers of a batch. */
+/** The results of a batch. */
 export type Answers<Calls extends readonly Noted<unknown>[]> = {
   -readonly [Index in keyof Calls]: Calls[Index] extends Noted<infer Value> ? Value : never;
 };
 
-/** Makes an API impossible that has names which the bridge uses itself. */
+/** Rejects an API with names that the bridge reserves. */
 export type Unreserved<Api> = { readonly [Name in keyof Api & (typeof reserved)[number]]?: never };
 
 export const reserved = [
@@ -68,63 +66,56 @@ export const reserved = [
   'then',
 ] as const;
 
-/** Carries the type of what was exposed in the type of the bridge. */
+/** Key under which the type of a bridge carries the type of its API. */
 export declare const exposedApi: unique symbol;
 
-/** Functions that return promises, and batches of them. */
+/** Functions that return promises, and `batch`. */
 export type AsynchronousView<Api> = Asynchronous<Api> & {
   batch<const Calls extends readonly Noted<unknown>[]>(
-    note: (calls: Noting<Api>) => Calls,
+    makeCalls: (calls: Noting<Api>) => Calls,
   ): Promise<Answers<Calls>>;
 };
 
-/** What a worker makes of its host's functions. */
+/** The host's functions as the worker calls them. */
 export type Host<Api> = Blocking<Api> &
   HostView<Api> &
   Disposable & {
-    /**
-     * Resolves when the host has answered; until then no call can be made. Rejects when the bridge
-     * is closed before.
-     */
+    /** Resolves when the bridge is connected; earlier calls fail. Rejects if the bridge closes first. */
     readonly ready: Promise<void>;
-    /** Whether the bridge is over. */
+    /** Whether the bridge has ended. */
     readonly closed: boolean;
-    /**
-     * Resolves when the bridge is over, because either side has closed it or because the host has ended, with a
-     * text that says which, and for what reason.
-     */
+    /** Resolves when either side has closed the bridge or the host has ended, with a text that states the cause. */
     readonly ended: Promise<string>;
     /**
-     * Ends the bridge. Calls without an answer, and later ones, are refused with `reason` here, or with a
-     * `BridgeClosedError` if none is given. On the other side they are refused with a `BridgeClosedError`
-     * whose `cause` is a copy of the reason. A second call does nothing.
+     * Ends the bridge. On this side, pending and later calls reject with `reason`, or with a `BridgeClosedError` if
+     * none is given. On the other side they reject with a `BridgeClosedError` whose `cause` is a copy of the reason.
+     * A second call does nothing.
      */
     close(reason?: unknown): void;
-    /** As `close`. */
+    /** Same as `close`. */
     [Symbol.asyncDispose](): Promise<void>;
   };
 
-/** The ways to call, with the options given by `with`. */
+/** All ways to call, with the options passed to `with`. */
 export interface HostView<Api> {
-  /** The same functions, returning promises. `batch` too. */
+  /** The same functions and `batch`, returning promises. */
   readonly async: AsynchronousView<Api>;
-  /** The same functions, without an answer. An error is reported in the host, as one of a listener is. */
+  /** The same functions without a reply. The host reports an error as an unhandled rejection. */
   readonly send: Sending<Api>;
   /**
-   * Makes several calls with one hand-over and blocks until all have been answered. The calls are
-   * carried out in order, each whether or not one before it has failed; if some failed, the first of
-   * their errors is thrown.
+   * Sends several calls at once and blocks until all replies have arrived. The calls run in order, even if an earlier
+   * one fails. If any fail, the first error in call order is thrown.
    */
   batch<const Calls extends readonly Noted<unknown>[]>(
-    note: (calls: Noting<Api>) => Calls,
+    makeCalls: (calls: Noting<Api>) => Calls,
   ): Answers<Calls>;
   /**
    * The same functions with options for each call.
-   * - `timeout`: milliseconds from the call to its answer, any number from 0 on; a `TimeoutError` when they are
-   *   over. The call may still be carried out. With 0 it is not sent at all, since no other thread answers at
-   *   once; `Infinity`, the default, is as long as it takes.
-   * - `signal`: gives up when it aborts. A call that blocks looks at it before it begins only, since
-   *   nothing can abort it meanwhile. To have the function itself stop, pass a signal as an argument.
+   * - `timeout`: maximum milliseconds from the call to its reply, >= 0; then the call fails with a `TimeoutError`,
+   *   but the function may still run. With 0 the call is not sent, because no other thread replies at once.
+   *   Default: `Infinity`.
+   * - `signal`: cancels the call. A blocking call checks it only before it starts, because nothing can abort it while
+   *   the thread is blocked. To stop the function itself, pass a signal as an argument.
    */
   with(options: WaitOptions): Blocking<Api> & HostView<Api>;
 }

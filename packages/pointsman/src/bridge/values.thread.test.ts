@@ -1,4 +1,4 @@
-/** What arrives is what was sent, in both directions. */
+/** Values arrive unchanged in both directions. */
 import { describe, expect, test } from 'vitest';
 import { useBridge } from '../../tests/bridge/threads.js';
 
@@ -27,7 +27,7 @@ const values: Record<string, unknown> = {
   'empty object': {},
   'a match': /(?<word>b+)/.exec('aabb'),
   'a list with properties': Object.assign([1, 2], { name: 'numbers', deep: { list: [1] } }),
-  // biome-ignore lint/suspicious/noSparseArray: that is what is tested
+  // biome-ignore lint/suspicious/noSparseArray: the test needs a hole
   'a list with holes and properties': Object.assign([, 1, , 2], { name: 'holes' }),
   'a long list with a property': Object.assign(
     Array.from({ length: 1_000 }, (_, n) => ({ n })),
@@ -62,7 +62,7 @@ const values: Record<string, unknown> = {
   __proto__: JSON.parse('{"__proto__": {"polluted": true}}'),
 };
 
-describe('there and back', () => {
+describe('values in both directions', () => {
   const taken: unknown[] = [];
   const all = useBridge(
     {
@@ -89,17 +89,17 @@ describe('there and back', () => {
   });
 });
 
-describe('what a value keeps', () => {
+describe('structure of values', () => {
   const all = useBridge({
     same: (one: unknown, other: unknown) => one === other,
     twice: () => [shared, shared],
     cycle: () => cycle,
-    // biome-ignore lint/suspicious/noSparseArray: that is what is tested
+    // biome-ignore lint/suspicious/noSparseArray: the test needs a hole
     sparse: () => [1, , 3],
     geometry: () => ({ error: new RangeError('inside'), date: new Date(Number.NaN) }),
   });
 
-  test('an object that is met twice in one value is one', async () => {
+  test('a repeated object in one value stays one object', async () => {
     const kept = await all.run(({ host }) => {
       const [one, other] = host.twice() as [unknown, unknown];
       const circle = host.cycle() as { self: unknown };
@@ -108,7 +108,7 @@ describe('what a value keeps', () => {
     expect(kept).toEqual([true, true]);
   });
 
-  test('a hole stays one, and an error in a value is an error', async () => {
+  test('holes in arrays and errors in values are preserved', async () => {
     const found = await all.run(({ host }) => {
       const sparse = host.sparse();
       const { error, date } = host.geometry();
@@ -123,7 +123,7 @@ describe('what a value keeps', () => {
     expect(found).toEqual([false, 3, true, 'inside', Number.NaN]);
   });
 
-  test('an instance of a class arrives with its properties', async () => {
+  test('an instance of a class arrives as a plain object with its properties', async () => {
     const answer = await all.run(({ host }) => {
       class Point {
         x = 1;

@@ -1,7 +1,7 @@
 /**
- * The worker's side: calls into the thread that has made it.
+ * The worker's side of a bridge.
  *
- * Invariant: one offer is accepted at most, and no call leaves this thread before that.
+ * Invariant: the worker accepts at most one offer, and sends no call before that.
  */
 
 import { asyncDispose, dispose } from '../sync/dispose.js';
@@ -13,7 +13,7 @@ import { functionsOf } from '../transport/functions.js';
 import { holdLock } from '../transport/lock.js';
 import { listen, type Port, platform } from '../transport/platform.js';
 import type { WorkerLike } from '../transport/types.js';
-import { fill, unknown } from './calls.js';
+import { addCalls, unconnectedView } from './calls.js';
 import { Connection } from './connection.js';
 import { ConnectionState } from './connection-state.js';
 import { closedHere, closedThere, type Ending, hostHasEnded, unanswered } from './ending.js';
@@ -21,19 +21,19 @@ import { BridgeStateError } from './errors.js';
 import { message, messageOf, type Offer } from './offer.js';
 import { type Host, reserved } from './types.js';
 
+/** Options for {@link connect}. */
 export interface ConnectOptions {
-  /** Functions that the host may call. Those that do not return a promise run even while this thread is blocked. */
+  /** Functions that the host may call. Synchronous ones complete even while this thread is blocked. */
   readonly serve?: object | undefined;
-  /** Where the host is: a port, or a worker that exposes something to this thread. Default: whoever has made this worker. */
+  /** A port to the host, or a worker that exposes an API to this thread. Default: the thread that started this worker. */
   readonly port?: WorkerLike | undefined;
 }
 
 const optionNames = new Set(['serve', 'port']);
 
 /**
- * Connects to the host, which calls {@link expose}. The functions can be called when `ready` has
- * resolved: they block until they have the answer. `async`, `send`, `batch` and `with` are other ways
- * to call them.
+ * Connects to the host, which calls {@link expose}. Once `ready` has resolved, its functions can be called; they block
+ * until the reply arrives. `async`, `send`, `batch` and `with` are other ways to call them.
  *
  * ```js
  * const host = connect();
@@ -45,7 +45,10 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   checkOptions(options, optionNames);
   const { serve = {}, port: base = platform.host } = options;
   if (base === undefined) {
-    throw new BridgeStateError('this thread has no host: nobody has made it a worker', 'connect');
+    throw new BridgeStateError(
+      'this thread has no host: it was not started as a worker',
+      'connect',
+    );
   }
   if (typeof base?.postMessage !== 'function') throw invalid('port', base, 'a port');
   const functions = functionsOf(serve, 'serve', reserved);
@@ -53,13 +56,12 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   const host = base as Port;
 
   let connection: Connection | undefined;
-  /** All ways to call, once the bridge is connected. */
   let connected: Host<object> | undefined;
   const state = new ConnectionState();
 
   function end(ending: Ending): void {
     state.end(ending, 'connect');
-    host.off?.('exit', lose);
+    host.off?.('exit', onGone);
   }
 
   function close(reason?: unknown): void {
@@ -67,7 +69,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     else if (!state.ending) {
       host.postMessage(message(0, 'refuse', closedThere(reason).text));
       end(closedHere(reason));
-      // A host may come later still. Where listening would keep this thread alive, it learns of its end.
+      // A later offer is refused, but listening for one must not keep this thread alive.
       if (host.ref) stopListening();
     }
   }
@@ -83,21 +85,21 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       [dispose]: () => close(),
       [asyncDispose]: async () => close(),
     },
-    unconnected(state, () => connected),
+    unconnectedHost(state, () => connected),
   );
 
-  function lose(): void {
-    if (connection) connection.otherHasGone();
+  function onGone(): void {
+    if (connection) connection.otherIsGone();
     else if (!state.ending) {
       stopListening();
       end({ text: hostHasEnded });
     }
   }
-  const stopListening = listen(host, heard, lose);
+  const stopListening = listen(host, onMessage, onGone);
   // A worker of Node has no `close` event.
-  if (host.terminate) host.on?.('exit', lose);
+  if (host.terminate) host.on?.('exit', onGone);
 
-  function heard(data: unknown): void {
+  function onMessage(data: unknown): void {
     const received = messageOf(data);
     if (received?.[2] !== 'offer') return;
     stopListening();
@@ -121,10 +123,10 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       run,
       ended: end,
     });
-    // A thread that blocks could not do it later.
+    // A blocked thread could not acquire the lock later.
     if (platform.receive !== undefined) begin(offer);
     else
-      void holdLock(offer.id, connection.over, () => connection?.post('alive')).then(() =>
+      void holdLock(offer.id, connection.finished, () => connection?.post('alive')).then(() =>
         begin(offer),
       );
   }
@@ -132,9 +134,9 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   function begin({ names }: Offer): void {
     if (connection === undefined || state.ending) return;
     const { endpoint } = connection;
-    // From now on, an absent name is a name that is not exposed.
+    // From now on, a name that is not exposed is undefined.
     Object.setPrototypeOf(view, Object.prototype);
-    fill(view, endpoint, names);
+    addCalls(view, endpoint, names);
     connected = view;
     connection.post(
       'accept',
@@ -144,8 +146,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     state.resolveReady();
   }
 
-  // An offer that was made before comes first: then there is no need for another. It may take two turns,
-  // as Node looks for messages between them.
+  // An earlier offer makes a hello unnecessary. It may take two turns to arrive, because Node reads messages between
+  // turns.
   soon(() =>
     soon(() => {
       if (connection === undefined && !state.ending) host.postMessage(message(0, 'hello'));
@@ -154,9 +156,12 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   return view as Host<Api>;
 }
 
-/** Says what to do about a call that comes too early, or after a bridge was closed that was never connected. */
-function unconnected(state: ConnectionState, connected: () => Host<object> | undefined): object {
-  const refusalOf = (name: string): unknown => {
+/** Handles calls before the bridge is connected, and after it was closed without having been connected. */
+function unconnectedHost(
+  state: ConnectionState,
+  connected: () => Host<object> | undefined,
+): object {
+  const errorFor = (name: string): unknown => {
     if (state.ending) return unanswered(state.ending, name);
     return new BridgeStateError(
       `${name}() is called before the bridge is connected: await host.ready first`,
@@ -164,11 +169,11 @@ function unconnected(state: ConnectionState, connected: () => Host<object> | und
     );
   };
   const throwing = (name: string) => {
-    throw refusalOf(name);
+    throw errorFor(name);
   };
-  const rejecting = (name: string) => Promise.reject(refusalOf(name));
-  return Object.create(unknown(throwing, connected), {
-    async: { value: unknown(rejecting, () => connected()?.async) },
-    send: { value: unknown(throwing, () => connected()?.send) },
+  const rejecting = (name: string) => Promise.reject(errorFor(name));
+  return Object.create(unconnectedView(throwing, connected), {
+    async: { value: unconnectedView(rejecting, () => connected()?.async) },
+    send: { value: unconnectedView(throwing, () => connected()?.send) },
   });
 }

@@ -37,13 +37,13 @@ describe('options of a pool', () => {
     ],
     [
       { worker, maxWaiting: 1.5 },
-      'RangeError: maxWaiting must be an integer from 0 on or Infinity, got 1.5',
+      'RangeError: maxWaiting must be an integer >= 0 or Infinity, got 1.5',
     ],
     [
       { worker, whenFull: 'drop' },
       'TypeError: whenFull must be "reject" or "drop-oldest", got "drop"',
     ],
-    [{ worker, ageing: 0 }, 'RangeError: ageing must be an integer from 1 on or Infinity, got 0'],
+    [{ worker, ageing: 0 }, 'RangeError: ageing must be an integer >= 1 or Infinity, got 0'],
     [{ worker, grace: NaN }, `RangeError: grace must be an integer from 0 to ${longest}, got NaN`],
     [{ worker, env: 'A=1' }, 'TypeError: env must be an object, or SHARE_ENV, got "A=1"'],
     [{ worker, argv: 'a' }, 'TypeError: argv must be an array, got "a"'],
@@ -126,9 +126,9 @@ const options: readonly (readonly [unknown, string])[] = [
   [[], 'TypeError: options must be an object, got Array'],
   [new Map(), 'TypeError: options must be an object, got Map'],
   [new AbortController().signal, 'TypeError: options must be an object, got AbortSignal'],
-  [{ timeout: -1 }, 'RangeError: timeout must be a number of milliseconds from 0 on, got -1'],
-  [{ timeout: NaN }, 'RangeError: timeout must be a number of milliseconds from 0 on, got NaN'],
-  [{ timeout: '1' }, 'TypeError: timeout must be a number of milliseconds from 0 on, got "1"'],
+  [{ timeout: -1 }, 'RangeError: timeout must be a number of milliseconds >= 0, got -1'],
+  [{ timeout: NaN }, 'RangeError: timeout must be a number of milliseconds >= 0, got NaN'],
+  [{ timeout: '1' }, 'TypeError: timeout must be a number of milliseconds >= 0, got "1"'],
 ];
 const runNames = 'signal, timeout, runTimeout, priority, key, transfer, onProgress';
 const runOptions: typeof options = [
@@ -139,11 +139,8 @@ const runOptions: typeof options = [
     { transfer: new ArrayBuffer(1) },
     'TypeError: transfer must be an array of what is moved, got ArrayBuffer',
   ],
-  [{ runTimeout: -1 }, 'RangeError: runTimeout must be a number of milliseconds from 0 on, got -1'],
-  [
-    { runTimeout: '1' },
-    'TypeError: runTimeout must be a number of milliseconds from 0 on, got "1"',
-  ],
+  [{ runTimeout: -1 }, 'RangeError: runTimeout must be a number of milliseconds >= 0, got -1'],
+  [{ runTimeout: '1' }, 'TypeError: runTimeout must be a number of milliseconds >= 0, got "1"'],
   [{ onProgress: 5 }, 'TypeError: onProgress must be a function, got 5'],
 ];
 

@@ -46,7 +46,7 @@ describe.each(libraries)('%s', (library) => {
       const lost = await mutex.lock('k');
       expect(await other.forceUnlock('k')).toHaveLength(1);
       await expect.poll(() => lost.signal.aborted, soon).toBe(true);
-      // Several processes with the handler `pure` at once, so that they take turns.
+      // Several concurrent processes, so that those with the handler `pure` queue to write.
       await Promise.all(
         [mutex, other].flatMap((each) => [1, 2, 3, 4].map((n) => each.run(`${n}`, () => {}))),
       );

@@ -1,29 +1,32 @@
 /**
- * One call of `lock`: it waits, holds the lock with a guard, and is over.
+ * One call of `lock`, which waits, holds the lock and ends, and the guards that the caller gets for it.
  *
- * Invariant: an acquisition goes through these states in this order, each at most once, whatever happens
- * at the same time: a grant, an abort, a timeout, a loss and a close all find it in one of them. It
- * watches its signal and its timeout only while it waits, and `maxHold` only while it holds the lock.
+ * Invariants:
+ * - An acquisition is first `waiting`, then `held`, then `over`, and enters each state at most once. A grant, an abort, a
+ *   timeout, a loss and a close may race; each takes effect only in the state that it applies to.
+ * - It listens to its signal and its timeout only while it waits, and to `maxHold` only while it holds the lock.
+ * - The lock is released with the last of its guards. A guard is released or lost at most once, and stays so.
+ * - A guard that reports itself valid was confirmed by the server at most one lease ago.
  */
 
-import { TimeoutError } from '../sync/errors.js';
+import { asyncDispose } from '../sync/dispose.js';
+import { detached, timedOut } from '../sync/errors.js';
 import type { WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
 import { LockLostError } from './errors.js';
-import { type Hold, RedisGuard } from './guard.js';
 import type { Metrics } from './metrics.js';
-import type { Session } from './session/session.js';
-import { Share } from './share.js';
 
-/** Where acquisitions wait: among the tasks of this process, or each by itself on the server. */
+/** A queue of acquisitions: `LocalQueue` within the process, or `StrictQueue` on the server. */
 export interface Queue {
-  readonly session: Session;
+  /** The session whose lease bounds all locks of the queue. */
+  readonly session: { readonly label: string; checkLease(): boolean; renew(): Promise<void> };
+  readonly acquisitions: Iterable<Acquisition>;
+  acquisitionsOf(key: string): Iterable<Acquisition>;
   enter(acquisition: Acquisition): void;
-  /** Takes it out, whether it waits or holds the lock. Resolves when the server knows. */
+  /** Removes an acquisition that waits or holds the lock. Resolves when the server has processed it. */
   leave(acquisition: Acquisition): Promise<void>;
 }
 
-/** What an acquisition may be told. */
 interface Terms {
   readonly owner?: unknown;
   readonly wait?: boolean;
@@ -31,31 +34,35 @@ interface Terms {
   readonly guard?: RedisGuard;
 }
 
-export class Acquisition implements Hold {
+const NO_GUARDS: readonly RedisGuard[] = [];
+
+type Resolve = (guard: RedisGuard | undefined | PromiseLike<never>) => void;
+
+export class Acquisition {
   readonly keys: readonly string[];
   readonly owner: unknown;
   /** Whether to wait if the keys are not free. */
   readonly wait: boolean;
-  /** Milliseconds after which it ends by itself. */
+  /** Milliseconds after which the lock ends by itself. */
   readonly maxHold: number | undefined;
   readonly queue: Queue;
   state: 'waiting' | 'held' | 'over' = 'waiting';
-  /** Given beforehand if its task had one and waits at a condition. */
-  guard: RedisGuard | undefined;
+  /** The guards of the lock that have not been released. */
+  guards = NO_GUARDS;
+  /** The guard that gets the lock again after a wait at a condition. */
+  readonly #resumed: RedisGuard | undefined;
   readonly #metrics: Metrics;
-  readonly #resolve: (guard: RedisGuard | undefined | PromiseLike<never>) => void;
-  readonly #askedAt = performance.now();
+  readonly #resolve: Resolve;
+  readonly #requestedAt = performance.now();
   #heldSince = 0;
-  #stopWatching: (() => void) | undefined;
-  /** There are none before its owner has locked its keys again. */
-  #shares: Set<Share> | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(
     queue: Queue,
     metrics: Metrics,
     keys: readonly string[],
     { owner, wait = true, maxHold, guard }: Terms,
-    resolve: (guard: RedisGuard | undefined | PromiseLike<never>) => void,
+    resolve: Resolve,
   ) {
     this.queue = queue;
     this.#metrics = metrics;
@@ -63,34 +70,24 @@ export class Acquisition implements Hold {
     this.owner = owner;
     this.wait = wait;
     this.maxHold = maxHold;
-    this.guard = guard;
+    this.#resumed = guard;
     this.#resolve = resolve;
     metrics.activity.count(1, 0);
   }
 
-  /** Ends the wait early when the signal aborts or the time is over. */
   limit(options: WaitOptions): void {
     try {
-      this.#stopWatching = giveUpOn(
+      this.#stopListening = giveUpOn(
         options,
         (reason) => this.giveUp(reason),
-        (timeout) => this.timedOut(timeout),
+        (timeout) => timedOut(timeout, this.queue.session.label),
       );
     } catch (error) {
-      this.#end();
+      this.#endWait();
       throw error;
     }
   }
 
-  timedOut(timeout: number): TimeoutError {
-    return new TimeoutError(`${this.session.label}timed out after ${timeout} ms`);
-  }
-
-  get session(): Session {
-    return this.queue.session;
-  }
-
-  /** Milliseconds for which it has held the lock. */
   get age(): number {
     return performance.now() - this.#heldSince;
   }
@@ -99,64 +96,58 @@ export class Acquisition implements Hold {
     this.state = 'held';
     this.#metrics.activity.count(-1, 1);
     this.#heldSince = performance.now();
-    this.#metrics.waited(this.#heldSince - this.#askedAt);
-    this.#stopWatching?.();
+    this.#metrics.waited(this.#heldSince - this.#requestedAt);
+    this.#stopListening?.();
     if (this.maxHold !== undefined) this.#limitHold(this.maxHold);
-    if (this.guard === undefined) this.guard = new RedisGuard(this, token);
-    else this.guard._resume(this, token);
-    this.#resolve(this.guard);
+    let guard = this.#resumed;
+    if (guard === undefined) guard = new RedisGuard(this, this.keys, token);
+    else guard._resume(this, token);
+    this.guards = [guard];
+    this.#resolve(guard);
   }
 
   #limitHold(maxHold: number): void {
-    this.#stopWatching = giveUpOn(
+    this.#stopListening = giveUpOn(
       { timeout: maxHold },
       (error) => this.takeAway(error as LockLostError),
-      () => this.#tooLong(),
+      () => this.#heldTooLong(),
     );
   }
 
-  #tooLong(): LockLostError {
-    const { label } = this.session;
+  #heldTooLong(): LockLostError {
     return new LockLostError(
-      `${label}the lock was held for longer than maxHold, ${this.maxHold} ms`,
+      `${this.queue.session.label}the lock was held for longer than maxHold, ${this.maxHold} ms`,
     );
-  }
-
-  get shares(): number {
-    return this.#shares?.size ?? 1;
   }
 
   /**
-   * Another guard, for an owner that has locked some of the keys again. Throws if the lock is lost: who
-   * has lost what it is under is told so, and does not get a later one.
+   * Creates another guard, for an owner that locks some of the keys again. Throws if the lock is lost, so that the owner
+   * learns of it instead of getting a later lock.
    */
   share(keys: readonly string[]): RedisGuard {
-    const [other] = this.#shares ?? [];
-    (other ?? this).guard?.assertValid();
-    const { token } = this.guard as RedisGuard;
-    if (this.#shares === undefined) {
-      this.#shares = new Set();
-      new Share(this, this.#shares, this.keys, token, this.guard);
-    }
-    return new Share(this, this.#shares, keys, token).guard;
+    const first = this.guards[0] as RedisGuard;
+    first.assertValid();
+    const guard = new RedisGuard(this, keys, first.token);
+    this.guards = [...this.guards, guard];
+    return guard;
   }
 
+  /** Whether the lock is held beyond doubt. If `maxHold` or the lease has ended, the lock is lost now. */
   check(): boolean {
     // The timer may be late.
-    const over = this.maxHold !== undefined && this.age >= this.maxHold;
-    if (over) this.takeAway(this.#tooLong());
-    return this.state === 'held' && this.session.checkLease();
+    if (this.maxHold !== undefined && this.age >= this.maxHold) this.takeAway(this.#heldTooLong());
+    return this.state === 'held' && this.queue.session.checkLease();
   }
 
-  /** The keys are not free, and it was not to wait. */
+  /** The keys are not free, and the acquisition does not wait. The queue has removed it. */
   miss(): void {
-    this.#end();
+    this.#endWait();
     this.#resolve(undefined);
   }
 
-  /** The queue has let go of it already. */
+  /** The queue has removed it. */
   refuse(reason: unknown): void {
-    this.#end();
+    this.#endWait();
     this.#resolve(Promise.reject(reason));
   }
 
@@ -166,14 +157,12 @@ export class Acquisition implements Hold {
     this.refuse(reason);
   }
 
-  /** The queue has let go of it already. */
+  /** The lock is lost. The queue has removed the acquisition. */
   lose(error: LockLostError): void {
     this.#endHold();
-    if (this.#shares === undefined) this.guard?._lose(error);
-    else for (const { guard } of this.#shares) guard._lose(error);
+    for (const guard of this.guards) guard._lose(error);
   }
 
-  /** Takes the lock from its holder, who is told why. */
   takeAway(error: LockLostError): void {
     if (this.state !== 'held') return;
     this.#metrics.losses++;
@@ -181,8 +170,14 @@ export class Acquisition implements Hold {
     this.lose(error);
   }
 
-  release(): Promise<void> {
-    if (this.state !== 'held') return Promise.resolve();
+  release(guard: RedisGuard): Promise<void> {
+    const { state, guards } = this;
+    if (state !== 'held' || !guards.includes(guard)) return Promise.resolve();
+    if (guards.length > 1) {
+      this.guards = guards.filter((other) => other !== guard);
+      return Promise.resolve();
+    }
+    this.guards = NO_GUARDS;
     const left = this.queue.leave(this);
     this.#endHold();
     return left;
@@ -190,14 +185,144 @@ export class Acquisition implements Hold {
 
   #endHold(): void {
     this.state = 'over';
-    if (this.maxHold !== undefined) this.#stopWatching?.();
+    if (this.maxHold !== undefined) this.#stopListening?.();
     this.#metrics.held(this.age);
     this.#metrics.activity.count(0, -1);
   }
 
-  #end(): void {
+  #endWait(): void {
     this.state = 'over';
-    this.#stopWatching?.();
+    this.#stopListening?.();
     this.#metrics.activity.count(-1, 0);
+  }
+}
+
+/**
+ * A lock on all of its {@link keys}, as {@link RedisMutex.lock} grants it.
+ *
+ * It is renewed automatically until it is released, by {@link release} or at the end of an `await using` block. It is
+ * lost if the server cannot be reached or this process is suspended for a whole lease, if the server loses its data, if
+ * the lock is held for longer than `maxHold`, or if `forceUnlock` takes it. Then {@link signal} aborts.
+ *
+ * A task that was suspended itself learns of the loss only when it continues. Check the {@link token} wherever an effect
+ * must not happen twice.
+ */
+export class RedisGuard {
+  /** The locked keys, sorted, without duplicates. */
+  readonly keys: readonly string[];
+  #token: number;
+  #acquisition: Acquisition;
+  #lost: LockLostError | undefined;
+  #controller: AbortController | undefined;
+
+  /** @internal */
+  constructor(acquisition: Acquisition, keys: readonly string[], token: number) {
+    this.#acquisition = acquisition;
+    this.keys = keys;
+    this.#token = token;
+  }
+
+  /**
+   * The fencing token: higher than that of every earlier holder of any of the keys. The resource that the lock protects
+   * can store the highest token that it has seen and refuse lower ones; `fencedSet` does so. An integer below 2 ** 53.
+   */
+  get token(): number {
+    return this.#token;
+  }
+
+  /**
+   * Aborts with a {@link LockLostError} when the lock is lost. {@link release} never aborts it. Pass it to the work that
+   * runs under the lock.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+    }
+    // After a suspension the signal aborts here, without waiting for the timer.
+    this.#check();
+    return this.#controller.signal;
+  }
+
+  /**
+   * Whether the lock is held beyond doubt: its lease has not ended by this process's clock, and a loss of the server's
+   * data would have been announced to this process. It can become true again: the lock is in doubt while the connection
+   * for messages is down, and after that until the server has confirmed the lock.
+   */
+  get valid(): boolean {
+    return this.#check();
+  }
+
+  /** Whether {@link release} has been called. */
+  get released(): boolean {
+    return this.#lost === undefined && !this.#acquisition.guards.includes(this);
+  }
+
+  #check(): boolean {
+    return this.#acquisition.guards.includes(this) && this.#acquisition.check();
+  }
+
+  /**
+   * Throws unless the lock is valid. Call it last before an effect that must not happen twice.
+   *
+   * @throws {LockLostError} if the lock is lost, has been released, or is in doubt, for example after the machine slept.
+   */
+  assertValid(): void {
+    if (!(this instanceof RedisGuard)) throw detached('assertValid');
+    if (this.valid) return;
+    if (this.#lost !== undefined) throw this.#lost;
+    const why = this.released
+      ? 'it has been released'
+      : 'it is in doubt until the server confirms it';
+    throw new LockLostError(
+      `${this.#acquisition.queue.session.label}the lock is not valid: ${why}`,
+    );
+  }
+
+  /**
+   * Renews the lease now, so that it lasts for a full `ttl` from this call. Call it before work that blocks the event
+   * loop for long. Resolves when the server has confirmed the renewal.
+   *
+   * @throws {LockLostError} if the lock is lost or released by then.
+   */
+  async extend(): Promise<void> {
+    if (!(this instanceof RedisGuard)) throw detached('extend');
+    const { state, queue } = this.#acquisition;
+    if (state === 'held') await queue.session.renew().catch(() => {});
+    this.assertValid();
+  }
+
+  /**
+   * Releases the lock. Resolves when the next request can have it: at once for a task of this process, otherwise when
+   * the server has replied. Never rejects: a lock that cannot be released ends with its lease. If the lock has several
+   * guards, the last one releases it. A second call does nothing.
+   *
+   * It works without its object: `.finally(guard.release)`, `emitter.once('close', guard.release)`. Each access returns
+   * a new function.
+   */
+  get release(): () => Promise<void> {
+    return () => this.#acquisition.release(this);
+  }
+
+  /** Calls {@link release}, for `await using`. */
+  [asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** @internal */
+  _lose(error: LockLostError): void {
+    this.#lost = error;
+    this.#controller?.abort(error);
+  }
+
+  /** @internal Makes this the guard of another acquisition, after a wait at a condition. */
+  _resume(acquisition: Acquisition, token: number): void {
+    this.#acquisition = acquisition;
+    this.#token = token;
+  }
+
+  /** @internal */
+  get _acquisition(): Acquisition {
+    return this.#acquisition;
   }
 }

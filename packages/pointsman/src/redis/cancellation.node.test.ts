@@ -1,16 +1,16 @@
 /**
- * Giving up leaves no trace: at whatever point of its way to the lock somebody gives up, afterwards
- * nothing is held or queued on the server, and the next waiter is served.
+ * A cancelled request leaves nothing held or queued on the server, whenever it is cancelled, and the next waiter is
+ * served.
  */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { soon, untilHeld, untilWaiting, useServer, watch, ways } from '../../tests/redis/scene.js';
-import { type RedisGuard, type RedisMutex, TimeoutError } from './index.js';
+import { type RedisMutex, TimeoutError } from './index.js';
 
 const scene = useServer();
 const reason = new Error('enough');
 
-/** Nothing is left of whoever gave up, the key is free, and all of it ends with its processes. */
+/** Expects that nothing is left of the cancelled request, that the key is free, and that closing leaves nothing. */
 async function expectNoTrace(signal: AbortSignal | undefined, ...mutexes: RedisMutex[]) {
   const [mutex] = mutexes as [RedisMutex];
   await untilHeld(mutex);
@@ -25,13 +25,13 @@ async function expectNoTrace(signal: AbortSignal | undefined, ...mutexes: RedisM
   await expect.poll(() => scene.keys(), soon).toEqual([]);
 }
 
-/** Waits until the server has granted or queued something that nobody has heard of yet. */
+/** Waits until the server has granted or queued a request whose reply has not arrived. */
 async function untilTaken(observer: RedisMutex) {
   await expect.poll(async () => (await observer.query()).held.length, soon).toBe(1);
 }
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('aborted before it asks: nothing is sent, no connection is made', async () => {
+  test('aborted before the call: nothing is sent, and no connection is made', async () => {
     const mutex = await scene.process(way);
     const signal = AbortSignal.abort(reason);
     await expect(mutex.lock('k', { signal })).rejects.toBe(reason);
@@ -40,7 +40,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex);
   });
 
-  test('aborted in the tick in which it asks: nothing is asked for', async () => {
+  test('aborted in the tick of the call: nothing is sent', async () => {
     const mutex = await scene.process(way);
     const controller = new AbortController();
     const { signal } = controller;
@@ -71,7 +71,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(undefined, mutex);
   });
 
-  test('aborted while the server is asked, which has granted it', async () => {
+  test('aborted after the server has granted it, before the reply', async () => {
     const { proxy, mutex } = await scene.disturbed({ ...way, handler: 'script' });
     const observer = await scene.process(way);
     await mutex.run('other', () => {});
@@ -87,7 +87,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex, observer);
   });
 
-  test('aborted while the server is asked, which has queued it', async () => {
+  test('aborted after the server has queued it, before the reply', async () => {
     const { proxy, mutex } = await scene.disturbed({ ...way, handler: 'script' });
     const other = await scene.process(way);
     await mutex.run('other', () => {});
@@ -105,7 +105,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex, other);
   });
 
-  test('aborted while it waits for a task of its process', async () => {
+  test('aborted while it waits for a task of the same process', async () => {
     const mutex = await scene.process(way);
     const controller = new AbortController();
     const { signal } = controller;
@@ -120,7 +120,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex);
   });
 
-  test('aborted while it waits at the server', async () => {
+  test('aborted while it waits on the server', async () => {
     const [holder, mutex] = [await scene.process(way), await scene.process(way)];
     const controller = new AbortController();
     const { signal } = controller;
@@ -136,7 +136,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex, holder);
   });
 
-  test('timed out while it waits, here and at the server', async () => {
+  test('timed out while it waits, in the process and on the server', async () => {
     const [holder, mutex] = [await scene.process(way), await scene.process(way)];
     const held = await holder.lock('k');
     const late = [holder, mutex].map((each) => watch(each.lock('k', { timeout: 30 })));
@@ -146,7 +146,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(undefined, mutex, holder);
   });
 
-  test('aborted when the grant is on its way: the lock goes on to the next', async () => {
+  test('aborted before the grant arrives: the next request gets the lock', async () => {
     const { proxy, mutex } = await scene.disturbed(way);
     const [holder, third] = [await scene.process(way), await scene.process(way)];
     const controller = new AbortController();
@@ -167,7 +167,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex, holder, third);
   });
 
-  test('timed out when the grant is on its way', async () => {
+  test('timed out before the grant arrives', async () => {
     const { proxy, mutex } = await scene.disturbed(way);
     const holder = await scene.process(way);
     const held = await holder.lock('k');
@@ -193,7 +193,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(signal, mutex);
   });
 
-  test('a timeout of 0 takes what is free and waits for nothing', async () => {
+  test('a timeout of 0 locks free keys and does not wait', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const guard = await mutex.lock('k', { timeout: 0 });
     expect(guard.valid).toBe(true);
@@ -205,7 +205,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expectNoTrace(undefined, mutex, other);
   });
 
-  test('all of a hundred waiters are aborted by one signal', async () => {
+  test('one signal aborts a hundred waiters', async () => {
     const [holder, mutex] = [await scene.process(way), await scene.process(way)];
     const controller = new AbortController();
     const { signal } = controller;
@@ -220,31 +220,5 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(holder, 'k');
     await held.release();
     await expectNoTrace(signal, mutex, holder);
-  });
-
-  test('aborts at random points lose nothing', async () => {
-    const mutexes = [await scene.process(way), await scene.process(way)];
-    await mutexes[0]?.query();
-    const inside = new Set<RedisGuard>();
-    let entered = 0;
-    const attempt = async (n: number) => {
-      const controller = new AbortController();
-      if (n % 10 > 0) setTimeout(() => controller.abort(reason), n % 61);
-      const mutex = mutexes[n % 2] as RedisMutex;
-      const { signal } = controller;
-      const guard = await mutex.lock(n % 5 ? 'k' : ['k', 'l'], { signal }).catch((error) => {
-        expect(error).toBe(reason);
-      });
-      if (!guard) return;
-      expect(inside.size).toBe(0);
-      inside.add(guard);
-      entered++;
-      await new Promise((resolve) => setTimeout(resolve, n % 3));
-      inside.delete(guard);
-      await guard.release();
-    };
-    await Promise.all(Array.from({ length: 150 }, (_, n) => attempt(n)));
-    expect(entered).toBeGreaterThanOrEqual(15);
-    await expectNoTrace(undefined, ...mutexes);
   });
 });

@@ -22,9 +22,9 @@ import {
 const scene = useServer();
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('a reason is what all who wait and all who come later are refused with', async () => {
+  test('waiting and later requests reject with the reason', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [held, guard] = [await mutex.lock('a'), await mutex.lock('c')];
     await other.lock('b');
     const { signal } = held;
@@ -51,14 +51,14 @@ describe.each(ways)('$handler, $mode', (way) => {
       await expect(each.condition('c').notify()).rejects.toBe(reason);
     }
     try {
-      mutex.within('more');
+      mutex.withNamespace('more');
       expect.unreachable();
     } catch (error) {
       expect(error).toBe(reason);
     }
   });
 
-  test('undefined is no reason; null is', async () => {
+  test('null is a reason, undefined is not', async () => {
     const [first, second] = [await scene.process(way), await scene.process(way)];
     await first.close(undefined);
     await expect(first.lock('a')).rejects.toEqual(new ClosedError('the mutex is closed'));
@@ -66,7 +66,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect(second.lock('a')).rejects.toBe(null);
   });
 
-  test('what is asked of a server that does not answer is refused with the reason too', async () => {
+  test('a request without a reply from the server rejects with the reason', async () => {
     const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 100 });
     await mutex.query();
     proxy.holdReplies();
@@ -76,7 +76,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(() => asked.reason, soon).toBe(reason);
   });
 
-  test('a name is what messages begin with', async () => {
+  test('messages begin with the name', async () => {
     const mutex = await scene.process({ ...way, name: 'orders' });
     const guard = await mutex.lock('a', { owner: 1 });
     const messageOf = (promise: Promise<unknown>) =>
@@ -98,7 +98,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(await messageOf(mutex.lock('a'))).toBe('ClosedError: orders: the mutex is closed');
   });
 
-  test('any timeout may be given', async () => {
+  test('a timeout may be any number from 0 on', async () => {
     const mutex = await scene.process(way);
     for (const timeout of [0, 2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY]) {
       expect(await mutex.run('a', () => 'held', { timeout })).toBe('held');
@@ -116,7 +116,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.token).toBeGreaterThan(token);
   });
 
-  test('is disposable with the symbols that compilers fall back to', async () => {
+  test('is disposable with the fallback symbols of compilers', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     await guard[asyncDispose]();
@@ -125,9 +125,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.closed).toBe(true);
   });
 
-  test('counts its waiting requests and those of the mutexes within it', async () => {
+  test('counts its waiting requests and those of its child mutexes', async () => {
     const mutex = await scene.process(way);
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     expect([mutex.waiting, child.waiting]).toEqual([0, 0]);
     const guards = [await mutex.lock('a'), await child.lock('a'), await mutex.lock('c')] as const;
     const controller = new AbortController();
@@ -157,7 +157,7 @@ describe.each(ways)('$handler, $mode', (way) => {
   test('drain resolves when nothing is held and no request waits, and changes nothing', async () => {
     const mutex = await scene.process(way);
     await mutex.drain({ timeout: 0 });
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [guard, other] = [await mutex.lock('a'), await child.lock('a')];
     const waiter = mutex.run('a', () => 'served');
     const drained = watch(mutex.drain());
@@ -209,7 +209,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 
   test('shutdown refuses new requests, serves the queue and closes', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
-    const child = mutex.within(`${scene.namespace}-child`);
+    const child = mutex.withNamespace(`${scene.namespace}-child`);
     const [guard, inner, foreign] = [
       await mutex.lock('a'),
       await child.lock('a'),
@@ -227,7 +227,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     for (const each of [mutex, child]) {
       await expect(each.lock('z')).rejects.toEqual(new ClosedError('the mutex is closed'));
       await expect(each.tryLock('z')).rejects.toThrow(ClosedError);
-      expect(() => each.within('z')).toThrow(ClosedError);
+      expect(() => each.withNamespace('z')).toThrow(ClosedError);
     }
     await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
       new TimeoutError('timed out after 1 ms: 2 active, 3 waiting'),
@@ -331,7 +331,7 @@ async function untilParked(mutex: RedisMutex): Promise<void> {
 test('a method called without its object rejects or throws, and says so', async () => {
   const mutex = await scene.process();
   const guard = await mutex.lock('a');
-  const { drain, shutdown, close, query, forceUnlock, within, wrap, condition } = mutex;
+  const { drain, shutdown, close, query, forceUnlock, withNamespace, wrap, condition } = mutex;
   const { wait, notify, notifyAll } = mutex.condition('c');
   const { extend, assertValid } = guard;
   const error = (method: string) => new TypeError(`${method} must be called on its object`);
@@ -339,7 +339,7 @@ test('a method called without its object rejects or throws, and says so', async 
   for (const [method, call] of Object.entries(calls)) {
     await expect((call as () => Promise<unknown>)()).rejects.toEqual(error(method));
   }
-  for (const [method, call] of Object.entries({ within, wrap, condition, assertValid })) {
+  for (const [method, call] of Object.entries({ withNamespace, wrap, condition, assertValid })) {
     expect(() => (call as () => unknown)(), method).toThrow(error(method));
   }
   await guard.release();

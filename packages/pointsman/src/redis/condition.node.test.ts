@@ -13,7 +13,7 @@ import { ClosedError, LockLostError, type RedisMutex } from './index.js';
 
 const scene = useServer();
 
-/** Waits until so many are parked at the condition. */
+/** Waits until this many requests are parked at the condition. */
 async function untilParked(mutex: RedisMutex, name: string, count: number) {
   const parked = async () =>
     (await mutex.query()).waiting.filter(({ condition }) => condition === name).length;
@@ -21,7 +21,7 @@ async function untilParked(mutex: RedisMutex, name: string, count: number) {
 }
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('a waiter gives its lock back, and has it again when it was notified', async () => {
+  test('a waiter releases its lock, and holds it again after a notification', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guard = await a.lock(['k', 'l']);
     const { token } = guard;
@@ -42,7 +42,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(b);
   });
 
-  test('notify wakes as many as it says, the first first; notifyAll wakes the rest', async () => {
+  test('notify wakes up to count waiters, FIFO; notifyAll wakes the rest', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const woken: number[] = [];
     const waiters = [];
@@ -94,7 +94,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(a);
   });
 
-  test('a wait ends after its timeout, with the lock', async () => {
+  test('after its timeout a wait resolves with the lock held', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('k');
     expect(await mutex.condition('c').wait(guard, { timeout: 30 })).toBe(false);
@@ -118,7 +118,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.valid).toBe(true);
   });
 
-  test('a wait that is aborted rejects with the reason, and holds the lock', async () => {
+  test('an aborted wait rejects with the reason, and the lock is held', async () => {
     const mutex = await scene.process(way);
     const reason = new Error('enough');
     const controller = new AbortController();
@@ -132,7 +132,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('aborted before: nothing changes', async () => {
+  test('aborted before the call: nothing changes', async () => {
     const mutex = await scene.process(way);
     const reason = new Error('enough');
     const guard = await mutex.lock('k');
@@ -150,7 +150,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(await mutex.condition('c').notify()).toBe(0);
   });
 
-  test('close sends away who waits at a condition', async () => {
+  test('close rejects waits at a condition', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const guard = await mutex.lock('k');
     const waiter = watch(mutex.condition('c').wait(guard));
@@ -161,7 +161,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(other);
   });
 
-  test('a server that has forgotten everything leaves nobody waiting for ever', async () => {
+  test('after a loss of the state no waiter waits forever', async () => {
     const mutex = await scene.process({ ...way, ttl: short });
     const guard = await mutex.lock('k');
     const waiter = watch(mutex.condition('c').wait(guard));
@@ -173,7 +173,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('cut connections leave a waiter at the condition or wake it, and it has the lock', async () => {
+  test('lost connections leave a waiter parked or wake it with the lock', async () => {
     const { proxy, mutex } = await scene.disturbed(way);
     const other = await scene.process(way);
     const guard = await mutex.lock('k');
@@ -186,7 +186,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.valid).toBe(true);
   });
 
-  test('a notification for a process that has died goes on to the next', async () => {
+  test('a notification for a dead process is passed on to the next waiter', async () => {
     const { proxy, mutex: dying } = await scene.disturbed(way);
     const [next, notifier] = [await scene.process(way), await scene.process(way)];
     const lost = watch(dying.condition('c').wait(await dying.lock('k')));
@@ -195,7 +195,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilParked(notifier, 'c', 2);
     const guard = await notifier.lock('k');
     expect(await notifier.condition('c').notify()).toBe(1);
-    // The first is in the queue for its key when its connections end for good.
+    // The first waiter is in the queue for its key when its connections end.
     proxy.pointAt(1);
     proxy.cut();
     const subscribers = async () =>
@@ -208,7 +208,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(lost.state).toBe('pending');
   });
 
-  test('a notification for a process whose lease has run out goes on to the next', async () => {
+  test('a notification for a process whose lease has ended is passed on to the next waiter', async () => {
     const brief = { ...way, ttl: short };
     const { proxy, mutex: dying } = await scene.disturbed(brief);
     const [next, notifier] = [await scene.process(brief), await scene.process(brief)];
@@ -219,7 +219,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     const guard = await notifier.lock('k');
     expect(await notifier.condition('c').notify()).toBe(1);
     proxy.blackhole(true);
-    // Whoever has died is gone from the queue, and the next has come there from the condition.
+    // The dead waiter has left the queue, and the next one has moved there from the condition.
     await expect
       .poll(async () => (await notifier.query()).waiting, soon)
       .toMatchObject([{ condition: undefined }]);

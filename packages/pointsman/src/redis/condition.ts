@@ -1,51 +1,40 @@
 /**
- * A condition variable: holders of a lock wait at it until another holder says that things have
- * changed.
+ * A condition variable: a holder of a lock waits at it until another holder notifies it of a change.
  *
- * Invariant: no notification given under the lock is missed. The waiter is parked on the server before
- * its lock goes back, and a notification moves it from the condition into the queue for its keys.
+ * Invariant: no notification sent under the lock is missed. The waiter is parked on the server before its lock is
+ * released, and a notification moves it from the condition into the queue for its keys.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkInteger, detached, invalid, ReentrancyError } from '../sync/errors.js';
+import { checkInteger, detached, invalid, ReentrancyError, timedOut } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
-import { Acquisition } from './acquisition.js';
-import { type Hold, RedisGuard } from './guard.js';
+import { Acquisition, RedisGuard } from './acquisition.js';
 import type { Metrics } from './metrics.js';
-import type { Session } from './session/session.js';
 import type { StrictQueue } from './strict.js';
 
-/** Holders of any locks of the namespace can wait at a condition; its name is all that they share. */
+/** A condition variable. Holders of different locks of the namespace can share it by its name. */
 export class RedisCondition {
   readonly name: string;
-  readonly #session: () => Session;
-  readonly #strictOf: (session: Hold['session']) => StrictQueue | undefined;
+  readonly #strict: () => StrictQueue;
   readonly #metrics: Metrics;
 
   /** @internal */
-  constructor(
-    name: string,
-    session: () => Session,
-    strictOf: (session: Hold['session']) => StrictQueue | undefined,
-    metrics: Metrics,
-  ) {
+  constructor(name: string, strict: () => StrictQueue, metrics: Metrics) {
     this.name = name;
-    this.#session = session;
-    this.#strictOf = strictOf;
+    this.#strict = strict;
     this.#metrics = metrics;
   }
 
   /**
-   * Gives the guard's lock back, waits for a notification and takes the lock again, all or nothing as
-   * before; the guard then has a new token. Resolves to whether it was notified: false means that
-   * `timeout` ran out. That bounds the wait for a notification, from when it is parked on the server; 0
-   * resolves to false at once, and the lock is kept.
+   * Releases the guard's lock, waits for a notification and takes the lock on all keys again; the guard then has a new
+   * token. Resolves to true after a notification and to false after `timeout`, which bounds the wait for the
+   * notification from the moment when the waiter is parked on the server. With 0 it resolves to false at once, and the
+   * lock is kept.
    *
-   * It may wake without a reason, after a loss of the connection for example: check what you wait for
-   * in a loop. When it has woken it waits for its keys behind those who asked for them before, however
-   * long that takes. Also when it rejects, because `signal` has aborted, the guard holds the lock again,
-   * unless the mutex was closed or the server cannot be used.
+   * It may wake without a notification, for example after a lost connection: check the awaited state in a loop. After
+   * waking, it waits for its keys behind earlier requests, however long that takes. If it rejects because `signal` has
+   * aborted, the guard holds the lock again, unless the mutex was closed or the server cannot be used.
    *
    * @example
    * ```ts
@@ -72,9 +61,9 @@ export class RedisCondition {
    */
   async wait(guard: RedisGuard, options: WaitOptions = {}): Promise<boolean> {
     if (!(this instanceof RedisCondition)) throw detached('wait');
-    const before = guard instanceof RedisGuard ? guard._hold : undefined;
-    const strict = before && this.#strictOf(before.session);
-    if (before === undefined || strict === undefined) {
+    const before = guard instanceof RedisGuard ? guard._acquisition : undefined;
+    const strict = before && this.#strict();
+    if (before === undefined || strict?.session !== before.queue.session) {
       throw invalid('guard', guard, 'a guard of this mutex');
     }
     checkWaitOptions(options);
@@ -82,11 +71,12 @@ export class RedisCondition {
     if (signal?.aborted) throw signal.reason;
     guard.assertValid();
     const { session } = strict;
-    if (before.shares > 1) {
-      const message = `${session.label}the lock has ${before.shares} guards, and would stay locked`;
+    const { guards } = before;
+    if (guards.length > 1) {
+      const message = `${session.label}the lock has ${guards.length} guards, and would stay locked`;
       throw new ReentrancyError(message, before.owner);
     }
-    // A notification needs the lock that would be kept.
+    // No notification can arrive, because its sender needs the lock that this call keeps.
     if (timeout === 0) return false;
     let acquisition!: Acquisition;
     const again = new Promise((resolve) => {
@@ -98,10 +88,10 @@ export class RedisCondition {
         resolve,
       );
     });
-    // What keeps it from being parked is thrown below, and may end the acquisition too.
+    // If parking fails, the error is thrown below, and the acquisition may reject too.
     again.catch(() => {});
     await strict.park(acquisition, this.name);
-    void before.release();
+    void before.release(guard);
 
     const wake = async (): Promise<boolean> => {
       for (;;) {
@@ -110,22 +100,22 @@ export class RedisCondition {
         try {
           return (await session.number({ name: 'wake', id })) > 0;
         } catch {
-          // Refused; it is parked until the server allows it.
+          // The server refused; the waiter stays parked until it accepts.
           await delay(session.ttl / 3, undefined, { ref: false });
         }
       }
     };
-    // Known after the lock is held again: the answer that wakes may grant it too.
+    // Awaited after the lock is held again, because the reply that wakes the waiter may also grant the lock.
     let woken: Promise<boolean> | undefined;
     const giveUp = (): void => {
       woken = wake();
     };
-    // The signal may have aborted while it was being parked.
+    // The signal may have aborted while the waiter was being parked.
     const aborted = signal?.aborted;
     if (aborted) giveUp();
     const stop = aborted
       ? undefined
-      : giveUpOn({ signal, timeout }, giveUp, (ms) => acquisition.timedOut(ms));
+      : giveUpOn({ signal, timeout }, giveUp, (ms) => timedOut(ms, session.label));
     try {
       await again;
     } finally {
@@ -136,17 +126,16 @@ export class RedisCondition {
   }
 
   /**
-   * Wakes the first `count` of those who wait, in the order in which they came; by default one. Resolves
-   * to how many there were. Give it while you hold the lock that they wait with, or they may look
-   * before what you changed can be seen.
+   * Wakes up to `count` waiters, FIFO; by default one. Resolves to the number of waiters woken. Call it while you hold
+   * the lock that the waiters use; otherwise they may check the state before your change is visible.
    */
   async notify(count = 1): Promise<number> {
     if (!(this instanceof RedisCondition)) throw detached('notify');
     checkInteger('count', count, 1, 2 ** 31 - 1);
-    return this.#session().number({ name: 'notify', condition: this.name, count });
+    return this.#strict().session.number({ name: 'notify', condition: this.name, count });
   }
 
-  /** Wakes all who wait. Resolves to how many there were. */
+  /** Wakes all waiters. Resolves to their number. */
   async notifyAll(): Promise<number> {
     if (!(this instanceof RedisCondition)) throw detached('notifyAll');
     return this.notify(2 ** 31 - 1);

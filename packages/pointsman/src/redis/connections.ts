@@ -1,12 +1,11 @@
 /**
- * The two connections of a mutex, one for commands and one for messages, and what stands on them.
+ * The two connections of a mutex, for commands and for messages, shared by the sessions of its namespaces.
  *
- * Invariant: nothing is sent before the server has been found fit and prepared, and every loss of a
- * connection is followed, for each session, by one `suspend` and then by one `resume`.
+ * Invariant: nothing is sent before the server has been checked and prepared. For each session, every loss of a
+ * connection causes one `suspend`, followed by one `resume`.
  *
- * A half-open connection says nothing of its loss, and each of the two can be half-open alone: that for
- * commands while the server is prepared, that for messages at any time. So both owe answers, and one
- * that owes them for too long is dropped. Once prepared, that for commands owes them to the sessions.
+ * Each connection can become half-open, without an event. Therefore each must reply in time, or it is dropped: the one
+ * for commands while the server is being prepared, and afterwards to the sessions; the one for messages to `probe`.
  */
 
 import {
@@ -16,30 +15,25 @@ import {
   type SubscriberConnection,
 } from './connection/connection.js';
 import { RedisLockError } from './errors.js';
-import type { Handler } from './handlers/handler.js';
+import { type Handler, runOf } from './handlers/handler.js';
 
-/** What needs to know how the connections stand. */
 export interface ConnectionObserver {
-  /** A key of its own, which says where it is in a cluster. */
+  /** One of its keys, which determines the node of a cluster. */
   readonly key: string;
   readonly handler: Handler;
-  /** The server cannot be spoken to; what has no answer yet may or may not have been done. */
+  /** The server cannot be reached. Commands without a reply may or may not have been processed. */
   suspend(reason: unknown): void;
-  /** The server can be spoken to again; `server` is which one it is, if it tells. */
+  /** The server can be reached again; `server` is its run id, if known. */
   resume(server?: string): void;
   /** Messages may have been missed. */
   recheck(): void;
 }
 
-const oldest = [6, 2] as const;
-/** Milliseconds that a session's preparation may take: on a half-open connection it never ends. */
-const patience = 3_000;
+const OLDEST_REDIS = [6, 2] as const;
+/** Milliseconds that the preparation of a session may take; on a half-open connection it never ends. */
+const PREPARE_PATIENCE = 3_000;
 
-/**
- * Refuses a server that is too old; one that does not tell its version gets the benefit of the doubt.
- * Resolves to which run of which server this is: as much of its id as tells them apart. The server keeps
- * a small hash in one piece only while none of its values is longer than 64 bytes.
- */
+/** Refuses a server that is too old; one that does not report its version is accepted. Resolves to its run. */
 async function checkServer(
   connection: CommandConnection,
   key: string,
@@ -51,18 +45,21 @@ async function checkServer(
   const found = /^(?:valkey|redis)_version:((\d+)\.(\d+)\S*)/m.exec(String(info));
   if (found === null) return undefined;
   const [, version, major, minor] = found;
-  if (Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1])) {
+  if (
+    Number(major) < OLDEST_REDIS[0] ||
+    (Number(major) === OLDEST_REDIS[0] && Number(minor) < OLDEST_REDIS[1])
+  ) {
     throw new RedisLockError(
-      `the server must be Redis ${oldest.join('.')} or later, or Valkey, got ${version}`,
+      `the server must be Redis ${OLDEST_REDIS.join('.')} or later, or Valkey, got ${version}`,
     );
   }
-  return /^run_id:(\w{8})/m.exec(String(info))?.[1];
+  return runOf(String(info));
 }
 
-interface Channel {
+interface SharedSubscription {
   readonly listeners: Set<(message: string) => void>;
   readonly subscribed: Promise<void>;
-  /** Which confirmation of the server it has, counted over all; 0 while it has none. */
+  /** The number of its latest confirmation by the server, counted over all channels; 0 while it has none. */
   confirmed: number;
 }
 
@@ -71,13 +68,12 @@ export class Connections {
   readonly #observers = new Set<ConnectionObserver>();
   #commands: CommandConnection | undefined;
   #subscriber: SubscriberConnection | undefined;
-  /** Sessions of different lease lengths listen in the same channels. */
-  readonly #channels = new Map<string, Channel>();
+  readonly #channels = new Map<string, SharedSubscription>();
   #confirmations = 0;
-  /** When the connection for messages was asked for the answer that it owes. */
+  /** When the unanswered probe was sent. */
   #probedAt: number | undefined;
   #ready = false;
-  /** Counts connections, so that what was begun for an older one is not finished on a newer. */
+  /** Counts connections: a preparation begun on an older one is not finished on a newer one. */
   #generation = 0;
   #reason: unknown = new ConnectionLostError('not connected yet');
 
@@ -96,7 +92,6 @@ export class Connections {
   get subscriber(): SubscriberConnection {
     this.#subscriber ??= this.factory.subscriptions({
       up: () => {
-        // It has subscribed again before it says so.
         for (const channel of this.#channels.values()) channel.confirmed = ++this.#confirmations;
         for (const observer of this.#observers) observer.recheck();
       },
@@ -107,7 +102,7 @@ export class Connections {
     return this.#subscriber;
   }
 
-  /** Resolves when the server has confirmed it. */
+  /** Resolves when the server has confirmed the subscription. */
   listen(name: string, listener: (message: string) => void): Promise<void> {
     let channel = this.#channels.get(name);
     if (channel === undefined) {
@@ -115,7 +110,7 @@ export class Connections {
       const subscribed = this.subscriber.subscribe(name, (message) => {
         for (const each of listeners) each(message);
       });
-      const made: Channel = { listeners, subscribed, confirmed: 0 };
+      const made: SharedSubscription = { listeners, subscribed, confirmed: 0 };
       subscribed.then(
         () => {
           made.confirmed = ++this.#confirmations;
@@ -139,10 +134,10 @@ export class Connections {
   }
 
   /**
-   * Whether a listener certainly hears what is said there: 0 if not, and else a number that stays the
-   * same for as long as nothing can have been missed.
+   * Returns 0 if a listener may miss messages of a channel; otherwise a number that stays the same while no message can
+   * have been missed.
    */
-  hears(name: string, listener: (message: string) => void): number {
+  continuity(name: string, listener: (message: string) => void): number {
     const channel = this.#channels.get(name);
     return channel?.listeners.has(listener) ? channel.confirmed : 0;
   }
@@ -157,10 +152,7 @@ export class Connections {
     this.#observers.delete(observer);
   }
 
-  /**
-   * Asks for a sign of life on the connection for messages, or drops it if it has owed one for longer
-   * than `patience`, in milliseconds.
-   */
+  /** Pings the connection for messages, or drops it if a ping has had no reply for `patience` milliseconds. */
   probe(patience: number): void {
     if (this.#subscriber === undefined) return;
     const at = performance.now();
@@ -175,13 +167,12 @@ export class Connections {
     }
   }
 
-  /** Half-open connections: nothing has been heard for too long. */
   reconnect(): void {
     this.#commands?.reconnect();
     this.#subscriber?.reconnect();
   }
 
-  /** The server has lost what a handler had prepared. */
+  /** Prepares the server again, after it has lost what a handler had prepared. */
   async renew(): Promise<void> {
     if (!this.#ready) return;
     this.#down(new ConnectionLostError('the server has to be prepared again'));
@@ -200,7 +191,7 @@ export class Connections {
 
   async #prepare(added: readonly ConnectionObserver[], generation: number): Promise<void> {
     for (const observer of added) {
-      const timer = setTimeout(() => this.#commands?.reconnect(), patience).unref();
+      const timer = setTimeout(() => this.#commands?.reconnect(), PREPARE_PATIENCE).unref();
       try {
         const server = await checkServer(this.commands, observer.key);
         await observer.handler.prepare();

@@ -1,4 +1,4 @@
-/** A namespace in each database of a server: they have nothing to do with each other. */
+/** The same namespace in two databases of a server is two independent namespaces. */
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { expect, onTestFinished, test } from 'vitest';
@@ -35,7 +35,7 @@ test.each(
   };
   const [zero, one, other] = [await make(0), await make(1), await make(1)];
   const guard = await zero.lock('k');
-  // Nothing would be granted at first if this namespace were taken for one that has been lost.
+  // If this namespace counted as lost, nothing would be granted at first.
   const held = (await one.tryLock('k')) as RedisGuard;
   expect(held).toBeDefined();
   expect(await other.tryLock('l')).toBeDefined();

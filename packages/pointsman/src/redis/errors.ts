@@ -1,29 +1,26 @@
-/**
- * The errors of locks on Redis. `TimeoutError`, `ClosedError` and `ReentrancyError` are those of
- * `pointsman`.
- */
+/** The errors of `pointsman/redis` beside those that it shares with `pointsman`. */
 
 /**
- * A lock is lost, or may be: its lease ran out before it could be renewed, or the server has lost it or
- * given it to somebody else. What it protected may be in other hands.
+ * A lock is lost or in doubt: its lease ended before it could be renewed, it was held for longer than `maxHold`, or the
+ * server has lost it or granted it to another process. Another holder may be using the protected resource.
  */
 export class LockLostError extends Error {
   override readonly name = 'LockLostError';
 }
 
 /**
- * The server cannot do what the lock needs: it refuses to write, it is too old, or it could not be
- * reached for as long as a lease lasts. Nothing is held. `cause` is the error of the client library.
+ * The server cannot be used: it refuses writes, it is too old, or it could not be reached for as long as a lease.
+ * Nothing is held. `cause` is the error of the client library.
  */
 export class RedisLockError extends Error {
   override readonly name = 'RedisLockError';
 }
 
-/** What messages of a mutex begin with: its name, if it was given one. */
+/** The prefix of a mutex's error messages: its name, if it has one. */
 export const labelOf = (name: string | undefined): string =>
   name === undefined ? '' : `${name}: `;
 
-/** What it comes to for a lock that the server, or the client library, has failed. */
+/** The error with which a request is refused after an error of the server or of the client library. */
 export function refusalOf(error: unknown, label: string): RedisLockError {
   if (error instanceof RedisLockError) return error;
   const message = error instanceof Error ? error.message : String(error);

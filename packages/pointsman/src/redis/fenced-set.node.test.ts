@@ -1,4 +1,4 @@
-/** The fenced store: whoever holds an older token cannot write any more. */
+/** `fencedSet` refuses writes with older tokens. */
 
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
@@ -10,7 +10,7 @@ import { fencedSet } from './index.js';
 const scene = useServer();
 
 test.each(libraries)(
-  'a higher or equal token writes, a lower does not, with %s',
+  'a higher or equal token writes, a lower one does not, with %s',
   async (library) => {
     const client = await connect(library, scene.server.port);
     const key = `${scene.namespace}:value`;
@@ -25,7 +25,7 @@ test.each(libraries)(
   },
 );
 
-test.each(libraries)('tokens are compared to the last digit, with %s', async (library) => {
+test.each(libraries)('all digits of tokens are compared, with %s', async (library) => {
   const client = await connect(library, scene.server.port);
   const key = `${scene.namespace}:value`;
   const highest = Number.MAX_SAFE_INTEGER;
@@ -34,28 +34,25 @@ test.each(libraries)('tokens are compared to the last digit, with %s', async (li
   expect(await scene.server.command('HGET', key, 'value')).toBe('new');
 });
 
-test.each(libraries)(
-  'a holder that has lost its lock cannot overwrite, with %s',
-  async (library) => {
-    const client = await connect(library, scene.server.port);
-    const { proxy, mutex } = await scene.disturbed({ ttl: short });
-    const other = await scene.process({ ttl: short });
-    const key = `${scene.namespace}:value`;
-    const stale = await mutex.lock(key);
-    expect(await fencedSet(client, key, 'first', stale)).toBe(true);
-    proxy.blackhole(true);
-    await other.run(key, async (guard) => {
-      expect(await fencedSet(client, key, 'second', guard)).toBe(true);
-    });
-    expect(await fencedSet(client, key, 'late', stale)).toBe(false);
-    expect(await fencedSet(client, key, 'late', stale.token)).toBe(false);
-    expect(await scene.server.command('HGET', key, 'value')).toBe('second');
-  },
-);
+test.each(libraries)('a holder that has lost its lock cannot write, with %s', async (library) => {
+  const client = await connect(library, scene.server.port);
+  const { proxy, mutex } = await scene.disturbed({ ttl: short });
+  const other = await scene.process({ ttl: short });
+  const key = `${scene.namespace}:value`;
+  const stale = await mutex.lock(key);
+  expect(await fencedSet(client, key, 'first', stale)).toBe(true);
+  proxy.blackhole(true);
+  await other.run(key, async (guard) => {
+    expect(await fencedSet(client, key, 'second', guard)).toBe(true);
+  });
+  expect(await fencedSet(client, key, 'late', stale)).toBe(false);
+  expect(await fencedSet(client, key, 'late', stale.token)).toBe(false);
+  expect(await scene.server.command('HGET', key, 'value')).toBe('second');
+});
 
 const ioredis = async () => (await connect('ioredis', scene.server.port)) as Redis;
 
-test('the value and its token are in one hash, apart from other keys', async () => {
+test('the value and its token are in one hash', async () => {
   const client = await ioredis();
   expect(await fencedSet(client, 'x', 'new', 200)).toBe(true);
   for (const other of ['{x}', '{x}:fence', 'x:fence', '{x}fence', 'x:', '{{x}}']) {
@@ -71,7 +68,7 @@ test.each(['nan', '0x10', '-1', '1e9', 'inf', '', ' 7', '7 ', '7.5', 'abc'])(
     const client = await ioredis();
     const key = `${scene.namespace}:value`;
     await client.hset(key, { value: 'before', fence });
-    await expect(fencedSet(client, key, 'v', 5)).rejects.toThrow(/no fencing token/);
+    await expect(fencedSet(client, key, 'v', 5)).rejects.toThrow(/not a fencing token/);
     expect(await client.hgetall(key)).toEqual({ value: 'before', fence });
   },
 );
@@ -116,7 +113,7 @@ test('a released guard, or a guard of other keys, is refused', async () => {
   expect(await client.hget(key, 'value')).toBe('v');
 });
 
-/** Keys as the hash tags of a cluster make them hard. */
+/** Keys with difficult hash tags. */
 const tricky = [
   ...['a', 'a{b}c', '{a}', 'a{b}{c}', 'a{{b}}', '{{a}}b}', 'a}b', '}', '{', '{}', '{}a', '{}a{b}'],
   ...[
@@ -165,7 +162,7 @@ describe('in a cluster any key can be fenced', () => {
   });
 });
 
-test("the client's prefix is before the key, with both libraries", async () => {
+test("the client's prefix is added to the key, with both libraries", async () => {
   const options = { keyPrefix: 'app:' };
   const clients = [
     new Redis({ port: scene.server.port, ...options }),
@@ -180,7 +177,7 @@ test("the client's prefix is before the key, with both libraries", async () => {
   }
 });
 
-test('an error of the server is that of the client', async () => {
+test('an error reply rejects with the error of the client', async () => {
   const client = await connect('ioredis', scene.server.port);
   await scene.server.command('LPUSH', 'list', 'x');
   await expect(fencedSet(client, 'list', 'v', 1)).rejects.toThrow(/WRONGTYPE/);

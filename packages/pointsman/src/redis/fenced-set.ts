@@ -1,33 +1,32 @@
 /**
- * A write that is refused if its lock was lost: the storage side of fencing tokens.
+ * A write with a fencing token: the storage side of a lock.
  *
- * Invariant: the value at a key was written with the highest token that was accepted for it. Both are in one hash, so
- * neither can expire, be evicted or be overwritten without the other.
+ * Invariant: the value of a key was written with the highest token accepted for it. Both are in one hash, so neither can
+ * expire, be evicted or be overwritten without the other.
  */
 
 import { checkInteger, invalid } from '../sync/errors.js';
+import { RedisGuard } from './acquisition.js';
 import type { RedisClient } from './connection/client.js';
 import { adapterOf } from './connection/clients.js';
-import { RedisGuard } from './guard.js';
 import { fencedSet as script } from './lua/scripts.js';
 import { isTorn } from './options.js';
 
 /**
- * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to true if it was set.
+ * Sets the value of `key` in Redis, unless a higher token has set it before. Resolves to whether it was set.
  *
- * The key is a hash with the fields `value`, as text, and `fence`, the token. Read the value with `HGET key value`. A
- * time to live of the key is kept. When the key is deleted or expires, its fence is gone too, and any token can set it
- * again.
+ * The key is a hash with the fields `value`, as text, and `fence`, the token. Read the value with `HGET key value`. The
+ * key keeps its time to live. When it is deleted or expires, any token can set it again.
  *
  * Runs a Lua script on the client itself.
  *
- * @param client The client to write with, of the same kinds as for {@link RedisMutex}.
+ * @param client A client of the same kinds as for {@link RedisMutex}.
  * @param key A non-empty, well-formed string.
  * @param value A well-formed string, or a number.
  * @param fence The guard of the lock on `key` under which you write. For a lock on other keys, pass its token.
- * @throws {TypeError | RangeError} for bad input, such as a guard that has been released or does not lock `key`.
- * If the server replies with an error, the promise rejects with the client's error: `WRONGTYPE` if the key is not such a
- * hash. Nothing is then written.
+ * @throws {TypeError | RangeError} if an argument is invalid, such as a guard that has been released or does not lock
+ * `key`. If the server replies with an error, the promise rejects with it, and nothing is written: `WRONGTYPE` if the key
+ * is not such a hash.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Locks that are taken from their holders. */
+/** `forceUnlock` takes locks from their holders. */
 import { describe, expect, test } from 'vitest';
 import {
   everyWay,
@@ -20,7 +20,7 @@ function expectTaken(guard: RedisGuard) {
 }
 
 describe.each(everyWay)('$handler, $mode', (way) => {
-  test('whoever waits gets it, with a higher token, and the loser is told', async () => {
+  test('the next waiter gets the lock with a higher token, and the signal of the holder aborts', async () => {
     const [a, b, operator] = [
       await scene.process({ ...way, name: 'loser' }),
       await scene.process(way),
@@ -46,7 +46,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect(a.metrics.losses).toBe(1);
   });
 
-  test('from itself, with those who wait behind in the same process', async () => {
+  test('takes a lock of its own process with waiters behind it', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('k');
     const [second, third] = [watch(mutex.lock('k')), watch(mutex.lock('k'))];
@@ -61,7 +61,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect((await third.promise).token).toBeGreaterThan(next.token);
   });
 
-  test('what nobody holds is not taken, and who only waits keeps the place', async () => {
+  test('free keys are not taken, and waiting requests keep their place', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     expect(await a.forceUnlock(['k', 'l'])).toEqual([]);
     const guard = await a.lock('k');
@@ -73,7 +73,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect((await waiter.promise).valid).toBe(true);
   });
 
-  test('several locks at once', async () => {
+  test('takes several locks at once', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guards = [await a.lock('k'), await b.lock('l'), await b.lock('m')];
     expect((await a.forceUnlock(['k', 'l', 'n'])).map(({ keys }) => keys)).toEqual([['k'], ['l']]);
@@ -83,7 +83,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
 });
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('a loser that did not hear of it is told by its heartbeat', async () => {
+  test('after a lost message the heartbeat detects the loss', async () => {
     const { proxy, mutex } = await scene.disturbed(way);
     const other = await scene.process(way);
     const guard = await mutex.lock('k');
@@ -96,7 +96,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
-  test('refuses bad keys, and everything when it is closed', async () => {
+  test('rejects bad keys, and any call after close', async () => {
     const mutex = await scene.process(way);
     for (const keys of ['', [], [1], undefined]) {
       await expect(mutex.forceUnlock(keys as never)).rejects.toThrow(/^keys/);

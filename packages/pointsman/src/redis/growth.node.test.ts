@@ -1,4 +1,4 @@
-/** Nothing grows: what a lock needed while it lasted is gone when it is over. */
+/** Ended locks leave no memory, listeners or timers behind. */
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { handlers, soon, untilHeld, useServer, ways } from '../../tests/redis/scene.js';
@@ -10,7 +10,7 @@ const reason = new Error('enough');
 const timers = () =>
   process.getActiveResourcesInfo().filter((resource) => /Timeout|Immediate/.test(resource)).length;
 
-/** Locks random keys, and gives up every third time. */
+/** Locks random keys; cancels every third request. */
 async function attempt(mutex: RedisMutex, n: number): Promise<void> {
   const controller = new AbortController();
   const keys = n % 4 ? `key-${(n * 7919) % 500}` : [`key-${n % 500}`, `key-${(n * 31) % 500}`];
@@ -25,10 +25,10 @@ async function attempt(mutex: RedisMutex, n: number): Promise<void> {
 }
 
 describe.each(ways)('$handler, $mode', (way) => {
-  // Each batch of the handler pure reads all of the namespace.
+  // Each batch of the handler `pure` reads the whole namespace.
   const times = way.handler === 'script' ? 10_000 : 1_000;
 
-  test(`after ${times} locks and aborts nothing is left, here and on the server`, async () => {
+  test(`after ${times} locks and aborts nothing is left in the process or on the server`, async () => {
     const mutex = await scene.process(way);
     const armed = timers();
     for (let n = 0; n < times; n += 250) {
@@ -40,7 +40,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(timers, soon).toBeLessThanOrEqual(armed);
   });
 
-  test('a signal that all share has no listeners when all are through', async () => {
+  test('a shared signal has no listeners after the last request', async () => {
     const mutex = await scene.process(way);
     const { signal } = new AbortController();
     const work = async (n: number) => {
@@ -52,7 +52,7 @@ describe.each(ways)('$handler, $mode', (way) => {
   });
 });
 
-test.each(handlers)('idle processes are forgotten by the server, %s', async (handler) => {
+test.each(handlers)('the server forgets idle processes, %s', async (handler) => {
   const mutex = await scene.process({ handler, ttl: 100 });
   await mutex.run(['a', 'b'], () => {});
   expect(await scene.keys()).not.toEqual([]);
@@ -63,7 +63,7 @@ test.each(handlers)('idle processes are forgotten by the server, %s', async (han
   expect(await mutex.run(['a', 'b'], () => 'again')).toBe('again');
 });
 
-test('forty thousand who wait on one signal are one listener', async () => {
+test('forty thousand waiters on one signal have one listener', async () => {
   const mutex = await scene.process();
   const controller = new AbortController();
   const { signal } = controller;

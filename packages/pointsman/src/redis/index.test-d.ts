@@ -1,4 +1,4 @@
-/** The types of the entry, as those who import it see them. */
+/** The public types. */
 import { Cluster, Redis } from 'ioredis';
 import ioredis5 from 'ioredis-5';
 import {
@@ -50,7 +50,7 @@ test('the entry has these values, and no others', () => {
 });
 
 describe('clients', () => {
-  test('of both libraries, whatever they are made with', () => {
+  test('of both libraries, with all options', () => {
     const clients: RedisClient[] = [
       new Redis({ lazyConnect: true }),
       new Redis({ lazyConnect: true, protocol: 3, replyMapping: 'resp3' }),
@@ -115,16 +115,14 @@ describe('options', () => {
   });
 
   test('of each request', () => {
-    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<
-      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'ttl'
-    >();
+    expectTypeOf<keyof TryLockKeysOptions>().toEqualTypeOf<'maxHold' | 'owner' | 'reentrant'>();
     expectTypeOf<keyof LockKeysOptions>().toEqualTypeOf<
-      'maxHold' | 'mode' | 'owner' | 'reentrant' | 'signal' | 'timeout' | 'ttl'
+      'maxHold' | 'owner' | 'reentrant' | 'signal' | 'timeout'
     >();
     expectTypeOf<LockKeysOptions>().toExtend<WaitOptions>();
     expectTypeOf<LockKeysOptions>().toExtend<TryLockKeysOptions>();
     expectTypeOf<LockKeysOptions['owner']>().toBeUnknown();
-    void mutex.lock('k', { signal: undefined, timeout: undefined, ttl: undefined });
+    void mutex.lock('k', { signal: undefined, timeout: undefined });
     void mutex.lock('k', { owner: undefined, reentrant: undefined, maxHold: undefined });
     // @ts-expect-error
     void mutex.lock('k', { owner: 1, reentrant: 1 });
@@ -147,7 +145,7 @@ describe('locks', () => {
     void mutex.lock(new Set(['a']));
   });
 
-  test('run gives what the function gives, awaited', () => {
+  test('run resolves to the awaited result of the function', () => {
     expectTypeOf(mutex.run('k', () => 1)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(mutex.run('k', async ({ token }) => token)).toEqualTypeOf<Promise<number>>();
     expectTypeOf(mutex.run('k', () => {})).toEqualTypeOf<Promise<void>>();
@@ -191,9 +189,9 @@ describe('locks', () => {
   });
 });
 
-test('a mutex is disposable, and has mutexes within', () => {
+test('a mutex is disposable, and has child mutexes', () => {
   expectTypeOf(mutex).toExtend<AsyncDisposable>();
-  expectTypeOf(mutex.within('other')).toEqualTypeOf<RedisMutex>();
+  expectTypeOf(mutex.withNamespace('other')).toEqualTypeOf<RedisMutex>();
   expectTypeOf(mutex.close()).toEqualTypeOf<Promise<void>>();
   expectTypeOf(mutex.close).parameter(0).toBeUnknown();
   expectTypeOf(mutex.closed).toBeBoolean();
@@ -250,7 +248,7 @@ test('fencedSet takes a guard or its token', () => {
   void fencedSet(client, 'key', 'value');
 });
 
-test('errors are told apart by their names, and by their classes', () => {
+test('errors are distinguished by name and by class', () => {
   expectTypeOf<LockLostError['name']>().toEqualTypeOf<'LockLostError'>();
   expectTypeOf<RedisLockError['name']>().toEqualTypeOf<'RedisLockError'>();
   expectTypeOf<TimeoutError['name']>().toEqualTypeOf<'TimeoutError'>();

@@ -1,6 +1,6 @@
 /**
- * Bad input: every argument that cannot be used is refused with an error that names it, shows its value
- * and says what was expected, and nothing has happened by then: not even a connection is made.
+ * Each invalid argument is refused with an error that names it, shows its value and says what was expected, before any
+ * effect: not even a connection is made.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -65,7 +65,7 @@ const countOfKeys: Argument = {
 };
 const timeout: Argument = {
   name: 'timeout',
-  expectation: /a number of milliseconds from 0 on/,
+  expectation: /a number of milliseconds >= 0/,
   wrongType: notNumbers,
   outOfRange: [-1, Number.NaN],
 };
@@ -91,7 +91,7 @@ const fn: Argument = {
   wrongType: [undefined, 'fn', Promise.resolve(), ...except('function')],
 };
 
-/** What the message shows of a value. */
+/** The value as the message shows it. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
@@ -112,7 +112,7 @@ function expectRefusal(error: unknown, argument: Argument, value: unknown, expec
   const { message } = error as Error;
   expect(message, what).toContain(argument.name);
   expect(message, what).toMatch(argument.expectation);
-  // Of a list, the message shows the item that is wrong, or how many there are.
+  // For a list, the message shows the invalid item, or the number of items.
   if (!Array.isArray(value)) expect(message, what).toContain(`got ${shown(value)}`);
 }
 
@@ -181,7 +181,7 @@ describe('new RedisMutex', () => {
     }
   });
 
-  test('refuses what is no client', () => {
+  test('refuses objects that are not clients', () => {
     const argument: Argument = {
       name: 'client',
       expectation: /ioredis.*node-redis/,
@@ -205,7 +205,7 @@ describe('new RedisMutex', () => {
     expect(() => new RedisMutex(createSentinel({ name: 'x', sentinelRootNodes }))).not.toThrow();
   });
 
-  test('takes undefined for an option that is not given', () => {
+  test('treats undefined as an option that is not given', () => {
     const none = { namespace: undefined, ttl: undefined, handler: undefined, mode: undefined };
     const mutex = new RedisMutex(client(), { ...none, name: undefined });
     expect(mutex).toMatchObject({ namespace: 'pointsman', ttl: 5_000 });
@@ -227,7 +227,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
   test.each([keys, countOfKeys])('refuses bad $name', async (argument) => {
     const mutex = new RedisMutex(client());
     for (const [value, expected] of cases(argument)) {
-      // Keys that are a function are computed.
+      // A function computes the keys.
       if (typeof value === 'function') continue;
       expectRefusal(await reasonOf(call(mutex, value as never)), argument, value, expected);
     }
@@ -235,7 +235,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
   });
 
   const waits = name === 'tryLock' ? [] : [timeout, signal];
-  test.each([ttl, mode, maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
+  test.each([maxHold, reentrant, ...waits])('refuses a bad $name', async (argument) => {
     const mutex = new RedisMutex(client());
     for (const [value, expected] of cases(argument)) {
       const given = { [argument.name]: value } as never;
@@ -255,7 +255,7 @@ describe.each(Object.entries(calls))('%s', (name, call) => {
   });
 });
 
-test.each(Object.entries(calls))('%s refuses options that there are not', async (name, call) => {
+test.each(Object.entries(calls))('%s refuses unknown options', async (name, call) => {
   const mutex = new RedisMutex(client());
   const unknown = ['timeOut', 'wait', ...(name === 'tryLock' ? ['timeout', 'signal'] : [])];
   for (const option of unknown) {
@@ -268,13 +268,13 @@ test.each(Object.entries(calls))('%s refuses options that there are not', async 
   await expectNothingSent(mutex);
 });
 
-test('a bad option of wrap is refused when it is made, and of the mutex by name', () => {
+test('wrap refuses bad options at once, and the mutex unknown options by name', () => {
   const mutex = new RedisMutex(client());
   expect(() => mutex.wrap('k', never, { priority: 1 } as never)).toThrow(/^options has "priority"/);
   expect(() => new RedisMutex(client(), { timeout: 1 } as never)).toThrow(/^options has "timeout"/);
 });
 
-test('run and wrap refuse what is no function, wrap at once', async () => {
+test('run and wrap refuse a value that is not a function, wrap at once', async () => {
   const mutex = new RedisMutex(client());
   for (const [value, expected] of cases(fn)) {
     expectRefusal(await reasonOf(mutex.run('k', value as never)), fn, value, expected);
@@ -297,7 +297,7 @@ test('run and wrap refuse what is no function, wrap at once', async () => {
   await expectNothingSent(mutex);
 });
 
-test('an error that computes the keys is that of the call', async () => {
+test('a call rejects with the error of the function that computes its keys', async () => {
   const mutex = new RedisMutex(client());
   const error = new Error('mine');
   const wrapped = mutex.wrap(() => {
@@ -307,17 +307,17 @@ test('an error that computes the keys is that of the call', async () => {
   await expectNothingSent(mutex);
 });
 
-test('within refuses a bad namespace', async () => {
+test('withNamespace refuses a bad namespace', async () => {
   const mutex = new RedisMutex(client());
   for (const [value, expected] of cases(namespace)) {
     expectRefusal(
-      thrownBy(() => mutex.within(value as never)),
+      thrownBy(() => mutex.withNamespace(value as never)),
       namespace,
       value,
       expected,
     );
   }
-  expect(thrownBy(() => mutex.within(undefined as never))).toBeInstanceOf(TypeError);
+  expect(thrownBy(() => mutex.withNamespace(undefined as never))).toBeInstanceOf(TypeError);
   await expectNothingSent(mutex);
 });
 

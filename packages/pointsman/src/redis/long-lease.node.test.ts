@@ -1,7 +1,7 @@
 /** No timer overflows, however long the leases are: the platform would fire such a timer at once, repeatedly. */
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { everyWay, untilWaiting, useServer, watch } from '../../tests/redis/scene.js';
-import { OneShotTimer } from './session/one-shot-timer.js';
+import { OneShotTimer } from './session/time.js';
 
 afterEach(() => {
   vi.useRealTimers();

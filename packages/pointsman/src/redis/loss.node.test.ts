@@ -1,6 +1,6 @@
 /**
- * Locks that are lost: their holders are told in time, whoever waits is served in the end, and no lock
- * is handed out that is not held.
+ * Lost locks: the signals of their holders abort in time, waiters are served in the end, and no lock is granted that is
+ * not held.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { LockLostError, type RedisGuard } from './index.js';
 
 const scene = useServer();
 
-/** Resolves when the guard says that it is lost. */
+/** Resolves when the guard is lost. */
 async function untilLost({ signal }: RedisGuard): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -55,7 +55,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     ['its session', forgetSessions],
     ['everything', forgetEverything],
   ])(
-    'the server has forgotten %s: the holder is told, the waiters are served',
+    'the server loses %s: the signal of the holder aborts, and the waiters are served',
     async (_, forget) => {
       const [a, b] = [await scene.process(brief), await scene.process(brief)];
       const guard = await a.lock(['k', 'l']);
@@ -91,14 +91,15 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.valid).toBe(true);
   });
 
-  test('the index is lost: locks and places in the queue stay', async () => {
-    const processes = [await scene.process(brief), await scene.process(brief)] as const;
+  test('the index is lost: locks and places in the queue remain', async () => {
+    const strict = { ...brief, mode: 'strict' } as const;
+    const processes = [await scene.process(strict), await scene.process(strict)] as const;
     const [a, b] = processes;
     const guard = await a.lock(['k', 'l']);
     const order: string[] = [];
     const waits = [];
     for (const [i, mutex] of [b, a, b].entries()) {
-      waits.push(mutex.run('k', () => order.push(`${i}`), { mode: 'strict' }));
+      waits.push(mutex.run('k', () => order.push(`${i}`)));
       await untilWaiting(a, i + 1);
     }
     await forget('index')();
@@ -112,13 +113,13 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(() => scene.keys(), soon).toEqual([]);
   });
 
-  test('one of two keys is taken away: the holder is told, and the other key is free', async () => {
+  test('one of two keys is deleted: the signal of the holder aborts, and the other key is free', async () => {
     const [a, b] = [await scene.process(brief), await scene.process(brief)];
     const guard = await a.lock(['k', 'l']);
     await scene.server.command('HDEL', `{${scene.namespace}}:state`, 'lock:k');
     await untilLost(guard);
     expectLost(guard);
-    // The process lives on and keeps its session.
+    // The process and its session continue.
     const other = await a.lock('m');
     await b.run('l', () => {});
     expect(other.valid).toBe(true);
@@ -137,9 +138,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(b);
   });
 
-  test('the session with the longest lease is deleted: its holder is told before another gets its key', async () => {
+  test('the session with the longest lease is deleted: its lock is lost before another process gets the key', async () => {
     const other = await scene.process(brief);
-    // The server is younger than the long lease: a namespace that begins with it is guarded for as long.
+    // The server is younger than the long lease, so a namespace that begins with that lease is guarded for as long.
     await other.query();
     const long = await scene.process({ ...way, ttl: 3_600_000 });
     const guard = await long.lock('k');
@@ -150,7 +151,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(next.token).toBeGreaterThan(guard.token);
   });
 
-  test('a try finds what the dead hold or wait for', async () => {
+  test('a try ends the locks and requests of dead processes', async () => {
     const [holder, waiter] = [await scene.disturbed(brief), await scene.disturbed(brief)];
     const other = await scene.process(brief);
     await holder.mutex.lock('k');
@@ -158,7 +159,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilWaiting(other, 1);
     holder.proxy.blackhole(true);
     waiter.proxy.blackhole(true);
-    // Between two tries nothing is left that would have a heartbeat.
+    // Between two tries no session has a heartbeat.
     const seldom = { ...soon, interval: short / 2 };
     for (const key of ['l', 'k']) {
       await expect.poll(async () => (await other.tryLock(key))?.valid, seldom).toBe(true);
@@ -166,11 +167,11 @@ describe.each(ways)('$handler, $mode', (way) => {
     await other.lock('m', { timeout: 0 });
   });
 
-  test('processes that come and go find what the dead hold', async () => {
+  test('short-lived processes end the locks of dead processes', async () => {
     const holder = await scene.disturbed(brief);
     await holder.mutex.lock('k');
     holder.proxy.blackhole(true);
-    // None of them lives for long enough to see a lease run out.
+    // None of them lives for a whole lease.
     const visit = async (): Promise<boolean | undefined> => {
       const mutex = await scene.process(brief);
       const guard = await mutex.lock('l');
@@ -183,12 +184,12 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(visit, { ...soon, interval: short / 2 }).toBe(true);
   });
 
-  test('a loss that cannot be heard of: the lock is in doubt before another gets it', async () => {
+  test('a loss that cannot be announced: the lock is in doubt before another process gets it', async () => {
     const [{ proxy, mutex }, other] = [await scene.disturbed(brief), await scene.process(brief)];
     const guard = await mutex.lock('k');
     const waiter = watch(mutex.lock('k'));
     await other.run('l', () => {});
-    // The connection for messages is lost, and no other can be made.
+    // The connection for messages is lost, and cannot be established again.
     proxy.pointAt(1);
     await scene.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await expect.poll(() => guard.valid, soon).toBe(false);
@@ -204,7 +205,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await (await waiter.promise).release();
   });
 
-  test('nothing can be heard of for as long as a lease lasts: the lock is lost', async () => {
+  test('no announcement can arrive for a whole lease: the lock is lost', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const guard = await mutex.lock('k');
     proxy.pointAt(1);
@@ -215,7 +216,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await mutex.run('k', (next) => next.assertValid());
   });
 
-  test('the connections have gone dead: the lease runs out here before it does there', async () => {
+  test('both connections are half-open: the lease ends in the process before it ends on the server', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);
     const guard = await mutex.lock('k');
@@ -232,7 +233,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await mutex.run('k', ({ token }) => expect(token).toBeGreaterThan(next.token));
   });
 
-  test('this process stands still: the guard is not valid when it goes on', async () => {
+  test('this process is suspended: the guard is not valid when it continues', async () => {
     const mutex = await scene.process(brief);
     const guard = await mutex.lock('k');
     expect(guard.valid).toBe(true);
@@ -250,7 +251,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expectLost(guard);
   });
 
-  test('run gives what the function gives, although the lock was lost', async () => {
+  test('run settles like the function, although the lock was lost', async () => {
     const mutex = await scene.process(brief);
     const error = new Error('mine');
     const value = mutex.run('k', async (guard) => {
@@ -267,20 +268,20 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect(failure).rejects.toBe(error);
   });
 
-  test('a grant that comes later than its lease is not handed out as it is', async () => {
+  test('a grant that arrives after its lease is confirmed first', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const other = await scene.process(brief);
     await mutex.run('other', () => {});
     await untilHeld(other);
     proxy.holdReplies();
     const late = watch(mutex.lock('k'));
-    // With WATCH and MULTI nothing is granted before replies have been read.
+    // The handler `pure` grants nothing before it has read replies.
     if (way.handler === 'script') await untilHeld(other, 'k');
-    // The server has ended the lease of the first before it grants this, so that is over by any clock.
+    // The server has ended the first lease before it grants this request, so that lease has ended by any clock.
     const between = await other.lock('k');
     expect(late.state).toBe('pending');
     proxy.letGo();
-    // Whatever it believes now, it must not be let in while the other holds the lock.
+    // The first process must not be admitted while the other holds the lock.
     await untilWaiting(other, 1);
     expect(late.state).toBe('pending');
     expect(between.valid).toBe(true);
@@ -290,7 +291,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.token).toBeGreaterThan(between.token);
   });
 
-  test('the same for a waiter whose grant was on its way for too long', async () => {
+  test('a grant message that arrives after its lease is confirmed first', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const [holder, third] = [await scene.process(brief), await scene.process(brief)];
     const held = await holder.lock('k');
@@ -308,7 +309,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect((await late.promise).valid).toBe(true);
   });
 
-  test('replies that are always late, though not too late, do no harm', async () => {
+  test('replies that are always late, but within the lease, lose nothing', async () => {
     const { proxy, mutex } = await scene.disturbed({ ...way, ttl: 1_000 });
     const other = await scene.process({ ...way, ttl: 1_000 });
     proxy.delayReplies(40);
@@ -328,7 +329,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(mutex.metrics.losses + other.metrics.losses).toBe(0);
   });
 
-  test('after a close during a blackout nothing hangs', async () => {
+  test('a close without a connection settles all requests', async () => {
     const { proxy, mutex } = await scene.disturbed(brief);
     const guard = await mutex.lock('k');
     proxy.blackhole(true);
@@ -352,12 +353,12 @@ describe.each(modes)('%s, with either handler', (mode) => {
     expect(guard.valid).toBe(true);
   });
 
-  test('a lock is held for much longer than its ttl, if nothing happens', async () => {
+  test('heartbeats keep a lock for much longer than its ttl', async () => {
     const [mutex, other] = [await scene.process(brief), await scene.process(brief)];
     const guard = await mutex.lock('k');
     const waiter = watch(other.lock('k'));
     const { batches } = mutex.metrics;
-    // Three heartbeats take a ttl.
+    // There are three heartbeats in a ttl.
     await expect.poll(() => mutex.metrics.batches, soon).toBeGreaterThan(batches + 9);
     expect(guard.valid).toBe(true);
     expect(waiter.state).toBe('pending');
@@ -366,17 +367,17 @@ describe.each(modes)('%s, with either handler', (mode) => {
   });
 });
 
-test('a request is deleted by hand and its places are found later: no newcomer overtakes another', async () => {
+test('a request is deleted by hand: no new request overtakes those behind it', async () => {
   await (await scene.process()).query();
-  // No heartbeat repairs anything meanwhile.
+  // No heartbeat repairs the state during the test.
   const ttl = 3_600_000;
   const [a, b, c] = [
-    await scene.process({ ttl }),
+    await scene.process({ ttl, mode: 'strict' }),
     await scene.process({ ttl }),
     await scene.process({ ttl, mode: 'strict' }),
   ];
   const pure = await scene.process({ ttl, handler: 'pure' });
-  const [first, second] = [await a.lock('k', { mode: 'strict' }), await a.lock('l')];
+  const [first, second] = [await a.lock('k'), await a.lock('l')];
   const lost = watch(b.lock('k'));
   await untilWaiting(a, 1);
   const state = `{${scene.namespace}}:state`;
@@ -385,7 +386,7 @@ test('a request is deleted by hand and its places are found later: no newcomer o
   await untilWaiting(a, 2);
   const request = fields.find((field) => field.startsWith('request:')) as string;
   expect(await scene.server.command('HDEL', state, request)).toBe(1);
-  // It counts the places in the queue by the requests that there are.
+  // The handler `pure` counts the places of the remaining requests.
   await pure.run('m', () => {});
   await first.release();
   await second.release();

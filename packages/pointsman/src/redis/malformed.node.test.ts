@@ -276,7 +276,9 @@ describe.each(handlers)('%s', (handler) => {
 
   test('malformed records are refused in time, and other namespaces are not affected', async () => {
     const base = `{${scene.namespace}}`;
-    const other = (await scene.process({ handler, ttl: short })).within(`${scene.namespace}-other`);
+    const other = (await scene.process({ handler, ttl: short })).withNamespace(
+      `${scene.namespace}-other`,
+    );
     const texts = ['', '{}', 'a.0/1 x', '9'.repeat(400)];
     for (const [i, text] of texts.entries()) {
       const writes = [

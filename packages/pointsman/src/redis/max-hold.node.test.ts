@@ -1,4 +1,4 @@
-/** Locks that end by themselves. */
+/** `maxHold` ends a lock. */
 import { describe, expect, test } from 'vitest';
 import {
   everyWay,
@@ -20,7 +20,7 @@ function expectTooLong(guard: RedisGuard) {
 }
 
 describe.each(everyWay)('$handler, $mode', (way) => {
-  test('the next gets the lock, here and elsewhere, and the holder is told why', async () => {
+  test('the next request gets the lock, in this and another process, and the signal says why', async () => {
     const [a, b] = [await scene.process({ ...way, name: 'a' }), await scene.process(way)];
     const guard = await a.lock(['k', 'l'], { maxHold: 40 });
     const { signal } = guard;
@@ -40,7 +40,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilHeld(b);
   });
 
-  test('whoever stood still is told at the first look', async () => {
+  test('after a suspension the guard is lost at the first check', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('k', { maxHold: 20 });
     for (const end = performance.now() + 21; performance.now() < end; );
@@ -49,7 +49,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('begins with the grant, and anew after a wait at a condition', async () => {
+  test('begins with the grant, and again after a wait at a condition', async () => {
     const mutex = await scene.process(way);
     const first = await mutex.lock('k');
     const asked = performance.now();
@@ -66,7 +66,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expectTooLong(guard);
   });
 
-  test('is over with the release, and bounds all guards of an owner', async () => {
+  test('ends with the release, and bounds all guards of an owner', async () => {
     const mutex = await scene.process(way);
     const early = await mutex.lock('k', { maxHold: 30 });
     await early.release();
@@ -81,7 +81,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect(mutex.metrics.losses).toBe(1);
   });
 
-  test('takes any time', async () => {
+  test('accepts any duration', async () => {
     const mutex = await scene.process(way);
     for (const maxHold of [0.5, Number.POSITIVE_INFINITY, 2 ** 40]) {
       await (await mutex.lock('k', { maxHold })).release();

@@ -1,12 +1,13 @@
 /**
- * What a mutex counts, for whoever watches it. The histograms keep a fixed size
- * however long the program runs.
+ * The counters of a mutex. The histograms have a fixed size.
  */
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import { Activity } from './activity.js';
+import { notIdle } from '../sync/errors.js';
+import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
+import { giveUpOn } from '../sync/wait/give-up.js';
 
-/** How long something took, in milliseconds. */
+/** Durations in milliseconds. */
 export interface Durations {
   readonly count: number;
   readonly mean: number;
@@ -15,24 +16,69 @@ export interface Durations {
   readonly max: number;
 }
 
-/** What {@link RedisMutex.metrics} tells, counted since the mutex was made. */
+/** Counters of a {@link RedisMutex} since its creation. */
 export interface RedisMutexMetrics {
-  /** From asking for a lock to having it. */
+  /** From the request for a lock to its grant. */
   readonly wait: Durations;
-  /** From having a lock to giving it back. */
+  /** From the grant of a lock to its release. */
   readonly hold: Durations;
-  /** Locks that went from one task of this process to the next without the server. */
+  /** Locks passed from one task of this process to the next without the server. */
   readonly handOffs: number;
   /** Requests that the server granted. */
   readonly grants: number;
-  /** Times that this process was asked to give keys back because somebody elsewhere waited. */
+  /** How often the server asked this process to give keys back because another process waits for them. */
   readonly revocations: number;
-  /** Locks that were lost while they were held. */
+  /** Locks lost while they were held. */
   readonly losses: number;
-  /** Batches sent to the server, heartbeats included. */
+  /** Batches sent to the server, including heartbeats. */
   readonly batches: number;
   /** Messages in the channels of this mutex that were dropped because they were malformed or not signed. */
   readonly malformedMessages: number;
+}
+
+/**
+ * Counts the waiting requests and the held locks of a mutex, including those of its child mutexes.
+ *
+ * Invariant: a request counts as waiting from the call until it is granted or refused. Its lock counts as held from the
+ * grant until it is lost or the server has acknowledged its release. The mutex never appears idle in between.
+ */
+export class Activity {
+  waiting = 0;
+  held = 0;
+  parent: Activity | undefined;
+  readonly #drains = new Set<() => void>();
+
+  count(waiting: number, held: number): void {
+    this.waiting += waiting;
+    this.held += held;
+    this.parent?.count(waiting, held);
+    if (this.#drains.size === 0 || this.waiting + this.held > 0) return;
+    const drains = [...this.#drains];
+    this.#drains.clear();
+    for (const resolve of drains) resolve();
+  }
+
+  /** Resolves when nothing is held and no request waits. Rejects when `timeout` elapses or `signal` aborts. */
+  async drain(options: WaitOptions = {}, label = ''): Promise<void> {
+    checkWaitOptions(options);
+    const { signal, timeout } = options;
+    if (signal?.aborted) throw signal.reason;
+    if (this.waiting + this.held === 0) return;
+    const left = (ms: number) => notIdle(ms, label, this.held, this.waiting);
+    if (timeout === 0) throw left(0);
+    await new Promise<void>((resolve, reject) => {
+      const done = (): void => {
+        stop();
+        resolve();
+      };
+      const giveUp = (reason: unknown): void => {
+        this.#drains.delete(done);
+        reject(reason);
+      };
+      const stop = giveUpOn(options, giveUp, left);
+      this.#drains.add(done);
+    });
+  }
 }
 
 const durationsOf = (histogram: RecordableHistogram): Durations =>

@@ -1,4 +1,4 @@
-/** Who is served when: all or nothing, in order, without polling, and fairly between processes. */
+/** The order of service: all or nothing, FIFO, without polling, and fair between processes. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import {
@@ -15,7 +15,7 @@ import type { RedisGuard, RedisMutex } from './index.js';
 
 const scene = useServer();
 
-/** Locks one after the other, each when the server has queued the one before. */
+/** Sends requests one after another, each after the server has queued the previous one. */
 async function queue(first: RedisMutex, requests: [RedisMutex, string | string[]][]) {
   const waiters: Outcome<RedisGuard>[] = [];
   for (const [mutex, keys] of requests) {
@@ -28,7 +28,7 @@ async function queue(first: RedisMutex, requests: [RedisMutex, string | string[]
 const states = (outcomes: readonly Outcome<unknown>[]) => outcomes.map(({ state }) => state);
 
 describe.each(ways)('$handler, $mode', (way) => {
-  test('whoever waits for one key holds none of the others', async () => {
+  test('a request that waits for one key holds none of its other keys', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const guard = await a.lock('y');
     const waiter = watch(b.lock(['x', 'y', 'z']));
@@ -40,48 +40,23 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(a, 'x', 'y', 'z');
   });
 
-  test('overlapping sets of several processes never block each other for ever', async () => {
-    const processes = [await scene.process(way), await scene.process(way)];
-    await processes[0]?.query();
-    const sets = [['a', 'b'], ['b', 'c'], ['c', 'a'], ['a', 'b', 'c'], ['b'], ['c', 'd', 'a']];
-    const holders = new Map<string, number>();
-    let done = 0;
-    const work = async (mutex: RedisMutex, start: number) => {
-      for (let i = 0; i < 12; i++) {
-        const keys = sets[(start + i) % sets.length] as string[];
-        await mutex.run(keys, async () => {
-          for (const key of keys) {
-            expect(holders.get(key), key).toBeUndefined();
-            holders.set(key, start);
-          }
-          await nextMacrotask();
-          for (const key of keys) holders.delete(key);
-        });
-        done++;
-      }
-    };
-    await Promise.all(
-      processes.flatMap((mutex, n) => [0, 1, 2].map((m) => work(mutex, 3 * n + m))),
-    );
-    expect(done).toBe(72);
-  });
-
-  test('while a lock is held elsewhere, whoever waits sends nothing', async () => {
+  test('a waiter sends nothing while another process holds the lock', async () => {
     const [a, b] = [await scene.process(way), await scene.process({ ...way, ttl: 60_000 })];
+    const busy = await scene.process({ ...way, mode: 'strict' });
     await a.lock('b');
     const guard = await a.lock('a');
     const waiter = watch(b.lock('a'));
     await untilWaiting(a, 1);
     const { batches } = b.metrics;
-    // However much goes on elsewhere meanwhile.
-    for (let n = 0; n < 50; n++) await a.run(`other-${n}`, () => {}, { mode: 'strict' });
+    // Other keys are locked and released during the wait.
+    for (let n = 0; n < 50; n++) await busy.run(`other-${n}`, () => {});
     expect(waiter.state).toBe('pending');
     await guard.release();
     await waiter.promise;
     expect(b.metrics.batches).toBe(batches);
   });
 
-  test('tasks of one process go in in the order of their calls', async () => {
+  test('tasks of one process are served in the order of their calls', async () => {
     const mutex = await scene.process(way);
     const order: number[] = [];
     await Promise.all(
@@ -94,7 +69,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(order).toEqual(Array.from({ length: 100 }, (_, n) => n));
   });
 
-  test('a try does not overtake whoever waits', async () => {
+  test('a try does not overtake waiters', async () => {
     const [a, b, c] = [
       await scene.process(way),
       await scene.process(way),
@@ -110,7 +85,7 @@ describe.each(ways)('$handler, $mode', (way) => {
 });
 
 describe.each(handlers)('%s', (handler) => {
-  test('strict: processes are served in the order in which they came', async () => {
+  test('strict: processes are served in the order of their requests', async () => {
     const way = { handler, mode: 'strict' } as const;
     const [a, b, c] = [
       await scene.process(way),
@@ -133,7 +108,7 @@ describe.each(handlers)('%s', (handler) => {
     }
   });
 
-  test('strict: of overlapping sets, the first that came is the first that is served', async () => {
+  test('strict: overlapping sets are served in the order of their requests', async () => {
     const way = { handler, mode: 'strict' } as const;
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const [x, y] = [await a.lock('x'), await a.lock('y')];
@@ -150,7 +125,7 @@ describe.each(handlers)('%s', (handler) => {
     expect((await waiters[3]?.promise)?.keys).toEqual(['z']);
   });
 
-  test('local: who waits elsewhere gets its turn among busy tasks with empty sections', async () => {
+  test('local: a waiter of another process is served among tasks with empty critical sections', async () => {
     const [busy, other] = [await scene.process({ handler }), await scene.process({ handler })];
     await busy.query();
     const laps = 100_000;
@@ -174,7 +149,7 @@ describe.each(handlers)('%s', (handler) => {
     expect(busy.metrics.revocations).toBeGreaterThan(0);
   });
 
-  test('local: and among tasks with overlapping sets', async () => {
+  test('local: a waiter of another process is served among tasks with overlapping sets', async () => {
     const [busy, other] = [await scene.process({ handler }), await scene.process({ handler })];
     await busy.query();
     const sets = [['a', 'b'], ['b', 'c'], ['c', 'a'], ['b']];
@@ -196,9 +171,8 @@ describe.each(handlers)('%s', (handler) => {
     await Promise.all(spinning);
   });
 
-  test('local: two busy processes both go on', async () => {
-    // In a namespace that somebody else has begun, with leases that need no heartbeat here: what a
-    // heartbeat would mend must not happen.
+  test('local: two busy processes both make progress', async () => {
+    // Another process has begun the namespace, and no heartbeat repairs the state during the test.
     await (await scene.process({ handler })).query();
     const long = { handler, ttl: 60_000 };
     const processes = [await scene.process(long), await scene.process(long)];
@@ -214,12 +188,15 @@ describe.each(handlers)('%s', (handler) => {
     };
     await Promise.all([0, 1, 0, 1].map(spin));
     expect(Math.min(...counts)).toBeGreaterThan(100);
-    // Neither had to wait until the other had nothing more to do.
+    // Neither waited until the other had finished.
     expect(Math.max(...counts)).toBeLessThan(40_000);
   });
 
   test('a strict waiter gets its turn while others hand over locally', async () => {
-    const [busy, other] = [await scene.process({ handler }), await scene.process({ handler })];
+    const [busy, strict] = [
+      await scene.process({ handler }),
+      await scene.process({ handler, mode: 'strict' }),
+    ];
     await busy.query();
     let over = false;
     let count = 0;
@@ -232,9 +209,7 @@ describe.each(handlers)('%s', (handler) => {
     };
     const spinning = [spin(), spin()];
     await expect.poll(() => count).toBeGreaterThan(0);
-    for (const mutex of [other, busy]) {
-      await mutex.run('k', () => {}, { mode: 'strict' });
-    }
+    await strict.run('k', () => {});
     over = true;
     await Promise.all(spinning);
     expect(count).toBeLessThan(200_000);
@@ -242,8 +217,8 @@ describe.each(handlers)('%s', (handler) => {
 });
 
 describe('local', () => {
-  test('a lock that goes from task to task is no business of the server', async () => {
-    // A lease without a heartbeat during the test, in a namespace that somebody else has begun.
+  test('hand-overs between tasks need no command each', async () => {
+    // Another process has begun the namespace, and there is no heartbeat during the test.
     await (await scene.process()).query();
     const mutex = await scene.process({ ttl: 60_000 });
     await mutex.run('k', () => {});
@@ -252,12 +227,12 @@ describe('local', () => {
     await Promise.all(Array.from({ length: 2_000 }, () => mutex.run('k', nextMacrotask)));
     const after = await scene.calls();
     expect(mutex.metrics.handOffs).toBe(1_999);
-    // The lock, fencing tokens in large portions, and the unlock.
+    // The lock, reservations of many tokens, and the unlock.
     expect(mutex.metrics.batches - batches).toBeLessThan(6);
     expect((after.evalsha ?? 0) - (before.evalsha ?? 0)).toBeLessThan(6);
   });
 
-  test('a lock is kept for the next task of this process only while one waits', async () => {
+  test('a process keeps a lock only while one of its tasks waits for it', async () => {
     const [a, b] = [await scene.process(), await scene.process()];
     const guard = await a.lock('k');
     await guard.release();
@@ -278,7 +253,7 @@ describe('local', () => {
 });
 
 describe.each(modes)('%s, with both handlers in one namespace', (mode) => {
-  test('they exclude each other and serve each other', async () => {
+  test('processes exclude and serve each other', async () => {
     const [a, b] = [
       await scene.process({ handler: 'script', mode }),
       await scene.process({ handler: 'pure', mode }),

@@ -1,4 +1,4 @@
-/** What `query` shows: who holds and who waits, in this process and in others, in their order. */
+/** `query` returns holders and waiters, of this process and of others, in order. */
 import { describe, expect, test } from 'vitest';
 import { everyWay, untilWaiting, useServer, watch } from '../../tests/redis/scene.js';
 import type { RedisMutex } from './index.js';
@@ -8,7 +8,7 @@ const waitingKeys = async (mutex: RedisMutex) =>
   (await mutex.query()).waiting.map(({ keys }) => keys.join(' '));
 
 describe.each(everyWay)('$handler, $mode', (way) => {
-  test('who waits here is shown in the order of the calls', async () => {
+  test('waiters of this process are shown in the order of the calls', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock(['a', 'b']);
     const waiters = [['a'], ['b', 'c'], ['a', 'c'], ['b']].map((keys) => mutex.lock(keys));
@@ -29,7 +29,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect(await mutex.query()).toMatchObject({ waiting: [] });
   });
 
-  test('and beside those who wait elsewhere, each once', async () => {
+  test('waiters of all processes are shown once each', async () => {
     const [a, b] = [await scene.process(way), await scene.process(way)];
     const here = await a.lock('x');
     const there = await b.lock('y');
@@ -40,7 +40,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilWaiting(b, way.mode === 'local' ? 2 : 3);
     void watch(a.lock(['x', 'v']));
     expect(await waitingKeys(a)).toEqual(['x', 'y z', 'w x', 'v x']);
-    // In the mode `local` nobody else knows who waits for what a process has already.
+    // In the mode `local` only the process knows the waiters for keys that it owns.
     expect(await waitingKeys(b)).toEqual(
       way.mode === 'local' ? ['y z', 'w x'] : ['x', 'y z', 'w x', 'v x'],
     );
@@ -51,7 +51,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect(here.released).toBe(false);
   });
 
-  test('who has given up, and who has the lock, does not wait', async () => {
+  test('cancelled requests and holders are not shown as waiting', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     await mutex.lock('a', { timeout: 5 }).catch(() => {});

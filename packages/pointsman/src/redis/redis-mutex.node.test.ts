@@ -29,14 +29,14 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('keys are locked once each, in order', async () => {
+  test('keys are sorted and locked once each', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock(['b', 'a', 'b', 'c']);
     expect(guard.keys).toEqual(['a', 'b', 'c']);
     await untilHeld(mutex, 'a', 'b', 'c');
   });
 
-  test('a list of keys is taken as it is at the time of the call', async () => {
+  test('a list of keys is copied at the call', async () => {
     const mutex = await scene.process(way);
     for (const given of [['a'], ['a', 'b']]) {
       const keys = [...given];
@@ -50,7 +50,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     }
   });
 
-  test('one at a time is inside, whichever process it belongs to', async () => {
+  test('one task of all processes at a time holds the lock', async () => {
     const processes = await Promise.all([1, 2, 3].map(() => scene.process(way)));
     await processes[0]?.query();
     let inside = 0;
@@ -70,7 +70,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(count).toBe(45);
   });
 
-  test('the next waiter is served on release, here and elsewhere', async () => {
+  test('a release serves the next waiter, in this and another process', async () => {
     const [here, elsewhere] = [await scene.process(way), await scene.process(way)];
     const first = await here.lock('a');
     const second = watch(here.lock('a'));
@@ -85,7 +85,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect((await last.promise).valid).toBe(true);
   });
 
-  test('tryLock takes what is free, and otherwise changes nothing', async () => {
+  test('tryLock locks free keys, and otherwise changes nothing', async () => {
     const [here, elsewhere] = [await scene.process(way), await scene.process(way)];
     const guard = (await here.tryLock(['a', 'b'])) as RedisGuard;
     expect(guard).toMatchObject({ keys: ['a', 'b'], valid: true });
@@ -97,7 +97,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(() => elsewhere.tryLock(['a', 'b']), soon).toMatchObject({ valid: true });
   });
 
-  test('a try that was refused is not granted later', async () => {
+  test('a failed try is not granted later', async () => {
     const observer = await scene.process(way);
     for (let i = 0; i < 5; i++) {
       const held = await observer.lock('a');
@@ -111,7 +111,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     }
   });
 
-  test('run gives the result of the function, and the lock back', async () => {
+  test('run resolves to the result of the function and releases the lock', async () => {
     const mutex = await scene.process(way);
     const guards: RedisGuard[] = [];
     const result = await mutex.run('a', async (guard) => {
@@ -124,7 +124,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('run rejects with the error of the function, and gives the lock back', async () => {
+  test('run rejects with the error of the function and releases the lock', async () => {
     const mutex = await scene.process(way);
     const error = new Error('mine');
     const thrown = () => {
@@ -135,7 +135,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('wrap locks what the arguments say', async () => {
+  test('wrap locks the keys computed from the arguments', async () => {
     const mutex = await scene.process(way);
     const sum = mutex.wrap(
       (a: string, b: string) => [a, b],
@@ -152,7 +152,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('a wait is over after its timeout', async () => {
+  test('a wait rejects after its timeout', async () => {
     const [here, elsewhere] = [await scene.process(way), await scene.process(way)];
     const guard = await here.lock('a');
     await expect(here.lock('a', { timeout: 20 })).rejects.toThrow(TimeoutError);
@@ -161,7 +161,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.valid).toBe(true);
   });
 
-  test('query shows who holds and who waits, the first first', async () => {
+  test('query returns holders and waiters in order', async () => {
     const [a, b] = [
       await scene.process({ ...way, name: 'ann' }),
       await scene.process({ ...way, name: 'bob' }),
@@ -190,7 +190,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await first.release();
   });
 
-  test('metrics count what happened', async () => {
+  test('metrics count waits, holds, hand-overs, grants and batches', async () => {
     const mutex = await scene.process(way);
     expect(mutex.metrics).toEqual({
       wait: { count: 0, mean: 0, p50: 0, p99: 0, max: 0 },
@@ -216,9 +216,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(before.wait.count).toBe(0);
   });
 
-  test('within has other keys, the same connections and the same options', async () => {
+  test('withNamespace has other keys, the same connections and the same options', async () => {
     const mutex = await scene.process(way);
-    const other = mutex.within(`${scene.namespace}-other`);
+    const other = mutex.withNamespace(`${scene.namespace}-other`);
     expect(other).toMatchObject({ namespace: `${scene.namespace}-other`, ttl: mutex.ttl });
     const guard = await mutex.lock('a');
     const connected = String(await scene.server.command('CLIENT', 'LIST')).split('\n').length;
@@ -230,13 +230,13 @@ describe.each(ways)('$handler, $mode', (way) => {
     expect(guard.valid).toBe(true);
     await guard.release();
     expect(await mutex.run('a', () => 'still open')).toBe('still open');
-    const second = mutex.within('second');
+    const second = mutex.withNamespace('second');
     await second.lock('a');
     await mutex.close();
     await expect(second.lock('a')).rejects.toThrow(ClosedError);
   });
 
-  test('close gives back what is held and sends away who waits', async () => {
+  test('close releases all locks and rejects all waiters', async () => {
     const [closing, other] = [await scene.process(way), await scene.process(way)];
     const held = await closing.lock(['a', 'b']);
     const here = watch(closing.lock('a'));
@@ -253,7 +253,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await held.release();
   });
 
-  test('when all have closed nothing is left on the server, and no connection', async () => {
+  test('after the last close nothing is left on the server, and no connection', async () => {
     const connections = async () =>
       String(await scene.server.command('CLIENT', 'LIST'))
         .trim()
@@ -270,7 +270,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect.poll(connections, soon).toBe(before);
   });
 
-  test('await using releases the lock, and shuts the mutex down', async () => {
+  test('await using releases the lock and shuts down the mutex', async () => {
     const observer = await scene.process(way);
     {
       await using mutex = await scene.process(way);
@@ -285,7 +285,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await untilHeld(observer);
   });
 
-  test('a second release does nothing to who holds the lock then', async () => {
+  test('a second release does not affect the next holder', async () => {
     const [here, elsewhere] = [await scene.process(way), await scene.process(way)];
     const first = await here.lock('a');
     await Promise.all([first.release(), first.release()]);
@@ -302,7 +302,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await (await third.promise).release();
   });
 
-  test('a guard that has been released is not valid and cannot be extended', async () => {
+  test('a released guard is not valid and cannot be extended', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a');
     await guard.extend();
@@ -313,7 +313,7 @@ describe.each(ways)('$handler, $mode', (way) => {
     await expect(guard.extend()).rejects.toThrow(LockLostError);
   });
 
-  test('an owner is refused what it holds already, and told where and with which token', async () => {
+  test('an owner that requests a key it holds rejects, with the process and the token', async () => {
     const mutex = await scene.process({ ...way, name: 'ann' });
     const owner = { name: 'me' };
     const guard = await mutex.lock(['a', 'b'], { owner });
@@ -364,22 +364,9 @@ describe.each(ways)('$handler, $mode', (way) => {
     await guard.release();
     expect((await waiter.promise).keys).toEqual(guard.keys);
   });
-
-  test('a lock may have a ttl and a mode of its own', async () => {
-    const mutex = await scene.process(way);
-    const strict = await mutex.lock('a', { mode: 'strict' });
-    const short = await mutex.lock('b', { ttl: 200, mode: 'local' });
-    await untilHeld(mutex, 'a', 'b');
-    expect(await mutex.tryLock('a', { mode: 'local' })).toBeUndefined();
-    expect(await mutex.tryLock('b')).toBeUndefined();
-    const waiter = mutex.lock(['a', 'b']);
-    await short.release();
-    await strict.release();
-    expect((await waiter).valid).toBe(true);
-  });
 });
 
-describe('the client that was given', () => {
+describe('the client', () => {
   const client = () => {
     const redis = new Redis({ port: scene.server.port, keyPrefix: 'app:' });
     onTestFinished(() => redis.disconnect());
@@ -396,7 +383,7 @@ describe('the client that was given', () => {
     expect(await redis.get('x')).toBe('1');
   });
 
-  test('gives its key prefix to the keys of the namespace', async () => {
+  test('determines the prefix of all keys', async () => {
     const mutex = new RedisMutex(client(), { namespace: scene.namespace, ttl: 1_000 });
     onTestFinished(() => mutex.close());
     const other = await scene.process();

@@ -1,21 +1,22 @@
-/**
- * The multi-key mutex, as a user has it.
- *
- * Invariant: what is known of a namespace is kept by its sessions, one for each lease length.
- */
+/** The public class. Invariant: a mutex has one session with the server, created by the first request. */
 
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { asyncDispose } from '../sync/dispose.js';
-import { ClosedError, describe, detached, invalid, ReentrancyError } from '../sync/errors.js';
+import {
+  ClosedError,
+  describe,
+  detached,
+  invalid,
+  ReentrancyError,
+  timedOut,
+} from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
-import { Acquisition, type Queue } from './acquisition.js';
+import { Acquisition, type RedisGuard } from './acquisition.js';
 import { RedisCondition } from './condition.js';
 import type { RedisClient } from './connection/client.js';
 import { connectionsOf } from './connection/clients.js';
 import { Connections } from './connections.js';
 import { LockLostError, labelOf } from './errors.js';
-import type { RedisGuard } from './guard.js';
 import { baseOf } from './handlers/handler.js';
 import { PureHandler } from './handlers/pure.js';
 import { ScriptHandler } from './handlers/script.js';
@@ -23,16 +24,12 @@ import { LocalQueue } from './local/local-queue.js';
 import { Metrics, type RedisMutexMetrics } from './metrics.js';
 import {
   checkLockOptions,
-  checkMutexOptions,
   type LockKeysOptions,
   type RedisMutexOptions,
   readConditionName,
-  readHandler,
   readKeys,
-  readMode,
+  readMutexOptions,
   readNamespace,
-  readProcessName,
-  readTtl,
   type TryLockKeysOptions,
 } from './options.js';
 import { describeQuery, type HeldLock, type WaitingLock } from './query.js';
@@ -46,25 +43,22 @@ interface Queues {
 }
 
 /**
- * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts, on Redis
- * or Valkey.
+ * Mutual exclusion over one or many keys, all or nothing, between tasks, processes and hosts, on Redis or Valkey.
  *
- * - **All or nothing.** A request takes all of its keys in one step or waits for all of them, so locks
- *   over any overlapping sets never deadlock.
- * - **FIFO.** Requests that share a key are served in the order in which the server received them; no
- *   polling. Between the tasks of one process the order is that of the calls. The mode `local` lets a
- *   process hand a lock on among its own tasks before others, for at most 5 ms.
- * - **Giving up leaves no trace**: an abort or a timeout takes the request out of the queue.
- * - **A process that dies** loses its locks when their `ttl` is over, and its places in the queue when
- *   their turn comes.
- * - **Never late.** A lock whose time has passed is not handed out, however long the answer took.
+ * - **All or nothing.** A request takes all of its keys in one step or waits for all of them, so locks over overlapping
+ *   sets of keys never deadlock.
+ * - **FIFO.** Requests that share a key are served in the order in which the server received them, without polling. The
+ *   tasks of one process are served in the order of their calls. In the mode `local` a process may hand a lock over
+ *   among its own tasks first, for at most 5 ms.
+ * - **Cancellation.** An abort or a timeout removes the request from the queue.
+ * - **Dead processes** lose their locks when their `ttl` has elapsed, and their places in the queue when these are next.
+ * - **No late grant.** A lock whose lease has ended is not granted, however long the reply took.
  *
- * What no lock of this kind can do: stop a task that stands still, for longer than `ttl`, between its
- * last look at the guard and what it does then. Only the fencing {@link RedisGuard.token | token} can,
- * where it is checked by whatever the lock protects.
+ * A lock cannot stop a task that is suspended for longer than `ttl` between its last check of the guard and its next
+ * effect. Only the fencing {@link RedisGuard.token | token} can, if the protected resource checks it.
  *
- * It opens two connections of its own, with the settings of the client that it was given, on first use.
- * {@link shutdown} and {@link close} close them; until then they keep the process alive.
+ * The mutex opens two connections of its own on first use, with the settings of the given client. They keep the process
+ * alive until {@link shutdown} or {@link close}.
  *
  * @example
  * ```ts
@@ -91,35 +85,31 @@ export class RedisMutex {
   readonly #handler: 'script' | 'pure';
   readonly #mode: 'local' | 'strict';
   readonly #process: string;
-  /** What messages of errors begin with. */
+  /** The prefix of error messages. */
   readonly #label: string;
   readonly #metrics = new Metrics();
-  readonly #queues = new Map<number, Queues>();
+  #queues: Queues | undefined;
   readonly #children = new Set<RedisMutex>();
   #parent: RedisMutex | undefined;
-  /** Counts sessions, whose names must all be different. */
-  #sessions = 0;
   /** The error for new requests: the reason of the first call that ended the mutex. */
   #refusal: { readonly reason: unknown } | undefined;
   /** Resolves when all locks are released and the connections are closed. */
   #closing: Promise<void> | undefined;
-  /** The same for what a shutdown has begun. */
+  /** Resolves when the first {@link shutdown} has closed the mutex, even if its caller gave up. */
   #ending: Promise<void> | undefined;
 
   /**
-   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, of version 5 or
-   * later. The mutex never closes it. A pool or a sentinel must be connected.
-   * @throws {TypeError | RangeError} for a client that is none of these, and for bad options.
+   * @param client An ioredis `Redis` or `Cluster`, or a node-redis client, pool, sentinel or cluster, version 5 or later.
+   * The mutex never closes it. A pool or a sentinel must be connected.
+   * @throws {TypeError | RangeError} if the client or an option is invalid.
    */
   constructor(client: RedisClient, options: RedisMutexOptions = {}) {
-    checkMutexOptions(options);
-    const { namespace = 'pointsman', ttl = 5_000, handler = 'script', mode = 'local' } = options;
-    const { name = `${hostname()}:${process.pid}` } = options;
-    this.namespace = readNamespace(namespace);
-    this.ttl = readTtl(ttl);
-    this.#handler = readHandler(handler);
-    this.#mode = readMode(mode);
-    this.#process = `${readProcessName(name)}-${randomUUID().slice(0, 8)}`;
+    const { namespace, ttl, handler, mode, name } = readMutexOptions(options);
+    this.namespace = namespace;
+    this.ttl = ttl;
+    this.#handler = handler;
+    this.#mode = mode;
+    this.#process = `${name}-${randomUUID().slice(0, 8)}`;
     this.#label = labelOf(options.name);
     this.#options = options;
     this.#ownsConnections = !(client instanceof Connections);
@@ -128,27 +118,26 @@ export class RedisMutex {
   }
 
   /**
-   * Locks all of `keys`, waiting until it is this request's turn. Up to 1,000 keys; a key may be any
+   * Locks all of `keys`; waits until all of them are free and it is this request's turn. Up to 1,000 keys, each a
    * non-empty, well-formed string.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the
-   * reason of {@link close}, by default a `ClosedError`, with a {@link RedisLockError} if the server refuses or cannot be
-   * reached for as long as `ttl`, with a `ReentrancyError` if `owner` holds one of the keys, and with a
-   * `TypeError` or `RangeError` for bad input. After a rejection nothing is held and nothing is left in
-   * the queue.
+   * Never throws. The promise rejects with
+   * - the signal's reason or a `TimeoutError` if the wait is given up,
+   * - the reason of {@link close}, by default a `ClosedError`,
+   * - a {@link RedisLockError} if the server refuses or cannot be reached for as long as `ttl`,
+   * - a `ReentrancyError` if `owner` holds one of the keys,
+   * - a `TypeError` or `RangeError` if an argument is invalid.
    *
-   * It is not re-entrant: a task that asks for a key that it holds waits for itself, unless it says who
-   * it is by `owner`. With `reentrant` too, it gets another guard of the lock that it has.
+   * After a rejection nothing is held or queued.
+   * The lock is not reentrant: a task that requests a key that it holds waits forever, unless it passes an `owner`. With
+   * `reentrant` as well, the owner gets another guard of its lock.
    */
   lock(keys: string | readonly string[], options?: LockKeysOptions): Promise<RedisGuard> {
     if (!(this instanceof RedisMutex)) return Promise.reject(detached('lock'));
     return this.#enter(keys, options, true) as Promise<RedisGuard>;
   }
 
-  /**
-   * Locks all of `keys` if that needs no waiting; otherwise resolves to `undefined` and nothing has
-   * changed. Rejects as {@link lock} does.
-   */
+  /** Locks all of `keys` if they are free; otherwise resolves to `undefined`. Rejects like {@link lock}. */
   tryLock(
     keys: string | readonly string[],
     options?: TryLockKeysOptions,
@@ -158,9 +147,8 @@ export class RedisMutex {
   }
 
   /**
-   * Runs `fn` under the lock and gives the lock back when its result has settled. The result, value or
-   * error, is that of `fn`, also if the lock was lost meanwhile: `fn` is given the guard, and can pass
-   * its signal on or look at it last.
+   * Runs `fn` under the lock and releases the lock when the result of `fn` has settled. Settles like `fn`, even if the
+   * lock was lost meanwhile: `fn` gets the guard, and can pass its signal on or check it last.
    */
   async run<T>(
     keys: string | readonly string[],
@@ -178,7 +166,7 @@ export class RedisMutex {
   }
 
   /**
-   * A function that does what `fn` does, under the lock. `keys` may be computed from the arguments.
+   * Returns a function that runs `fn` under the lock. `keys` may be computed from the arguments.
    *
    * @example
    * ```ts
@@ -206,28 +194,19 @@ export class RedisMutex {
       this.run(typeof keys === 'function' ? keys(...args) : keys, () => fn(...args), options);
   }
 
-  /** The condition variable of this name in this namespace. */
+  /** Returns the condition variable with this name in this namespace. */
   condition(name: string): RedisCondition {
     if (!(this instanceof RedisMutex)) throw detached('condition');
-    return new RedisCondition(
-      readConditionName(name),
-      () => this.#queuesFor(this.ttl).session,
-      (session) => {
-        const queues = this.#queuesFor(session.ttl);
-        return queues.session === session ? queues.strict : undefined;
-      },
-      this.#metrics,
-    );
+    return new RedisCondition(readConditionName(name), () => this.#open().strict, this.#metrics);
   }
 
   /**
-   * A mutex of another namespace, with the same options, over the same connections. It is closed with
-   * this one.
+   * Creates a mutex of another namespace with the same options and connections. It is closed with this one.
    *
-   * @throws {TypeError} for a bad namespace, and the reason of {@link close} after that.
+   * @throws {TypeError} if the namespace is invalid; the reason of {@link close} if this mutex is closed.
    */
-  within(namespace: string): RedisMutex {
-    if (!(this instanceof RedisMutex)) throw detached('within');
+  withNamespace(namespace: string): RedisMutex {
+    if (!(this instanceof RedisMutex)) throw detached('withNamespace');
     this.#refuseIfClosed();
     const mutex = new RedisMutex(this.#connections as never, {
       ...this.#options,
@@ -240,32 +219,28 @@ export class RedisMutex {
   }
 
   /**
-   * Who holds what and who waits, the first first: what the server knows of all processes, and who waits
-   * for a lock of this process behind others of it.
+   * Returns the held locks and the waiting requests, in order: all that the server knows, and the requests that wait
+   * behind others of this process.
    */
   async query(): Promise<{ held: HeldLock[]; waiting: WaitingLock[] }> {
     if (!(this instanceof RedisMutex)) throw detached('query');
-    const state = await this.#queuesFor(this.ttl).session.query();
-    return describeQuery(
-      state,
-      [...this.#queues.values()].flatMap(({ local }) => local.waiters),
-    );
+    const { session, local } = this.#open();
+    const state = await session.query();
+    return describeQuery(state, local.waiters);
   }
 
   /**
-   * Takes the locks on any of `keys` from whoever holds them, in whatever process; who waits for the keys
-   * gets them next, with higher tokens. Resolves to the locks that were taken, as {@link query} shows
-   * them: all that a request holds goes with it, also its other keys, and in the mode `local` what its
-   * process has taken along.
+   * Takes the locks on any of `keys` from their holders, in any process. The next requests get the keys, with higher
+   * tokens. Resolves to the locks that were taken, as {@link query} shows them. A holder loses all keys of its request;
+   * in the mode `local` that includes the optional keys of its process.
    *
-   * The loser's signal aborts with a {@link LockLostError} when the news reaches its process, at the
-   * latest at its next heartbeat. Until then two believe to hold the lock: what must not happen twice
-   * has to check the {@link RedisGuard.token | token}.
+   * The holder's signal aborts with a {@link LockLostError} at the latest at the next heartbeat of its process. Until
+   * then two holders consider the lock theirs; only the {@link RedisGuard.token | token} distinguishes them.
    */
   async forceUnlock(keys: string | readonly string[]): Promise<HeldLock[]> {
     if (!(this instanceof RedisMutex)) throw detached('forceUnlock');
     const wanted = new Set(readKeys(keys));
-    const { session } = this.#queuesFor(this.ttl);
+    const { session } = this.#open();
     const { held } = describeQuery(await session.query(), []);
     const found = held.filter((lock) => lock.keys.some((key) => wanted.has(key)));
     const taken = await Promise.all(
@@ -274,24 +249,24 @@ export class RedisMutex {
     return found.filter((_, i) => taken[i]);
   }
 
-  /** What this mutex has counted so far. */
+  /** Counters since the mutex was created. */
   get metrics(): RedisMutexMetrics {
     return this.#metrics.snapshot();
   }
 
-  /** The number of requests of this object, and of the mutexes {@link within} it, that wait: for a lock or at a condition. */
+  /** The number of requests that wait for a lock or at a condition, including those of child mutexes ({@link withNamespace}). */
   get waiting(): number {
     return this.#metrics.activity.waiting;
   }
 
-  /** Whether new requests are refused: true from the first call of {@link close} or {@link shutdown} on. */
+  /** Whether {@link close} or {@link shutdown} has been called. */
   get closed(): boolean {
     return this.#refusal !== undefined;
   }
 
   /**
-   * Resolves when this mutex and the mutexes {@link within} it hold no lock and have no waiting request, and the server
-   * has acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
+   * Resolves when this mutex and its child mutexes hold no lock and have no waiting request, and the server has
+   * acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
    *
    * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
    * the signal.
@@ -302,15 +277,14 @@ export class RedisMutex {
   }
 
   /**
-   * Shuts down gracefully, with the mutexes {@link within} it: refuses new requests with a `ClosedError`, serves those
-   * that wait, awaits the release of every lock, and then closes the connections. Locks stay valid until they are
-   * released; until then holders can notify conditions and wait at them. A request that waits at a condition is served
-   * by a notification from any process.
+   * Shuts down gracefully, with all child mutexes: refuses new requests with a `ClosedError`, serves those that wait,
+   * awaits the release of every lock, and then closes the connections. Locks stay valid until they are released; until
+   * then holders can notify conditions and wait at them. A request that waits at a condition is served by a notification
+   * from any process.
    *
-   * `timeout` and `signal` bound only the wait for the queue. When one of them ends the wait, the promise rejects with a
-   * `TimeoutError` that says how many locks are held and how many requests wait, or with the signal's reason. The mutex
-   * stays closed to new requests and continues to serve its queue; {@link close} then rejects the requests that still
-   * wait. Closing the connections takes until the server answers, at most `ttl`. A second call waits in the same way.
+   * `timeout` and `signal` bound only the wait for the queue, and reject like those of {@link drain}. The mutex then
+   * stays closed to new requests and continues to serve its queue; {@link close} rejects the requests that still wait.
+   * Closing the connections takes until the server replies, at most `ttl`. A second call waits in the same way.
    *
    * @example
    * ```ts
@@ -331,20 +305,19 @@ export class RedisMutex {
     checkWaitOptions(options);
     this.#refuse(this.#closedError());
     const { activity } = this.#metrics;
-    // Also if this call is given up.
     this.#ending ??= activity.drain().then(() => this.#close(this.#refusal?.reason));
     await activity.drain(options, this.#label);
     await this.#ending;
   }
 
   /**
-   * Closes at once, with the mutexes {@link within} it: refuses new requests and rejects those that wait with `reason`,
-   * any value, by default a `ClosedError`. Releases all locks, because the connections that renew them are closed; the
-   * signals of their guards abort with a {@link LockLostError} whose `cause` is the reason. Resolves when all this is
-   * done. A second call does nothing and returns the promise of the first.
+   * Closes at once, with all child mutexes: refuses new requests and rejects those that wait with `reason`, any value,
+   * by default a `ClosedError`. Releases all locks, because the connections that renew them are closed; the signals of
+   * their guards abort with a {@link LockLostError} whose `cause` is the reason. Resolves when all this is done. A second
+   * call does nothing and returns the promise of the first.
    *
-   * After a {@link shutdown} it rejects the requests that still wait, with its own reason. New requests are refused with
-   * the `ClosedError` of the shutdown as before.
+   * After a {@link shutdown} it rejects the requests that still wait, with its own reason. New requests still reject with
+   * the `ClosedError` of the shutdown.
    */
   close(reason?: unknown): Promise<void> {
     if (!(this instanceof RedisMutex)) return Promise.reject(detached('close'));
@@ -372,7 +345,7 @@ export class RedisMutex {
   #close(reason: unknown): Promise<void> {
     if (this.#closing === undefined) {
       let resolve!: (closed: Promise<void>) => void;
-      // Set before the locks are taken away: the abort listener of a guard may call `close`.
+      // Set before the locks are taken away, because the abort listener of a guard may call `close`.
       this.#closing = new Promise((resolver) => {
         resolve = resolver;
       });
@@ -382,16 +355,16 @@ export class RedisMutex {
   }
 
   async #end(reason: unknown): Promise<void> {
-    const children = [...this.#children].map((child) => child.close(reason));
-    const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
-    const sessions = [...this.#queues.values()].map(({ session, local, strict }) => {
-      for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
-        acquisition.giveUp(reason);
-      for (const acquisition of [...local.acquisitions, ...strict.acquisitions])
-        acquisition.takeAway(lost);
-      return session.close(reason);
-    });
-    await Promise.all([...children, ...sessions]);
+    const ends = [...this.#children].map((child) => child.close(reason));
+    if (this.#queues !== undefined) {
+      const { session, local, strict } = this.#queues;
+      const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
+      const acquisitions = (): Acquisition[] => [...local.acquisitions, ...strict.acquisitions];
+      for (const acquisition of acquisitions()) acquisition.giveUp(reason);
+      for (const acquisition of acquisitions()) acquisition.takeAway(lost);
+      ends.push(session.close(reason));
+    }
+    await Promise.all(ends);
     if (this.#parent !== undefined) this.#parent.#children.delete(this);
     if (this.#ownsConnections) await this.#connections.close();
   }
@@ -405,52 +378,45 @@ export class RedisMutex {
       const wanted = readKeys(keys);
       if (options === undefined) {
         this.#refuseIfClosed();
-        const queue = this.#queuesFor(this.ttl)[this.#mode];
+        const queue = this.#open()[this.#mode];
         queue.enter(new Acquisition(queue, this.#metrics, wanted, wait ? {} : { wait }, resolve));
         return;
       }
       checkLockOptions(options, wait);
-      const { signal, timeout, owner, ttl = this.ttl, mode = this.#mode } = options;
+      const { signal, timeout, owner, maxHold } = options;
       if (signal?.aborted) throw signal.reason;
       this.#refuseIfClosed();
       const held = owner === undefined ? undefined : this.#heldBy(owner, wanted, options);
-      if (held !== undefined) {
-        resolve(held.share(wanted));
-        return;
-      }
-      const queue: Queue = this.#queuesFor(ttl)[mode];
+      if (held !== undefined) return resolve(held.share(wanted));
+      const queue = this.#open()[this.#mode];
       const once = timeout === 0;
-      const acquisition: Acquisition = new Acquisition(
+      const acquisition = new Acquisition(
         queue,
         this.#metrics,
         wanted,
-        { owner, wait: wait && !once, maxHold: options.maxHold },
-        once ? (guard) => resolve(guard ?? Promise.reject(acquisition.timedOut(0))) : resolve,
+        { owner, wait: wait && !once, maxHold },
+        once ? (guard) => resolve(guard ?? Promise.reject(timedOut(0, this.#label))) : resolve,
       );
       acquisition.limit({ signal, timeout: once ? undefined : timeout });
       queue.enter(acquisition);
     });
   }
 
-  /** The lock by which the owner holds the keys, if it does and may have it again. */
+  /** Returns the lock by which the owner holds all of the keys, if `reentrant`. Throws if the owner holds one of them. */
   #heldBy(
     owner: unknown,
     keys: readonly string[],
     { reentrant = false }: LockKeysOptions,
   ): Acquisition | undefined {
-    for (const { local, strict } of this.#queues.values()) {
-      for (const key of keys) {
-        for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
-          if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
-          if (reentrant && keys.every((each) => acquisition.keys.includes(each))) {
-            return acquisition;
-          }
-          const held = `${describe(key)} already, with token ${acquisition.guard?.token}`;
-          const message = `owner ${describe(owner)} of ${this.#process} holds ${held}`;
-          const since = `since ${Math.round(acquisition.age)} ms`;
-          const other = reentrant ? ', but not all of the keys by that lock' : '';
-          throw new ReentrancyError(`${this.#label}${message}, ${since}${other}`, owner);
-        }
+    const { local, strict } = this.#open();
+    for (const key of keys) {
+      for (const acquisition of [...local.acquisitionsOf(key), ...strict.acquisitionsOf(key)]) {
+        if (acquisition.state !== 'held' || !Object.is(acquisition.owner, owner)) continue;
+        if (reentrant && keys.every((each) => acquisition.keys.includes(each))) return acquisition;
+        const by = `owner ${describe(owner)} of ${this.#process} holds ${describe(key)} already`;
+        const since = `with token ${acquisition.guards[0]?.token}, since ${Math.round(acquisition.age)} ms`;
+        const other = reentrant ? ', but not all of the keys by that lock' : '';
+        throw new ReentrancyError(`${this.#label}${by}, ${since}${other}`, owner);
       }
     }
     return undefined;
@@ -460,35 +426,25 @@ export class RedisMutex {
     if (this.#refusal !== undefined) throw this.#refusal.reason;
   }
 
-  /** Where requests with leases of this length wait. */
-  #queuesFor(ttl: number): Queues {
+  /** Opens the session with the first call. Throws once the mutex is closing. */
+  #open(): Queues {
     if (this.#closing !== undefined) this.#refuseIfClosed();
-    let queues = this.#queues.get(ttl);
-    if (queues === undefined) {
-      for (const [other, { session }] of this.#queues) {
-        if (other !== this.ttl && session.idle) {
-          this.#queues.delete(other);
-          void session.close();
-        }
-      }
+    if (this.#queues === undefined) {
       const { commands, factory } = this.#connections;
       const base = baseOf(factory.keyPrefix, this.namespace);
       const Handler = this.#handler === 'script' ? ScriptHandler : PureHandler;
-      const handler = new Handler(commands, base, factory);
-      const name = `${this.#process}-${++this.#sessions}`;
       const session = new Session(
         this.#connections,
-        handler,
+        new Handler(commands, base, factory),
         base,
-        name,
-        ttl,
+        this.#process,
+        this.ttl,
         this.#metrics,
         this.#label,
       );
       const local = new LocalQueue(session, this.#metrics);
-      queues = { session, local, strict: new StrictQueue(session) };
-      this.#queues.set(ttl, queues);
+      this.#queues = { session, local, strict: new StrictQueue(session) };
     }
-    return queues;
+    return this.#queues;
   }
 }

@@ -1,4 +1,4 @@
-/** An owner that locks again what it holds: several guards of one lock. */
+/** `reentrant`: an owner gets several guards of one lock. */
 import { describe, expect, test } from 'vitest';
 import {
   everyWay,
@@ -17,7 +17,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
   const owner = { name: 'somebody' };
   const again = { owner, reentrant: true };
 
-  test('gets another guard of the same lock, which goes back with the last of them', async () => {
+  test('gets another guard of the lock, which is released with the last guard', async () => {
     const [mutex, other] = [await scene.process(way), await scene.process(way)];
     const outer = await mutex.lock(['a', 'b'], { owner });
     const next = watch(other.lock('a'));
@@ -44,7 +44,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect([outer, inner, part].map((each) => each?.signal.aborted)).toEqual([false, false, false]);
   });
 
-  test('any guard may be the first to be released, and the lock be locked again then', async () => {
+  test('guards may be released in any order, and the lock may be shared again meanwhile', async () => {
     const mutex = await scene.process(way);
     const outer = await mutex.lock('a', { owner });
     const inner = await mutex.lock('a', again);
@@ -57,7 +57,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('is refused when the lock is lost', async () => {
+  test('rejects when the lock is lost', async () => {
     const mutex = await scene.process(way);
     const guard = await mutex.lock('a', { owner, maxHold: 20 });
     for (const end = performance.now() + 21; performance.now() < end; );
@@ -66,7 +66,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect((await mutex.lock('a', again)).token).toBeGreaterThan(guard.token);
   });
 
-  test('may begin with the option, and ends with blocks', async () => {
+  test('the first request may use the option, and blocks release the guards', async () => {
     const mutex = await scene.process(way);
     const inside = await mutex.run(
       'a',
@@ -77,7 +77,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilHeld(mutex);
   });
 
-  test('is refused without the option, and for more than it holds by one lock', async () => {
+  test('rejects without the option, and for keys of more than one lock', async () => {
     const mutex = await scene.process({ ...way, name: 'here' });
     await mutex.lock('a', { owner });
     await mutex.lock('b', { owner });
@@ -95,7 +95,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     await untilHeld(mutex, 'a', 'b');
   });
 
-  test('a guard that is not the last cannot wait at a condition', async () => {
+  test('one of several guards cannot wait at a condition', async () => {
     const mutex = await scene.process(way);
     const outer = await mutex.lock('a', { owner });
     const inner = await mutex.lock('a', again);
@@ -111,7 +111,7 @@ describe.each(everyWay)('$handler, $mode', (way) => {
     expect(await mutex.lock('a', again)).toMatchObject({ token: inner.token, valid: true });
   });
 
-  test('all guards are lost together, by close too', async () => {
+  test('all guards are lost together, also by close', async () => {
     const mutex = await scene.process({ ...way, ttl: short });
     const released = await mutex.lock('a', { owner });
     const guards = [await mutex.lock('a', again), await mutex.lock('a', again)];

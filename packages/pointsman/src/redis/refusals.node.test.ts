@@ -1,6 +1,6 @@
 /**
- * Servers that refuse: the request is refused with a RedisLockError whose cause says why, nothing is held,
- * and everything works again when the server has been mended.
+ * Servers that refuse: the request rejects with a RedisLockError whose cause says why, nothing is held, and requests
+ * succeed again when the server accepts.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -31,15 +31,15 @@ async function expectRefusal(promise: Promise<unknown>, cause: RegExp) {
   expect((error.cause as Error).message).toMatch(cause);
 }
 
-/** As long as it takes until what could not be given back has been given back. */
+/** The time within which a failed release is repeated. */
 const patient = { interval: 20, timeout: 4_000 };
 
-/** Sets the server up so that it refuses to write; how it says so; and how to mend it. */
+/** Makes the server refuse writes: the expected error, and how to undo it. */
 interface Refusal {
   readonly name: string;
   readonly says: RegExp;
   readonly refuse: string[];
-  readonly mend: string[];
+  readonly undo: string[];
 }
 
 const refusals: Refusal[] = [
@@ -47,30 +47,30 @@ const refusals: Refusal[] = [
     name: 'is a replica',
     says: /READONLY/,
     refuse: ['REPLICAOF', '127.0.0.1', '1'],
-    mend: ['REPLICAOF', 'NO', 'ONE'],
+    undo: ['REPLICAOF', 'NO', 'ONE'],
   },
   {
     name: 'has no memory left',
     says: /OOM/,
     refuse: ['CONFIG', 'SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction'],
-    mend: ['CONFIG', 'SET', 'maxmemory', '0'],
+    undo: ['CONFIG', 'SET', 'maxmemory', '0'],
   },
   {
     name: 'has too few replicas',
     says: /NOREPLICAS/,
     refuse: ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
-    mend: ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    undo: ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
   },
 ];
 
-describe.each(refusals)('the server $name', ({ says, refuse, mend }) => {
+describe.each(refusals)('the server $name', ({ says, refuse, undo }) => {
   const spoil = async () => {
     const [command, ...parameters] = refuse as [string, ...string[]];
     await scene.server.command(command, ...parameters);
     onTestFinished(repair);
   };
   const repair = async () => {
-    const [command, ...parameters] = mend as [string, ...string[]];
+    const [command, ...parameters] = undo as [string, ...string[]];
     await scene.server.command(command, ...parameters);
   };
 
@@ -86,20 +86,23 @@ describe.each(refusals)('the server $name', ({ says, refuse, mend }) => {
     await untilHeld(mutex);
   });
 
-  test.each(ways)('while one holds and another asks: $handler, $mode', async (way) => {
-    const [a, b] = [await scene.process(way), await scene.process(way)];
-    const guard = await a.lock('k');
-    await b.query();
-    await spoil();
-    await expectRefusal(b.lock(['k', 'l']), says);
-    await expectRefusal(b.lock('free'), says);
-    await expect(b.run('free', () => expect.unreachable())).rejects.toThrow(RedisLockError);
-    void guard.release();
-    await repair();
-    await expect
-      .poll(() => b.tryLock(['k', 'l', 'free']), patient)
-      .toMatchObject({ keys: ['free', 'k', 'l'] });
-  });
+  test.each(ways)(
+    'while one process holds the lock and another requests it: $handler, $mode',
+    async (way) => {
+      const [a, b] = [await scene.process(way), await scene.process(way)];
+      const guard = await a.lock('k');
+      await b.query();
+      await spoil();
+      await expectRefusal(b.lock(['k', 'l']), says);
+      await expectRefusal(b.lock('free'), says);
+      await expect(b.run('free', () => expect.unreachable())).rejects.toThrow(RedisLockError);
+      void guard.release();
+      await repair();
+      await expect
+        .poll(() => b.tryLock(['k', 'l', 'free']), patient)
+        .toMatchObject({ keys: ['free', 'k', 'l'] });
+    },
+  );
 });
 
 describe.each(ways)('$handler, $mode: something else is stored where', (way) => {
@@ -156,7 +159,7 @@ describe('a user without the rights', () => {
     expect(await mutex.run('k', () => 'done')).toBe('done');
   });
 
-  test.each(handlers)('to publish leaves nobody stranded, %s', async (handler) => {
+  test.each(handlers)('to publish leaves no request waiting forever, %s', async (handler) => {
     const given = await user('no-publish', '-publish');
     const [mute, other] = [
       await scene.process({ user: given, handler, mode: 'strict', ttl: 300 }),
@@ -167,7 +170,7 @@ describe('a user without the rights', () => {
     const waiter = watch(other.lock('k'));
     await untilWaiting(other, 1);
     void guard.release();
-    // The batch that would tell the waiter is refused before this one is answered.
+    // The batch that would notify the waiter is refused before the reply to this one.
     await mute.query().catch(() => {});
     await user('no-publish');
     expect((await waiter.promise).valid).toBe(true);
@@ -175,7 +178,7 @@ describe('a user without the rights', () => {
 });
 
 describe('a server that', () => {
-  /** Answers as it is told, by the name of the command. */
+  /** A server that replies by the name of the command. */
   async function fake(answer: (name: string) => string): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => {});
@@ -195,7 +198,7 @@ describe('a server that', () => {
   }
   const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
 
-  test('is too old is refused, with its version and what is needed', async () => {
+  test('is too old is refused, with its version and the required one', async () => {
     const port = await fake((name) =>
       name === 'INFO' ? bulk('# Server\r\nredis_version:5.0.7\r\nloading:0\r\n') : '+OK\r\n',
     );
@@ -205,7 +208,7 @@ describe('a server that', () => {
     expect(error.message).toMatch(/Redis 6\.2 or later.*got 5\.0\.7/);
   });
 
-  test('cannot be reached is given up after a while', async () => {
+  test('cannot be reached makes requests reject after a time', async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const client = new Redis({ port: server.port, lazyConnect: true });
@@ -223,7 +226,7 @@ describe('a server that', () => {
     await expect.poll(async () => (await mutex.query()).held, soon).toEqual([]);
   });
 
-  test('asks for another password is refused in the end, and says so', async () => {
+  test('requires another password makes requests reject with its error', async () => {
     const server = await startServer({ args: ['--requirepass', 'secret'] });
     onTestFinished(() => server.stop());
     const client = new Redis({ port: server.port, password: 'wrong', lazyConnect: true });

@@ -1,4 +1,4 @@
-/** A server that comes back with less than it had: who was granted something meanwhile still holds it. */
+/** A server restarts with an older snapshot: locks granted since the snapshot are still held. */
 import { expect, test } from 'vitest';
 import { handlers, useServer } from '../../tests/redis/scene.js';
 
@@ -11,11 +11,11 @@ test.each(handlers)('with an older snapshot: %s', { timeout: 20_000 }, async (ha
   await other.run('x', () => {});
   await scene.server.command('SAVE');
   const guard = await mutex.lock('k');
-  // Whoever holds the lock does not learn of the restart.
+  // The holder does not learn of the restart.
   proxy.blackhole(true);
   await scene.server.restart({ keepData: true });
   const late = await scene.process({ handler, ttl });
-  // Who of them has come first only the server knows.
+  // The order of the two requests is unknown.
   await Promise.all(
     [other, late].map(async (process) => {
       const next = await process.lock('k');

@@ -8,7 +8,7 @@ const ttl = 1_000;
 describe.skipIf(missingCompiler())('the clock of the server', () => {
   const clock = new WrongClock();
   const scene = useServer({ kind: clock.kind });
-  /** By how much it is wrong. */
+  /** The error of the clock. */
   let shift = 0;
   const jump = (milliseconds: number): void => {
     shift += milliseconds;
@@ -29,7 +29,7 @@ describe.skipIf(missingCompiler())('the clock of the server', () => {
     });
 
     test.each([2, 10])(
-      'jumps forward by %d leases: nobody gets a lock that is valid',
+      'jumps forward by %d leases: no process gets a lock that is still valid',
       async (leases) => {
         const { proxy, mutex } = await scene.disturbed({ handler, ttl });
         const [other, late] = [
@@ -39,7 +39,7 @@ describe.skipIf(missingCompiler())('the clock of the server', () => {
         const guard = await mutex.lock('k');
         const waiter = watch(other.lock('k'));
         await untilWaiting(late, 1);
-        // The holder does not get round to renewing it.
+        // The holder does not renew in time.
         proxy.blackhole(true);
         jump(leases * ttl);
         void late.tryLock('k');
@@ -48,7 +48,7 @@ describe.skipIf(missingCompiler())('the clock of the server', () => {
       },
     );
 
-    test('is behind its start: locks are granted', async () => {
+    test('is set to before its start: locks are granted', async () => {
       jump(-3_600_000);
       const mutex = await scene.process({ handler, ttl });
       await mutex.run('k', (guard) => expect(guard.valid).toBe(true));

@@ -94,7 +94,7 @@ test('a heartbeat costs the same among 5 and among 200 processes', async () => {
   expect(many).toEqual(few);
 });
 
-test('a session ends at the same cost beside 10 and beside 1,000 locks of others', async () => {
+test('a session ends at the same cost with 10 and with 1,000 locks of other sessions', async () => {
   const fill = async (from: number, to: number): Promise<void> => {
     for (let i = from; i < to; i++) await exchange('other', lock('other', `key-${i}`));
   };
@@ -110,7 +110,7 @@ test('a session ends at the same cost beside 10 and beside 1,000 locks of others
   expect(many).toEqual(few);
 });
 
-test('a request that waits for another key adds one look to a lock and to its release', async () => {
+test('a request that waits for another key adds one read to a lock and to its release', async () => {
   const work = async () => {
     await exchange('own', lock('own', 'first'), unlock('own', 'first'));
     const locked = await workOf('own', lock('own', 'k'));

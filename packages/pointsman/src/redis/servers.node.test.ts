@@ -1,4 +1,4 @@
-/** The core of the mutex on every server that there is here, with both libraries and handlers. */
+/** The core of the mutex on each installed server, with both libraries and handlers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { libraries } from '../../tests/redis/clients.js';
@@ -18,7 +18,7 @@ describe.each(availableServers())('$name $version', (kind) => {
 
   describe.each(libraries)('%s', (library) => {
     describe.each(handlers)('%s', (handler) => {
-      test.each(modes)('locks, queues, hands over and gives up: %s', async (mode) => {
+      test.each(modes)('locks, queues, hands over and cancels: %s', async (mode) => {
         const way = { library, handler, mode };
         const [a, b] = [await scene.process(way), await scene.process(way)];
         const guard = await a.lock(['k', 'l']);
@@ -41,7 +41,7 @@ describe.each(availableServers())('$name $version', (kind) => {
         await untilHeld(a);
       });
 
-      test('wakes who waits at a condition', async () => {
+      test('wakes a waiter at a condition', async () => {
         const mutex = await scene.process({ library, handler });
         let ready = false;
         const waiter = mutex.run('k', async (guard) => {
@@ -57,7 +57,7 @@ describe.each(availableServers())('$name $version', (kind) => {
       });
 
       test.runIf(library === 'ioredis')(
-        'takes over from a process that has died, and tells it',
+        'takes over from a process without a connection, which loses its lock',
         async () => {
           const { proxy, mutex } = await scene.disturbed({ library, handler, ttl: 200 });
           const other = await scene.process({ library, handler, ttl: 200 });

@@ -1,25 +1,26 @@
 /**
- * Acquisitions that each wait by themselves on the server, in one queue with those of all other
- * processes.
+ * The queue of the mode `strict`: each acquisition waits on the server, in one queue with those of all processes.
  *
- * Invariant: an acquisition has one claim for as long as it waits or holds the lock.
+ * Invariant: an acquisition has one claim while it waits or holds the lock. A claim that the server has forgotten is
+ * replaced by a new one.
  */
 
 import type { Acquisition, Queue } from './acquisition.js';
-import type { LockLostError, RedisLockError } from './errors.js';
+import type { LockLostError } from './errors.js';
 import type { Grant } from './protocol/protocol.js';
-import type { Claim } from './session/claims.js';
+import type { Claim, ClaimOwner } from './session/claims.js';
 import type { Session } from './session/session.js';
 
-export class StrictQueue implements Queue {
+export class StrictQueue implements Queue, ClaimOwner {
   readonly session: Session;
+  readonly tokens = 1;
+  readonly revocable = false;
   readonly #claims = new Map<Acquisition, Claim>();
 
   constructor(session: Session) {
     this.session = session;
   }
 
-  /** Who holds this key or waits for it. */
   *acquisitionsOf(key: string): Iterable<Acquisition> {
     for (const acquisition of this.#claims.keys())
       if (acquisition.keys.includes(key)) yield acquisition;
@@ -30,58 +31,52 @@ export class StrictQueue implements Queue {
   }
 
   enter(acquisition: Acquisition): void {
-    const claim = this.#claimOf(acquisition);
-    this.#claims.set(acquisition, claim);
-    this.session.ask(claim);
+    this.session.claims.lock(this.#add(acquisition));
   }
 
-  /** Waits at a condition first. Resolves when it does. */
-  park(acquisition: Acquisition, condition: string): Promise<void> {
-    const claim = this.#claimOf(acquisition);
-    this.#claims.set(acquisition, claim);
-    return this.session.park(claim, condition).catch((error) => {
+  /** Waits at a condition before the keys. Resolves when the acquisition is parked there. */
+  async park(acquisition: Acquisition, condition: string): Promise<void> {
+    const { id, keys } = this.#add(acquisition);
+    try {
+      await this.session.perform({ name: 'wait', id, condition, keys });
+    } catch (error) {
+      // The claim may have been requested again meanwhile, so it is given back.
       acquisition.giveUp(error);
       throw error;
-    });
+    }
   }
 
   idOf(acquisition: Acquisition): string | undefined {
-    const claim = this.#claims.get(acquisition);
-    return claim && this.session.idOf(claim);
+    return this.#claims.get(acquisition)?.id;
   }
 
   leave(acquisition: Acquisition): Promise<void> {
     const claim = this.#claims.get(acquisition);
     if (claim === undefined) return Promise.resolve();
     this.#claims.delete(acquisition);
-    return this.session.giveBack(claim, acquisition.keys, true);
+    return this.session.claims.giveBack(claim, acquisition.keys);
   }
 
-  #claimOf(acquisition: Acquisition): Claim {
-    const claim: Claim = {
-      keys: acquisition.keys,
-      owned: acquisition.keys,
-      tokens: 1,
-      revocable: false,
-      wait: acquisition.wait,
-      granted: ({ token }: Grant) => acquisition.start(token),
-      busy: () => {
-        this.#claims.delete(acquisition);
-        acquisition.miss();
-      },
-      lost: (error: LockLostError) => {
-        if (acquisition.state === 'held') {
-          this.#claims.delete(acquisition);
-          acquisition.lose(error);
-        } else {
-          this.session.ask(claim);
-        }
-      },
-      refused: (error: RedisLockError) => {
-        this.#claims.delete(acquisition);
-        acquisition.refuse(error);
-      },
-    };
+  granted({ acquisition }: Claim, { token }: Grant): void {
+    acquisition.start(token);
+  }
+
+  lost({ acquisition }: Claim, error: LockLostError): void {
+    if (acquisition.state === 'held') {
+      this.#claims.delete(acquisition);
+      acquisition.lose(error);
+    } else {
+      this.enter(acquisition);
+    }
+  }
+
+  dropped({ acquisition }: Claim): void {
+    this.#claims.delete(acquisition);
+  }
+
+  #add(acquisition: Acquisition): Claim {
+    const claim = this.session.claims.add(this, acquisition);
+    this.#claims.set(acquisition, claim);
     return claim;
   }
 }

@@ -1,30 +1,25 @@
 /**
- * A meeting point: so many must have come before any of them goes on. Then the next so many can meet.
+ * A barrier: `size` tasks wait for each other, then all continue and the next generation begins.
  *
- * Invariant: fewer than `size` are there. Each generation has a queue of its own, so that who comes while one leaves
- * belongs to the next.
+ * Invariant: fewer than `size` tasks wait. Each generation has its own queue, so a task that arrives while one
+ * generation is released belongs to the next.
  */
 
 import { checkInteger, checkNotOptions, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { claim, isOver } from './wait/give-up.js';
-import {
-  type NameOptions,
-  readLabel,
-  readRequest,
-  WaitQueue,
-  type WaitRequest,
-} from './wait/queue.js';
+import { filter } from './wait/chunked-list.js';
+import { isOver } from './wait/give-up.js';
+import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /** What {@link Barrier.wait} resolves to. */
 export interface BarrierWaitResult {
-  /** Whether this is the one of its generation that came last. */
+  /** Whether this task arrived last of its generation. */
   readonly isLeader: boolean;
 }
 
 /**
- * Lets nobody go on until `size` have come; then it begins anew. The semantics are those of Tokio's `Barrier`, and who
- * gives up is not counted.
+ * Lets `size` tasks wait for each other, again and again. The semantics are those of Tokio's `Barrier`; a task that gives
+ * up does not count.
  *
  * @example
  * ```ts
@@ -41,16 +36,13 @@ export interface BarrierWaitResult {
  * ```
  */
 export class Barrier {
-  /** How many meet. */
+  /** The number of tasks that wait for each other. */
   readonly size: number;
   readonly #label: string;
   #queue: WaitQueue<BarrierWaitResult>;
-  /** Those of this generation who have a signal, which may be over before it tells them. */
-  #signalled = new Set<WaitRequest>();
 
   /**
-   * @param size How many meet: an integer from 1 on.
-   * @throws {RangeError | TypeError} for any other size, and for options that cannot be used.
+   * @param size The number of tasks: an integer >= 1.
    */
   constructor(size: number, options?: NameOptions) {
     if (typeof size === 'object') checkNotOptions('Barrier', 'size', size);
@@ -60,39 +52,29 @@ export class Barrier {
     this.size = size;
   }
 
-  /** How many are there and wait for the others. */
+  /** The number of tasks that wait for the others. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /**
-   * Waits until `size` have come, itself among them. Who comes last leads, and goes on at once.
+   * Waits until `size` tasks have arrived, this one among them. The last one is the leader and does not wait.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, and then it has not
-   * come; with a `RangeError` or `TypeError` for options that cannot be used.
+   * Never throws; rejects with the signal's reason or a `TimeoutError`, and then does not count as arrived; or with a
+   * `RangeError` or `TypeError` for invalid options.
    */
   async wait(options?: WaitOptions): Promise<BarrierWaitResult> {
     if (!(this instanceof Barrier)) throw detached('wait');
     const request = readRequest(options);
     const queue = this.#queue;
-    const signalled = this.#signalled;
     if (queue.length + 1 >= this.size) {
-      for (const waiter of signalled) {
-        if (!isOver(waiter.signal)) continue;
-        signalled.delete(waiter);
+      for (const waiter of filter(queue._list, ({ signal }) => isOver(signal))) {
         queue.reject(waiter.signal?.reason, waiter);
       }
     }
-    if (queue.length + 1 < this.size) {
-      const met = queue.insert(request, () => signalled.delete(request));
-      // Not if it was refused at once.
-      if (request.signal && request.chunk !== undefined) signalled.add(request);
-      return met;
-    }
+    if (queue.length + 1 < this.size) return queue.enter(request, mustWait);
     this.#queue = new WaitQueue(this.#label);
-    this.#signalled = new Set();
     queue.resolveAll({ isLeader: false });
-    claim(request.signal);
-    return { isLeader: true };
+    return queue.enter(request, { isLeader: true });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How a primitive ends: `close` for all of them; `drain` and `shutdown` for those that grant permits.
+ * How a primitive ends: `close` for all primitives; `drain`, `shutdown` and `cancel` for those that grant permits.
  *
  * Invariant: a primitive ends once, permanently, and refuses every later request with the same reason.
  */
@@ -7,7 +7,8 @@
 import { asyncDispose } from './dispose.js';
 import { cancelledError, closedError, detached, notIdle, TimeoutError } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
-import { readRequest, WaitQueue, type WaitRequest } from './wait/queue.js';
+import { winContest } from './wait/give-up.js';
+import { readRequest, WaitQueue } from './wait/queue.js';
 
 /** @internal How a primitive ended: with an error, or without one. */
 export interface Ending {
@@ -15,11 +16,11 @@ export interface Ending {
   readonly failed: boolean;
 }
 
-/** What can be closed once, with a reason or without. */
+/** A primitive that can be closed once, with or without a reason. */
 export abstract class Closable {
-  /** @internal Declared and not defined, as in a permit: to define fields takes time for each key of a `Keyed`. */
+  /** @internal Declared, not defined: to define a field takes time for each key of a `Keyed`. */
   declare _ending: Ending | undefined;
-  /** @internal What the messages of its errors begin with. */
+  /** @internal The prefix for error messages. */
   readonly _label: string;
 
   /** @internal */
@@ -27,17 +28,17 @@ export abstract class Closable {
     this._label = label;
   }
 
-  /** Whether all requests are refused: true from the first call that ends the primitive on. */
+  /** Whether the primitive is closed or shut down: new requests are refused. */
   get closed(): boolean {
     return this._ending !== undefined;
   }
 
   /**
-   * Closes the primitive: rejects waiting requests and refuses new ones with `reason`, by default a `ClosedError`. A
-   * second call does nothing.
+   * Rejects waiting requests, and new ones from now on, with `reason`, by default a `ClosedError`. A second call does
+   * nothing.
    *
-   * Values that were sent before can still be received. After the last of them, receivers are refused, and iterators
-   * end, or throw the reason if one was given.
+   * Values that were sent before can still be received. Then receivers reject, and iterators end, or throw the reason if
+   * one was given.
    */
   close(reason?: unknown): void {
     if (!(this instanceof Closable)) throw detached('close');
@@ -53,36 +54,33 @@ export abstract class Closable {
     this._ending = ending;
   }
 
-  /** @internal Throws how it has ended, if it has. */
-  _refuse(_request?: WaitRequest): void {
+  /** @internal Throws the reason for which the primitive ended, if it has. */
+  _refuse(): void {
     if (this._ending) throw this._ending.reason;
   }
 
-  /** @internal Sends those away who wait. */
+  /** @internal Rejects all waiting requests. */
   abstract _dismiss(reason: unknown): void;
 }
 
-/** What hands out permits, and is idle when all have come back and nobody waits. */
+/** A primitive that grants permits. */
 export abstract class Drainable extends Closable {
   #drains: WaitQueue<void> | undefined;
-  /** @internal Whether anybody wants to know when it becomes idle. */
-  declare _watched: boolean | undefined;
-  /** @internal Called when it is idle, for whoever made it. */
+  /** @internal Called by `_idled`, for the primitive that is made of this one. */
   declare _onIdle: (() => void) | undefined;
 
-  /** Whether nothing is held and nobody waits. */
+  /** Whether no permit is held and no request waits. */
   abstract get idle(): boolean;
 
-  /** The number of requests that wait. */
+  /** The number of waiting requests. */
   abstract get waiting(): number;
 
   /** @internal The number of permits that are held. */
   abstract get _active(): number;
 
   /**
-   * Waits until nothing is held and no request waits. New requests are still accepted; {@link shutdown} refuses
-   * them. Rejects with the signal's reason, or with a `TimeoutError` that says how many permits are held and how many
-   * requests wait.
+   * Waits until no permit is held and no request waits. New requests are still accepted; see {@link shutdown}. The
+   * `TimeoutError` says how many permits are held and how many requests wait.
    *
    * @example
    * ```ts
@@ -101,13 +99,12 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves all waiting requests, and resolves when
-   * nothing is held and no request waits. Permits that are held stay valid until they are released.
+   * Shuts down gracefully: refuses new requests with a `ClosedError`, serves the waiting ones, and resolves when no
+   * permit is held and no request waits.
    *
-   * `timeout` and `signal` bound only the wait of this call. When the timeout elapses, the promise rejects with a
-   * `TimeoutError` that says how many permits are held and how many requests wait; when the signal aborts, it rejects
-   * with the signal's reason. The primitive then stays closed and continues to serve its queue; {@link close} rejects
-   * the requests that still wait. A second call waits in the same way.
+   * `timeout` and `signal` bound only this wait; the `TimeoutError` says how many permits are held and how many requests
+   * wait. The primitive then stays closed and continues to serve its queue, unless {@link close} rejects the requests
+   * that still wait. A second call waits in the same way.
    *
    * @example
    * ```ts
@@ -129,11 +126,11 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Closes at once: rejects all waiting requests and refuses new ones with `reason`, by default a `ClosedError`. Permits
-   * that are held stay valid until they are released. A further call does nothing.
+   * Closes at once: rejects waiting requests, and new ones from now on, with `reason`, by default a `ClosedError`. Held
+   * permits stay valid until they are released. A second call does nothing.
    *
-   * After a {@link shutdown} it rejects the requests that still wait with `reason`. New requests are refused with the
-   * `ClosedError` of the shutdown as before.
+   * After a {@link shutdown} it rejects the requests that still wait with `reason`; new ones are still refused with the
+   * `ClosedError` of the shutdown.
    *
    * @example
    * ```ts
@@ -153,9 +150,8 @@ export abstract class Drainable extends Closable {
   }
 
   /**
-   * Sends all waiters away with `reason`, and goes on: who comes later may wait again. By default the reason is
-   * the platform's `AbortError`, as if the signals of all had aborted. Whatever is held stays valid, and
-   * {@link drain} goes on waiting for it.
+   * Rejects all waiting requests with `reason`, by default an `AbortError`. The primitive stays open, held permits stay
+   * valid, and a pending {@link drain} waits for them.
    *
    * @example
    * ```ts
@@ -179,15 +175,11 @@ export abstract class Drainable extends Closable {
     return this.shutdown();
   }
 
-  /**
-   * @internal Separate from `drain`, because diagnostics may wrap that one. Not a private method, because a private
-   * method costs time for each key of a `Keyed`.
-   */
+  /** @internal Not `drain`, which diagnostics may wrap; not private, which costs time for each key of a `Keyed`. */
   async _waitUntilIdle(options: WaitOptions | undefined): Promise<void> {
     const request = readRequest(options);
-    if (this.idle) return;
+    if (this.idle) return winContest(request.signal);
     this.#drains ??= new WaitQueue(this._label);
-    this._watched = true;
     try {
       await this.#drains.insert(request);
     } catch (error) {
@@ -196,7 +188,7 @@ export abstract class Drainable extends Closable {
     }
   }
 
-  /** @internal Called whenever a watched one has become idle. */
+  /** @internal Called each time the primitive has become idle. */
   _idled(): void {
     this.#drains?.resolveAll();
     this._onIdle?.();

@@ -1,6 +1,5 @@
 /**
- * The symbols behind `using` and `await using`. Where a runtime has none yet, they are those that compilers
- * fall back to.
+ * The symbols of `using` and `await using`. Where a runtime has none yet, these are the ones that compilers fall back to.
  */
 
 export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for('Symbol.dispose');

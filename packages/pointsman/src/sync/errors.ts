@@ -1,23 +1,18 @@
-/**
- * The errors of the primitives. Each says what happened and what was expected.
- */
+/** The errors of the primitives, and the checks of arguments. */
 
 /**
- * A `timeout` ran out before the operation was granted. The waiter has left the queue and holds
- * nothing.
- *
- * `AbortSignal.timeout()` rejects with the platform's own exception of the same name, so
- * `error.name === 'TimeoutError'` recognises both.
+ * Thrown when a `timeout` elapses. The waiter has left the queue and holds nothing. `AbortSignal.timeout()` has its own
+ * exception of the same name, so `error.name === 'TimeoutError'` recognizes both.
  */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** What a wait that was given up after this many milliseconds rejects with. The label begins the message. */
+/** The label is the prefix of the message. */
 export const timedOut = (timeout: number, label = ''): TimeoutError =>
   new TimeoutError(`${label}timed out after ${timeout} ms`);
 
-/** The error of a `drain` or a `shutdown` that timed out: it says how much is left. */
+/** The error of a `drain` or a `shutdown` that timed out. */
 export const notIdle = (
   timeout: number,
   label: string,
@@ -26,10 +21,7 @@ export const notIdle = (
 ): TimeoutError =>
   new TimeoutError(`${timedOut(timeout, label).message}: ${active} active, ${waiting} waiting`);
 
-/**
- * What was asked was closed, before or while the operation waited, and no other reason was given. The
- * base of the errors that pools and bridges reject with when they are closed.
- */
+/** Thrown when the primitive was closed without a reason. The base class of the errors of closed pools and bridges. */
 export class ClosedError extends Error {
   override readonly name: string = 'ClosedError';
 }
@@ -42,22 +34,19 @@ export const closedError = (label: string): Error =>
 export const cancelledError = (label: string): Error =>
   new DOMException(`${label}the wait was cancelled`, 'AbortError');
 
-/** As many wait as may, and this one was refused or had to make room. */
+/** Thrown when the queue is full: the request was refused, or dropped for a newer one. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
 /** @internal */
-export const fullError = (label: string, most: number): Error =>
-  new QueueFullError(`${label}the queue is full: ${most} may wait`);
+export const fullError = (label: string, max: number): Error =>
+  new QueueFullError(`${label}the queue is full: ${max} waiting`);
 
-/**
- * A receiver of a `Broadcast` was slower than the senders, and what it had not received was given up for what came
- * later. It has lost its place once: it goes on with the oldest value that is kept.
- */
+/** Thrown when a slow receiver of a `Broadcast` has missed values. It continues with the oldest value that is kept. */
 export class LaggedError extends Error {
   override readonly name = 'LaggedError';
-  /** How many values it has missed. */
+  /** The number of values that were missed. */
   readonly missed: number;
 
   constructor(message: string, missed: number) {
@@ -66,10 +55,7 @@ export class LaggedError extends Error {
   }
 }
 
-/**
- * An owner asked for a lock that it holds already. Waiting would never end, so the request is refused
- * at once.
- */
+/** Thrown when an owner requests a lock that it holds: the wait would never end. */
 export class ReentrancyError extends Error {
   override readonly name = 'ReentrancyError';
   /** The owner that holds the lock. */
@@ -81,21 +67,18 @@ export class ReentrancyError extends Error {
   }
 }
 
-/**
- * The error for an argument that cannot be used: a `RangeError` where `type` is what was expected and
- * only the value is wrong, otherwise a `TypeError`.
- */
+/** The error for an invalid argument: a `RangeError` if the value is of `type`, otherwise a `TypeError`. */
 export function invalid(name: string, value: unknown, expected: string, type?: 'number'): Error {
   return new (typeof value === type ? RangeError : TypeError)(
     `${name} must be ${expected}, got ${describe(value)}`,
   );
 }
 
-/** What kind of object the platform says that it is. */
+/** The tag of an object, such as `Map`. */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice('[object '.length, -1);
 
-/** A value as an error message shows it. Never throws, whatever the value is. */
+/** Formats a value for an error message. Never throws. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint') return `${value}n`;
@@ -109,34 +92,33 @@ export function describe(value: unknown): string {
   }
 }
 
-/** Throws unless it can be called. */
 export function checkFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(name, value, 'a function');
 }
 
-/** Throws unless the value is one of these. */
 export function checkOneOf(name: string, value: unknown, choices: readonly string[]): void {
   if (!choices.includes(value as string))
     throw invalid(name, value, `one of ${choices.join(', ')}`);
 }
 
-const isIntegerIn = (value: unknown, min: number, max: number): boolean =>
-  Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
-
-/** Throws unless the value is an integer in the range, and exact. */
-export function checkInteger(name: string, value: unknown, min: number, max = Infinity): void {
-  if (isIntegerIn(value, min, max)) return;
-  const range = max < Infinity ? `to ${max}` : 'on';
-  throw invalid(name, value, `an integer from ${min} ${range}`, 'number');
+export function checkInteger(
+  name: string,
+  value: unknown,
+  min: number,
+  max = Infinity,
+  or = '',
+): void {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return;
+  const range = max < Infinity ? `from ${min} to ${max}` : `>= ${min}`;
+  throw invalid(name, value, `an integer ${range}${or}`, 'number');
 }
 
-/** Throws unless the value is a whole number from `min` on, or infinite. */
+/** Throws unless the value is a safe integer >= `min`, or `Infinity`. */
 export function checkCount(name: string, value: unknown, min: number): void {
-  if (value === Infinity || isIntegerIn(value, min, Infinity)) return;
-  throw invalid(name, value, `an integer from ${min} on or Infinity`, 'number');
+  if (value !== Infinity) checkInteger(name, value, min, Infinity, ' or Infinity');
 }
 
-/** Throws if options are passed where the first parameter of a constructor is a number: `new Semaphore({ limit: 2 })`. */
+/** Throws if options are passed in place of a number: `new Semaphore({ limit: 2 })`. */
 export function checkNotOptions(form: string, name: string, value: object | null): void {
   const number = (value as Record<string, unknown> | null)?.[name];
   if (typeof number !== 'number') return;
@@ -144,11 +126,10 @@ export function checkNotOptions(form: string, name: string, value: object | null
   throw new TypeError(`${name} must be a number, got ${describe(value)}. ${hint}`);
 }
 
-/** What a method is refused with that was called without its object. */
 export const detached = (method: string): TypeError =>
   new TypeError(`${method} must be called on its object`);
 
-/** The error of a failed method: that it was called without its object, otherwise `error`. */
+/** Returns `error`, or if the method was called without its object, the error for that. */
 export const causeOf = (
   error: unknown,
   self: unknown,

@@ -1,4 +1,4 @@
-/** The types of the entry, as those who import it see them. */
+/** The public types of the entry. */
 import { describe, expectTypeOf, test } from 'vitest';
 import * as entry from './index.js';
 import {
@@ -131,7 +131,6 @@ describe('Semaphore', () => {
       | 'run'
       | 'shutdown'
       | 'tryAcquire'
-      | 'waitForPermit'
       | 'waiting'
     >();
     expectTypeOf(semaphore.available).toBeNumber();
@@ -232,7 +231,6 @@ describe('Mutex', () => {
       | 'run'
       | 'shutdown'
       | 'tryLock'
-      | 'waitForUnlock'
       | 'waiting'
     >();
     expectTypeOf(mutex.locked).toBeBoolean();
@@ -252,17 +250,13 @@ describe('Mutex', () => {
   });
 });
 
-test('a primitive can be used, and waited for without being taken', async () => {
+test('a primitive can be disposed of with `await using`', async () => {
   await using semaphore = new Semaphore(1, { name: 'connections', maxWaiting: 2 });
   await using mutex = new Mutex({ name: 'file', maxWaiting: undefined });
-  await using keyed = new KeyedMutex<string>({ maxWaiting: Number.POSITIVE_INFINITY });
-  expectTypeOf(semaphore.waitForPermit({ permits: 1, timeout: 1 })).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(mutex.waitForUnlock({ priority: 1 })).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(keyed.waitForUnlock('key')).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(mutex.waitForUnlock).parameters.toEqualTypeOf<Parameters<Mutex['lock']>>();
+  await using _keyed = new KeyedMutex<string>({ maxWaiting: Number.POSITIVE_INFINITY });
   expectTypeOf(semaphore.cancel).toEqualTypeOf<(reason?: unknown) => void>();
   // @ts-expect-error: a mutex has one permit
-  void mutex.waitForUnlock({ permits: 1 });
+  void mutex.lock({ permits: 1 });
 });
 
 describe('the keyed forms', () => {
@@ -292,11 +286,11 @@ describe('the keyed forms', () => {
       | ('waiting' | 'waitingFor');
     expectTypeOf<keyof KeyedMutex<string>>().toEqualTypeOf<
       | Common
-      | ('assertHeldBy' | 'isLocked' | 'lock' | 'ownerOf' | 'tryLock' | 'waitForUnlock')
+      | ('assertHeldBy' | 'isLocked' | 'lock' | 'ownerOf' | 'tryLock')
       | ('lockAll' | 'runAll' | 'tryLockAll')
     >();
     expectTypeOf<keyof KeyedSemaphore<string>>().toEqualTypeOf<
-      Common | 'acquire' | 'availableFor' | 'limit' | 'tryAcquire' | 'waitForPermit'
+      Common | 'acquire' | 'availableFor' | 'limit' | 'tryAcquire'
     >();
   });
 

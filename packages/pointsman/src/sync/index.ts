@@ -42,11 +42,8 @@ export { retryAfter } from './limiter/retry-after.js';
 export type { Limits, Weight } from './limiter/rules.js';
 export type { RunContext } from './limiter/work.js';
 export { Condition } from './mutex/condition.js';
-export {
-  type LockOptions,
-  Mutex,
-  type TryLockOptions,
-} from './mutex/mutex.js';
+export type { LockOptions, TryLockOptions } from './mutex/lock.js';
+export { Mutex } from './mutex/mutex.js';
 export { Notify } from './notify.js';
 export type { WaitOptions } from './options.js';
 export { RwLock, type WriteOptions, type WritePermit } from './rwlock/rwlock.js';

@@ -1,13 +1,11 @@
-/** A gate that opens once, when something has happened so many times. Invariant: nobody waits at an open one. */
+/** A countdown latch. Invariant: an open latch has no waiters. */
 
 import { checkInteger, checkNotOptions, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { claim } from './wait/give-up.js';
-import { type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
+import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /**
- * Lets all who wait go on when it has been counted down to zero, and from then on everybody at once. It opens once
- * and stays open; for meetings that repeat there is {@link Barrier}.
+ * Opens once, when it has been counted down to zero, and stays open. For meetings that repeat, use {@link Barrier}.
  *
  * @example
  * ```ts
@@ -26,8 +24,7 @@ export class Latch {
   readonly #queue: WaitQueue<void>;
 
   /**
-   * @param count How often it must be counted down: an integer from 0 on. At 0 it is open.
-   * @throws {RangeError | TypeError} for any other count, and for options that cannot be used.
+   * @param count The number to count down from: an integer >= 0. At 0 the latch is open.
    */
   constructor(count: number, options?: NameOptions) {
     if (typeof count === 'object') checkNotOptions('Latch', 'count', count);
@@ -36,21 +33,21 @@ export class Latch {
     this.#count = count;
   }
 
-  /** How often it must still be counted down. */
+  /** The remaining count. */
   get count(): number {
     return this.#count;
   }
 
-  /** How many wait. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /**
-   * Counts `n` down, by default 1, and opens it at zero. Beyond zero nothing happens, as with Java's `CountDownLatch`:
-   * so it can stand in a `finally` that may run once too often, without hiding the error that is on its way.
+   * Counts down by `n`, by default 1. At zero the latch opens; below it has no effect, as with Java's `CountDownLatch`:
+   * a `finally` that runs once too often does not hide the error that is thrown.
    *
-   * @throws {RangeError | TypeError} unless `n` is an integer from 0 on.
+   * @throws {RangeError | TypeError} unless `n` is an integer >= 0.
    */
   countDown(n = 1): void {
     if (!(this instanceof Latch)) throw detached('countDown');
@@ -60,15 +57,12 @@ export class Latch {
   }
 
   /**
-   * Waits until it is open.
-   *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, and with a `RangeError`
-   * or `TypeError` for options that cannot be used.
+   * Waits until the latch is open. Never throws; rejects with the signal's reason, a `TimeoutError`, or a `RangeError` or
+   * `TypeError` for invalid options.
    */
   async wait(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Latch)) throw detached('wait');
     const request = readRequest(options);
-    if (this.#count > 0) return this.#queue.insert(request);
-    claim(request.signal);
+    return this.#queue.enter(request, this.#count > 0 ? mustWait : undefined);
   }
 }

@@ -1,26 +1,23 @@
 /**
- * Notifications without data: tells one who waits, or all, that something has happened.
+ * Notifications without data: wakes one waiter, or all.
  *
- * Invariant: while a notification is kept, nobody waits.
+ * Invariant: while a notification is kept, there are no waiters.
  */
 
 import { causeOf, detached } from './errors.js';
 import type { WaitOptions } from './options.js';
-import { claim } from './wait/give-up.js';
-import { type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
+import { mustWait, type NameOptions, readLabel, readRequest, WaitQueue } from './wait/queue.js';
 
 /**
- * Tells one who waits, or all, that something has happened. What has happened is for them to know: a notification
- * carries no data. The semantics are those of Tokio's `Notify`.
+ * Wakes one waiter, or all. Carries no data. The semantics are those of Tokio's `Notify`.
  *
- * - **FIFO.** {@link notifyOne} wakes who has waited longest.
- * - **At most one is kept.** When nobody waits, {@link notifyOne} keeps its notification for the next who comes;
- *   {@link notifyWaiters} keeps none.
- * - **None is lost.** Who gives up before it was notified takes nothing along; whoever was notified keeps that, also
- *   if its signal aborts in the same step.
+ * - **FIFO.** {@link notifyOne} wakes the waiter that has waited longest.
+ * - **At most one is kept.** Without waiters, {@link notifyOne} keeps its notification for the next call of
+ *   {@link notified}; {@link notifyWaiters} keeps none.
+ * - **None is lost.** A waiter that gives up uses up no notification. A notified one stays notified, also if its signal
+ *   aborts in the same step.
  *
- * Who waits does so from the moment of the call. So ask first, look then, and wait last, and nothing that happens
- * in between is missed.
+ * A wait begins at the call of {@link notified}: check the data between the call and the `await`, and no change is missed.
  *
  * @example
  * ```ts
@@ -48,22 +45,19 @@ export class Notify {
   readonly #label: string;
   #queue: WaitQueue<void>;
 
-  /** @throws {TypeError} for options that cannot be used. */
   constructor(options?: NameOptions) {
     this.#label = readLabel(options);
     this.#queue = new WaitQueue(this.#label);
   }
 
-  /** How many wait. */
+  /** The number of waiters. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /**
-   * Waits for a notification, and takes one that was kept at once.
-   *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, and with a `RangeError`
-   * or `TypeError` for options that cannot be used.
+   * Waits for a notification, or takes the one that is kept. Never throws; rejects with the signal's reason, a
+   * `TimeoutError`, or a `RangeError` or `TypeError` for invalid options.
    *
    * @example
    * ```ts
@@ -71,7 +65,7 @@ export class Notify {
    *
    * const notify = new Notify();
    * notify.notifyOne();
-   * notify.notifyOne(); // one is kept already
+   * notify.notifyOne(); // one is already kept
    * await notify.notified();
    * await notify.notified({ timeout: 0 }).catch((error) => console.log(error.name)); // TimeoutError
    * ```
@@ -79,24 +73,23 @@ export class Notify {
   notified(options?: WaitOptions): Promise<void> {
     try {
       const request = options === undefined ? options : readRequest(options);
-      if (!this.#kept) return request ? this.#queue.insert(request) : this.#queue.append();
+      const grant = this.#kept ? undefined : mustWait;
       this.#kept = false;
-      claim(request?.signal);
-      return Promise.resolve();
+      return Promise.resolve(this.#queue.enter(request, grant));
     } catch (error) {
       return Promise.reject(causeOf(error, this, Notify, 'notified'));
     }
   }
 
-  /** Wakes who has waited longest; if nobody waits, the next who comes need not wait. */
+  /** Wakes the waiter that has waited longest, or keeps the notification for the next one. */
   notifyOne(): void {
     if (!(this instanceof Notify)) throw detached('notifyOne');
-    // Whoever is told of a grant may have called this again: what that one keeps stays.
+    // A grant may run a listener that calls this again, which may keep a notification.
     if (!wakeNext(this.#queue)) this.#kept = true;
   }
 
   /**
-   * Wakes all who wait now. Nothing is kept for those who come later, and a notification that is kept stays.
+   * Wakes all current waiters. A kept notification stays.
    *
    * @example
    * ```ts
@@ -111,13 +104,13 @@ export class Notify {
   notifyWaiters(): void {
     if (!(this instanceof Notify)) throw detached('notifyWaiters');
     const queue = this.#queue;
-    // Who comes while they are woken waits for the next time.
+    // A request that arrives while they are woken waits for the next notification.
     if (!queue.plain) this.#queue = new WaitQueue(this.#label);
     queue.resolveAll();
   }
 }
 
-/** @internal Wakes who has waited longest, and says whether there was anybody. */
+/** @internal Wakes the waiter that has waited longest. Returns whether there was one. */
 export function wakeNext(queue: WaitQueue<void>): boolean {
   const { next } = queue;
   if (next) queue.grant(undefined, next);

@@ -1,35 +1,32 @@
 /**
- * The contract that the options of all entries keep: what a wait may be told, and one check for each kind of
- * option.
+ * Options that waits have in common, and one check for each kind of option.
  *
- * Invariant: whatever is refused is refused at once, before any effect, with an error that names it.
+ * Invariant: an invalid option is refused before any effect, with an error that names it.
  */
 
 import { describe, invalid, tagOf } from './errors.js';
 import type { OwnSignal } from './wait/give-up.js';
 
-/** What every operation that waits may be told. */
+/** Options common to all operations that wait. */
 export interface WaitOptions {
   /**
-   * Gives the wait up when it aborts: the operation rejects with the signal's reason. A signal that
-   * has aborted already refuses the operation at once, also where it would not have to wait. It has
-   * no effect on what has been granted.
+   * Ends the wait when it aborts: the operation rejects with the signal's reason, also at once if it has aborted already.
+   * It has no effect on what was granted.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Gives the wait up after this many milliseconds, any number from 0 on: the operation rejects with a
-   * {@link TimeoutError}. 0 means: only if it can be granted at once. `Infinity`, the default, means as
-   * long as it takes.
+   * Ends the wait after this many milliseconds, any number >= 0: the operation rejects with a {@link TimeoutError}. 0
+   * succeeds only without waiting. Default `Infinity`.
    */
   readonly timeout?: number | undefined;
 }
 
-/** @internal A signal of this package, and what passes one on. */
+/** @internal A signal of this package, or an object that passes one on. */
 export interface Own {
   readonly _own: OwnSignal;
 }
 
-/** Throws unless it is an object whose options all have one of these names. */
+/** Throws unless `options` is a plain object with no other names than these. */
 export function checkOptions(
   options: unknown,
   names: ReadonlySet<string>,
@@ -45,18 +42,18 @@ export function checkOptions(
   }
 }
 
-/** What is neither an array nor a Map, a Date, a signal or any other object of a platform. */
+/** Whether the value is a plain object: no array, Map, Date or signal. */
 const isRecord = (value: object): boolean =>
-  // The first question answers nearly always, in a tenth of the time of the second.
+  // The first check nearly always decides, in a tenth of the time of the second.
   Object.getPrototypeOf(value) === Object.prototype || tagOf(value) === 'Object';
 
-/** Throws unless it can be waited for that long. */
+/** Throws unless `timeout` is undefined or a number >= 0. */
 export function checkTimeout(timeout: unknown, name = 'timeout'): void {
   if (timeout === undefined || (typeof timeout === 'number' && timeout >= 0)) return;
-  throw invalid(name, timeout, 'a number of milliseconds from 0 on', 'number');
+  throw invalid(name, timeout, 'a number of milliseconds >= 0', 'number');
 }
 
-/** Whether it is an AbortSignal, of whatever realm or library. */
+/** Whether the value is an `AbortSignal`, of any realm or library. */
 export function isSignal(value: unknown): value is AbortSignal {
   const { aborted, addEventListener, removeEventListener } = Object(value) as AbortSignal;
   return (
@@ -66,15 +63,14 @@ export function isSignal(value: unknown): value is AbortSignal {
   );
 }
 
-/** Throws unless it is an AbortSignal. */
 export function checkSignal(signal: unknown): void {
   if (signal !== undefined && !isSignal(signal)) throw invalid('signal', signal, 'an AbortSignal');
 }
 
-/** The names of the options of every wait. */
+/** The names of {@link WaitOptions}. */
 export const waitNames: ReadonlySet<string> = new Set(['signal', 'timeout']);
 
-/** Throws unless they are options of a wait, and of whatever else has one of these names. */
+/** Throws unless the options have only these names, with a valid `signal` and `timeout`. */
 export function checkWaitOptions(options: WaitOptions, names = waitNames): void {
   checkOptions(options, names);
   checkTimeout(options.timeout);

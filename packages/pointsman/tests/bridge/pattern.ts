@@ -1,4 +1,4 @@
-/** Bytes by which it shows when some are missing, doubled or out of place. */
+/** Returns bytes in which missing, repeated and misplaced ones are detectable. */
 export function pattern(size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at++) bytes[at] = (at * 31 + (at >> 8) + size) & 255;

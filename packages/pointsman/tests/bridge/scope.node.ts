@@ -1,4 +1,4 @@
-/** Where a thread of Node, or of what behaves like it, hears of its test. */
+/** The connection of a thread to its test in Node and compatible runtimes. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';

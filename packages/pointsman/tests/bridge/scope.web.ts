@@ -1,4 +1,4 @@
-/** Where a thread of a browser hears of its test. */
+/** The connection of a thread to its test in a browser. */
 import type { Scope } from './thread.js';
 
 export const scope: Scope = {
@@ -6,6 +6,6 @@ export const scope: Scope = {
   post: (message) => (globalThis as unknown as Worker).postMessage(message),
   letGo() {},
   collectGarbage() {
-    throw new Error('a page cannot ask for garbage to be collected');
+    throw new Error('a page cannot collect garbage on request');
   },
 };

@@ -1,4 +1,4 @@
-/** Starts threads in Node, and in what behaves like it: the host needs the parts of the bridge that are for Node. */
+/** Starts threads in Node and compatible runtimes. The host needs the Node platform of the bridge. */
 import '../../src/transport/platform.node.js';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -6,7 +6,7 @@ import { script } from './script.node.js';
 import { startedAs } from './start.web.js';
 import type { Started } from './threads.js';
 
-/** A thread that runs the tests' functions. */
+/** Starts a thread that runs the tests' functions. */
 export async function start(): Promise<Started> {
   const worker = new Worker(await script());
   return {
@@ -18,12 +18,12 @@ export async function start(): Promise<Started> {
   };
 }
 
-/** The same of the kind that browsers have, which Bun and Deno have too. */
+/** Starts a Web Worker, which Bun and Deno support too. */
 export async function startWebWorker(): Promise<Started> {
   return startedAs(new globalThis.Worker(pathToFileURL(await script()), { type: 'module' }));
 }
 
-/** One whose script is not there. */
+/** Starts a worker whose script does not exist. */
 export function startNothing(): Started['worker'] {
   return new Worker('/there/is/no/such/file.mjs');
 }

@@ -7,19 +7,19 @@ export function startedAs(worker: Worker): Started {
     listen: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),
     post: (message, list) => worker.postMessage(message, list as Transferable[]),
     terminate: () => worker.terminate(),
-    // Nothing tells.
+    // A browser has no event for this.
     ended: new Promise(() => {}),
   };
 }
 
-/** A thread that runs the tests' functions. */
+/** Starts a thread that runs the tests' functions. */
 export async function start(): Promise<Started> {
   return startedAs(new Worker('/thread.mjs', { type: 'module' }));
 }
 
 export const startWebWorker = start;
 
-/** One whose script is not there. */
+/** Starts a worker whose script does not exist. */
 export function startNothing(): Started['worker'] {
   return new Worker('/nothing.mjs', { type: 'module' });
 }

@@ -1,8 +1,8 @@
 /**
- * The thread that tests of the bridge talk to: it runs functions that the test sends as their source.
+ * The script of a test's thread: runs functions that the test sends as source.
  *
- * Invariant: what it says to the test does not travel over the bridge, so a bridge that is broken
- * cannot hide it.
+ * Invariant: results reach the test by the worker's own messages, not over the bridge, so a faulty bridge cannot hide
+ * them.
  */
 import * as bridge from 'pointsman/bridge';
 import { isPattern, pattern } from './pattern.js';
@@ -11,37 +11,37 @@ import { scope } from './scope.node.js';
 export interface Scope {
   listen(listener: (message: unknown) => void): void;
   post(message: unknown): void;
-  /** This thread may end although its test could still say something. */
+  /** Lets this thread end although its test could still send messages. */
   letGo(): void;
   collectGarbage(): void;
 }
 
-/** An error, or whatever else was thrown, as a test compares it. */
+/** A thrown value in the form that tests compare. */
 export interface Thrown {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The class that it is of here. */
+  /** The name of its class in this thread. */
   readonly type: string;
-  /** Own properties that a loop would meet. */
+  /** Own enumerable properties. */
   readonly own: Readonly<Record<string, unknown>>;
   readonly call?: unknown;
   readonly cause?: unknown;
   readonly errors?: readonly unknown[];
 }
 
-/** What a function of a test has in the thread. */
+/** The first parameter of a test's function. */
 export interface Tools<Api = object> {
   readonly host: bridge.Host<Api>;
   readonly bridge: typeof bridge;
   readonly scope: Scope;
-  /** For what one function leaves to the next. */
+  /** State that one function leaves for the next. */
   readonly kept: Record<string, unknown>;
   readonly pattern: typeof pattern;
   readonly isPattern: typeof isPattern;
-  /** The value, or what was thrown instead. */
+  /** Runs `work` and describes the error that it throws. */
   caught(work: () => unknown): Promise<Thrown>;
-  /** Tells what was thrown. */
+  /** Describes a thrown value. */
   thrown(error: unknown): Thrown;
   evaluate(source: string): (...args: unknown[]) => unknown;
 }

@@ -1,7 +1,6 @@
 /**
- * What the tests of the bridge stand on: threads that run functions of the test, in Node and in a page.
- * Such a function is sent as its source, so it can use nothing but its parameters; the first are the
- * tools of `thread.ts`.
+ * Threads that run functions of a test, in Node and in a page. A function is sent as its source, so it can use only its
+ * parameters; the first parameter is the {@link Tools} of `thread.ts`.
  */
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Exposed, type ExposeOptions, expose } from '../../src/bridge/index.js';
@@ -11,17 +10,17 @@ import type { Thrown, Tools } from './thread.js';
 export { startNothing } from './start.node.js';
 export type { Thrown, Tools };
 
-/** What differs between runtimes. */
+/** A started thread: the parts that differ between runtimes. */
 export interface Started {
   readonly worker: { postMessage(message: unknown, ...rest: never[]): void };
   listen(listener: (message: unknown) => void): void;
   post(message: unknown, list: readonly Transferable[]): void;
   terminate(): void;
-  /** Resolves when it has ended, with its exit code. */
+  /** Resolves with the exit code when the thread has ended. */
   readonly ended: Promise<number>;
 }
 
-/** In Node, or in what behaves like it: Bun and Deno. */
+/** Whether this runtime is Node, Bun or Deno. */
 export const inNode = typeof process !== 'undefined';
 
 type Work<Args extends readonly unknown[], Result, Api> = (
@@ -59,7 +58,7 @@ export class Thread {
     return this.#started.ended;
   }
 
-  /** Runs a function in the thread; what it returns is cloned. */
+  /** Runs a function in the thread. Resolves with a clone of its result. */
   run<Args extends readonly unknown[], Result, Api = object>(
     work: Work<Args, Result, Api>,
     ...args: Args
@@ -67,7 +66,7 @@ export class Thread {
     return this.runWith([], work, ...args);
   }
 
-  /** The same, and some of the arguments move. */
+  /** Like {@link run}, and transfers `list`. */
   runWith<Args extends readonly unknown[], Result, Api = object>(
     list: readonly Transferable[],
     work: Work<Args, Result, Api>,
@@ -94,12 +93,12 @@ async function startUnowned(begin = start): Promise<Thread> {
   return thread;
 }
 
-/** A thread that ends with its test. */
+/** Starts a thread that ends with its test. */
 export async function startThread(): Promise<Thread> {
   return ending(await startUnowned());
 }
 
-/** The same as a Web Worker. */
+/** Starts a Web Worker that ends with its test. */
 export async function startWebThread(): Promise<Thread> {
   return ending(await startUnowned(startWebWorker));
 }
@@ -109,13 +108,19 @@ function ending(thread: Thread): Thread {
   return thread;
 }
 
-/** The two ways in which a bridge can work, by what the host can give it. */
-export const ways = ['shared memory', 'messages'] as const;
+/** The transports of a bridge. */
+export const transports = ['shared memory', 'messages'] as const;
+
+/** A ring that holds most messages whole, and one that sends them in parts. */
+export const ringSizes = [
+  ['ring', {}],
+  ['parts', { bufferSize: 4096 }],
+] as const;
 
 export interface BridgeOptions<WorkerApi> extends ExposeOptions {
   /** Default: shared memory. */
-  readonly way?: (typeof ways)[number];
-  /** Makes what the worker serves, there. */
+  readonly transport?: (typeof transports)[number];
+  /** Runs in the worker. Returns the functions that the worker serves. */
   readonly serve?: (tools: Tools) => WorkerApi;
 }
 
@@ -142,7 +147,7 @@ export async function connect<WorkerApi>(
   }, serve && String(serve));
 }
 
-/** Runs it as in a page that is not cross-origin isolated. */
+/** Runs `work` as in a page that is not cross-origin isolated. */
 async function withoutSharedMemory<Result>(work: () => Promise<Result>): Promise<Result> {
   const memory = globalThis.SharedArrayBuffer;
   Object.assign(globalThis, { SharedArrayBuffer: undefined });
@@ -158,17 +163,17 @@ async function connected<Api extends object, WorkerApi>(
   api: Api,
   options: BridgeOptions<WorkerApi>,
 ): Promise<Bridged<Api, WorkerApi>> {
-  const { way, serve: _, ...rest } = options;
+  const { transport, serve: _, ...rest } = options;
   const meet = async () => {
     const bridge = expose<WorkerApi>(thread.worker, api, rest);
     await Promise.all([bridge.ready, connect(thread, options)]);
     return bridge;
   };
-  const bridge = await (way === 'messages' ? withoutSharedMemory(meet) : meet());
+  const bridge = await (transport === 'messages' ? withoutSharedMemory(meet) : meet());
   return { thread, bridge, run: (work, ...args) => thread.run(work, ...args) };
 }
 
-/** A thread connected to this one; both end with the test. */
+/** Starts a thread that is connected to this one. Bridge and thread end with the test. */
 export async function bridged<Api extends object, WorkerApi = object>(
   api: Api,
   options: BridgeOptions<WorkerApi> = {},
@@ -179,7 +184,7 @@ export async function bridged<Api extends object, WorkerApi = object>(
   return all;
 }
 
-/** The same for all tests of a group; it is there as soon as the first of them runs. */
+/** Like {@link bridged}, for all tests of a group. Connected before the first test runs. */
 export function useBridge<Api extends object, WorkerApi = object>(
   api: Api,
   options: BridgeOptions<WorkerApi> = {},
@@ -197,7 +202,7 @@ export function useBridge<Api extends object, WorkerApi = object>(
   return all;
 }
 
-/** Waits for a condition, in turns of the event loop. */
+/** Polls until the condition holds, once per turn of the event loop. */
 export async function until(condition: () => unknown): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -1,8 +1,7 @@
 /**
- * How bytes of a message become values again: the counterpart of the encoder.
+ * Decodes values from the bytes of a message: the counterpart of the encoder.
  *
- * Invariant: whatever the bytes are, it reads nothing beyond the message, and what makes no sense is a
- * `CorruptMessageError`.
+ * Invariant: for any bytes, the decoder reads nothing beyond the message and throws an error for invalid content.
  */
 
 import { CorruptMessageError, type Reader } from '../ring/reader.js';
@@ -13,13 +12,11 @@ import * as tags from './tags.js';
 import { readPrimitive, type ValueReferences } from './value.js';
 import { viewClass } from './views.js';
 
-/** What an array, a map, a set or a keyed object ends with. */
-const end = Symbol('end');
+const END = Symbol('end');
 
 export class Decoder {
   readonly #references: ValueReferences;
   readonly #shapes: ReadShape[] = [];
-  /** The objects of a graph by their numbers. */
   #graph: object[] | undefined;
 
   constructor(references: ValueReferences) {
@@ -29,7 +26,7 @@ export class Decoder {
   decode(reader: Reader): unknown {
     this.#graph = undefined;
     const value = this.read(reader);
-    if (value === end) throw new CorruptMessageError('a value ends before it has begun');
+    if (value === END) throw new CorruptMessageError('unexpected end tag');
     return value;
   }
 
@@ -43,28 +40,28 @@ export class Decoder {
         readShape(reader, this.#shapes);
         return this.read(reader);
       case tags.keyedTag:
-        return this.readProperties(reader, this.keep({}));
+        return this.readProperties(reader, this.register({}));
       case tags.arrayTag:
         return this.#array(reader);
       case tags.numbersTag:
-        return this.keep(readNumbers(reader));
+        return this.register(readNumbers(reader));
       case tags.bytesTag:
-        return this.keep(reader.bytes());
+        return this.register(reader.bytes());
       case tags.referenceTag:
         return this.#references.valueOf(reader.varint());
       case tags.endTag:
-        return end;
+        return END;
       case tags.graphTag:
         return this.#readGraph(reader);
-      case tags.againTag:
-        return this.#again(reader.varint());
+      case tags.repeatTag:
+        return this.#repeated(reader.varint());
       default:
         return this.#special(reader, tag);
     }
   }
 
-  /** Gives an object of a graph its number. It has to happen before what is in it is read. */
-  keep<Value extends object>(value: Value): Value {
+  /** Numbers an object of a graph. Called before the object's contents are read. */
+  register<Value extends object>(value: Value): Value {
     this.#graph?.push(value);
     return value;
   }
@@ -76,22 +73,22 @@ export class Decoder {
     return value;
   }
 
-  #again(number: number): object {
+  #repeated(number: number): object {
     const found = this.#graph?.[number];
-    if (found === undefined) throw new CorruptMessageError(`there is no object ${number}`);
+    if (found === undefined) throw new CorruptMessageError(`unknown object ${number}`);
     return found;
   }
 
   #object(reader: Reader): object {
     const number = reader.byte();
     const shape = this.#shapes[number];
-    if (shape === undefined) throw new CorruptMessageError(`there is no shape ${number}`);
+    if (shape === undefined) throw new CorruptMessageError(`unknown shape ${number}`);
     if (this.#graph === undefined) return shape.read(reader, this);
-    return shape.fill(this.keep(shape.blank()), reader, this);
+    return shape.fill(this.register(shape.blank()), reader, this);
   }
 
   readProperties<Value extends object>(reader: Reader, value: Value): Value {
-    for (let key = this.read(reader); key !== end; key = this.read(reader)) {
+    for (let key = this.read(reader); key !== END; key = this.read(reader)) {
       define(value, key as string, this.read(reader));
     }
     return value;
@@ -99,7 +96,7 @@ export class Decoder {
 
   #array(reader: Reader): unknown[] {
     const length = reader.varint();
-    const value: unknown[] = this.keep([]);
+    const value: unknown[] = this.register([]);
     for (let index = 0; index < length; index += 1) {
       if (reader.u8[reader.position] === tags.sparseTag) {
         reader.position += 1;
@@ -124,40 +121,40 @@ export class Decoder {
       case tags.bigintTag:
         return readBigint(reader);
       case tags.dateTag:
-        return this.keep(new Date(reader.double()));
+        return this.register(new Date(reader.double()));
       case tags.regexpTag:
-        return this.keep(new RegExp(reader.string(), reader.string()));
+        return this.register(new RegExp(reader.string(), reader.string()));
       case tags.mapTag: {
-        const map = this.keep(new Map());
-        for (let key = this.read(reader); key !== end; key = this.read(reader)) {
+        const map = this.register(new Map());
+        for (let key = this.read(reader); key !== END; key = this.read(reader)) {
           map.set(key, this.read(reader));
         }
         return map;
       }
       case tags.setTag: {
-        const set = this.keep(new Set());
-        for (let item = this.read(reader); item !== end; item = this.read(reader)) set.add(item);
+        const set = this.register(new Set());
+        for (let item = this.read(reader); item !== END; item = this.read(reader)) set.add(item);
         return set;
       }
       case tags.bufferTag:
-        return this.keep(reader.bytes().buffer);
+        return this.register(reader.bytes().buffer);
       case tags.viewTag: {
         const View = viewClass(reader.byte());
-        return this.keep(new View(reader.bytes().buffer));
+        return this.register(new View(reader.bytes().buffer));
       }
       case tags.errorTag:
         return readError(reader, this);
       case tags.boxedTag:
-        return this.keep(Object(this.read(reader)) as object);
+        return this.register(Object(this.read(reader)) as object);
       case tags.namedTag: {
         const value = this.read(reader);
-        if (!Array.isArray(value)) throw new CorruptMessageError('these properties have no array');
+        if (!Array.isArray(value)) throw new CorruptMessageError('named properties of a non-array');
         return this.readProperties(reader, value);
       }
       case tags.geometryTag:
-        return this.keep(readGeometry(reader));
+        return this.register(readGeometry(reader));
       default:
-        throw new CorruptMessageError(`no value begins with ${tag}`);
+        throw new CorruptMessageError(`unknown tag ${tag}`);
     }
   }
 }

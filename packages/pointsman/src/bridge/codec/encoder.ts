@@ -1,16 +1,14 @@
 /**
- * How values become bytes of a message: everything that structured clone takes and that can be told in bytes.
+ * Encodes values as bytes of a message: everything that structured clone accepts and that bytes can represent.
  *
  * Invariants:
- * - The same object twice is the same object twice on the other side, and cycles stay cycles. A value in
- *   which no object is met twice is written as a tree, which is all that most values pay. When an object is
- *   met again, the value is written once more from its beginning, as a graph.
- * - The encoder and the decoder at the other end learn from each other, so messages are decoded in the order
- *   in which they were encoded, each exactly once. A message that is not sent leaves no trace: see
- *   {@link Encoder.abandon}.
+ * - Repeated objects and cycles within a value are preserved. A value is first written as a tree, which is cheap; if an
+ *   object occurs again, the value is rewritten as a graph.
+ * - Encoder and decoder keep matching tables of shapes, so each message is decoded exactly once, in order. A message
+ *   that is not sent leaves no trace: see {@link Encoder.abandon}.
  *
- * Where it differs from structured clone: views are copied by what they show, each with a buffer of its own;
- * errors keep their own properties; and the depth of a value is bounded, so that any thread can read it.
+ * Differences to structured clone: a view is copied with only its own bytes; errors keep their own properties; and the
+ * depth of a value is bounded, so that any thread can read it.
  */
 
 import { DataCloneError, Refused, refusal } from '../../transport/clone-errors.js';
@@ -33,33 +31,29 @@ import {
 } from './value.js';
 import { viewNumber } from './views.js';
 
-/** So many objects are compared one by one: the row `one blocking call` makes no table. */
-const few = 24;
+/** Up to this many objects are compared one by one: the row `one blocking call` needs no set. */
+const MAX_LISTED = 24;
 
-/** Has no keys but those that are inherited. */
+/** A loop over its keys finds inherited ones only. */
 const empty = {};
 
-/** Thrown where an object is met again, to begin anew. */
-const again = Symbol('again');
+/** Thrown when an object occurs again, to rewrite the value as a graph. */
+const REPEATED = Symbol('repeated');
 
 export class Encoder {
   readonly #references: ValueReferences;
   readonly #shapes = new WrittenShapes();
-  /** The objects of this value so far, as long as they are few. */
-  readonly #objects: (object | undefined)[] = new Array(few).fill(undefined);
+  readonly #objects: (object | undefined)[] = new Array(MAX_LISTED).fill(undefined);
   #count = 0;
-  /** All of them, once they are many. */
-  #many: Set<object> | undefined;
-  /** Their numbers, if the value is written as a graph. */
+  /** All objects of this value, once there are more than MAX_LISTED. */
+  #objectSet: Set<object> | undefined;
   #graph: Map<object, number> | undefined;
-  /** The number of objects that enclose the current one. */
   #depth = 0;
-  /** Which properties of the errors in this value cannot be passed on. */
   #uncloneable: UncloneableSearch | undefined;
-  /** Whether all objects inherit properties that a loop over their keys would meet. */
-  #polluted = false;
+  /** Whether `Object.prototype` has enumerable properties. */
+  #inheritsKeys = false;
   #busy = false;
-  /** The message that was last written to, and how far. */
+  /** The message of the last value, and its length after that value. */
   #writer: Writer | undefined;
   #message = 0;
   #end = 0;
@@ -68,7 +62,7 @@ export class Encoder {
     this.#references = references;
   }
 
-  /** Writes a value; when it throws, it has forgotten what the message taught it. */
+  /** Writes a value. If it throws, the shapes that the message defined are forgotten. */
   encode(writer: Writer, value: unknown): void {
     try {
       if (writePrimitive(writer, value)) return;
@@ -76,41 +70,40 @@ export class Encoder {
       this.#shapes.abandon();
       throw error;
     }
-    if (this.#busy) throw new Error('a getter of the value that is encoded must not send anything');
+    if (this.#busy) throw new Error('a getter must not send anything while its value is encoded');
     if (writer.messages !== this.#message || writer !== this.#writer) {
       this.#writer = writer;
       this.#message = writer.messages;
       this.#shapes.begin();
     } else if (writer.length < this.#end) {
-      // What was written last is overwritten, and its definitions with it.
+      // The last value is overwritten, and with it the shapes that it defined.
       this.#shapes.abandon();
     }
     const begin = writer.length;
     this.#busy = true;
-    this.#polluted = hasKeys(empty);
+    this.#inheritsKeys = hasKeys(empty);
     try {
       this.write(writer, value);
     } catch (error) {
       this.#shapes.abandon();
       this.#forget();
-      if (error !== again) throw explained(value, error);
+      if (error !== REPEATED) throw toCallerError(value, error);
       this.#encodeGraph(writer, value, begin);
     }
     this.#forget();
     this.#end = writer.length;
   }
 
-  /** Holds on to nothing of the value. */
   #forget(): void {
     for (let index = 0; index < this.#count; index += 1) this.#objects[index] = undefined;
     this.#count = 0;
-    this.#many = undefined;
+    this.#objectSet = undefined;
     this.#uncloneable = undefined;
     this.#depth = 0;
     this.#busy = false;
   }
 
-  /** The message that is open in the writer will not be sent, for a reason that is none of the encoder's. */
+  /** Called when the current message will not be sent. */
   abandon(): void {
     this.#shapes.abandon();
   }
@@ -124,7 +117,7 @@ export class Encoder {
       this.write(writer, value);
     } catch (error) {
       this.#shapes.abandon();
-      throw explained(value, error);
+      throw toCallerError(value, error);
     } finally {
       this.#graph = undefined;
       this.#depth = 0;
@@ -141,9 +134,9 @@ export class Encoder {
         if (value === null) {
           writer.byte(tags.nullTag);
         } else if (Object.getPrototypeOf(value) === Object.prototype) {
-          if (!this.#metBefore(writer, value)) this.#object(writer, value, this.#polluted);
+          if (!this.#isRepeated(writer, value)) this.#object(writer, value, this.#inheritsKeys);
         } else if (Array.isArray(value) && !isForeign(value)) {
-          if (!this.#metBefore(writer, value)) this.#array(writer, value);
+          if (!this.#isRepeated(writer, value)) this.#array(writer, value);
         } else {
           this.#special(writer, value);
         }
@@ -163,34 +156,34 @@ export class Encoder {
     }
   }
 
-  /** Takes note of an object. In a graph, one that was met before is written as its number. */
-  #metBefore(writer: Writer, value: object): boolean {
+  /** Records an object. In a graph, writes the number of a repeated one and returns true. */
+  #isRepeated(writer: Writer, value: object): boolean {
     if (this.#graph !== undefined) {
       const number = this.#graph.get(value);
       if (number === undefined) {
         this.#graph.set(value, this.#graph.size);
         return false;
       }
-      writer.byte(tags.againTag);
+      writer.byte(tags.repeatTag);
       writer.varint(number);
       return true;
     }
     const count = this.#count;
-    if (count === few) {
-      this.#note(value);
+    if (count === MAX_LISTED) {
+      this.#addToSet(value);
       return false;
     }
     const objects = this.#objects;
-    for (let index = 0; index < count; index += 1) if (objects[index] === value) throw again;
+    for (let index = 0; index < count; index += 1) if (objects[index] === value) throw REPEATED;
     objects[count] = value;
     this.#count = count + 1;
     return false;
   }
 
-  #note(value: object): void {
-    this.#many ??= new Set(this.#objects as object[]);
-    const { size } = this.#many;
-    if (this.#many.add(value).size === size) throw again;
+  #addToSet(value: object): void {
+    this.#objectSet ??= new Set(this.#objects as object[]);
+    const { size } = this.#objectSet;
+    if (this.#objectSet.add(value).size === size) throw REPEATED;
   }
 
   #object(writer: Writer, value: object, own: boolean): void {
@@ -202,12 +195,11 @@ export class Encoder {
     this.#depth--;
   }
 
-  /** Called before the contents of an object are written. */
   #enter(): void {
     if (++this.#depth > MAX_DEPTH) throw tooDeep;
   }
 
-  /** Up to {@link tags.endTag}, since a getter may have taken a key away until its turn comes. */
+  /** Ends with {@link tags.endTag} instead of a count, because a getter may delete a later key. */
   writeProperties(writer: Writer, value: object): void {
     this.#properties(writer, value, Object.keys(value));
   }
@@ -226,7 +218,7 @@ export class Encoder {
   #array(writer: Writer, value: readonly unknown[]): void {
     this.#enter();
     const keys = Object.keys(value);
-    // Elements come first.
+    // The keys of elements precede all others.
     let elements = keys.length;
     while (elements > 0 && !isIndex(keys[elements - 1] as string)) elements--;
     if (elements === keys.length) {
@@ -254,10 +246,10 @@ export class Encoder {
     }
   }
 
-  /** Whether there are only numbers in it, which are then written as one run. */
+  /** Writes an array of numbers only, as one run. Returns false, and writes nothing, for any other. */
   #numbers(writer: Writer, value: readonly unknown[]): boolean {
     const { length } = value;
-    // Whoever says that it is long may have nothing in it.
+    // Checked before space is reserved: the array may be long but empty.
     for (let index = 0; index < length; index += 1) {
       if (typeof value[index] !== 'number') return false;
     }
@@ -290,7 +282,7 @@ export class Encoder {
     if (isForeign(value) && writeReference(writer, value, this.#references)) return;
     if (writeByMessage(writer, value, this.#references)) return;
     refuseOpaque(value);
-    if (this.#metBefore(writer, value)) return;
+    if (this.#isRepeated(writer, value)) return;
     const kind = kindOf(value);
     if (kind === 'plain') {
       this.#object(writer, value, true);
@@ -362,12 +354,11 @@ export class Encoder {
 /** Thrown when a value has more than {@link MAX_DEPTH} levels. */
 const tooDeep = Symbol('too deep');
 
-/** The error for the caller, made from an error thrown inside a nested value. */
-function explained(root: unknown, error: unknown): unknown {
+/** Converts an error that was thrown inside a nested value. */
+function toCallerError(root: unknown, error: unknown): unknown {
   if (error instanceof Refused) return refusal(root, error);
   if (error !== tooDeep) return error;
   try {
-    // Throws an error that states the depth.
     survey(root, []);
   } catch (counted) {
     return counted;
@@ -382,7 +373,6 @@ function refuseDetached(value: object): void {
   if (isDetached(value)) throw new Refused(value, 'a buffer that was moved before');
 }
 
-/** Whether the key is the index of an array element. */
 function isIndex(key: string): boolean {
   const index = Number(key);
   return index >= 0 && index < 2 ** 32 - 1 && String(index) === key;
@@ -393,7 +383,7 @@ function hasKeys(value: object): boolean {
   return false;
 }
 
-/** Up to 64 bits as they are, more as digits. */
+/** Up to 64 bits in binary, more as hexadecimal digits. */
 function writeBigint(writer: Writer, value: bigint): void {
   if (BigInt.asIntN(64, value) === value) {
     writer.byte(8);

@@ -1,7 +1,7 @@
 /**
- * Errors in bytes: their class, which of their hidden parts they have, these, and their own properties.
+ * Encodes errors: the class, flags and values of the non-enumerable properties, and the other own properties.
  *
- * Invariant: an error is known to the decoder before its parts are read, since a cause may lead back to it.
+ * Invariant: the decoder numbers an error before it reads the error's parts, because a cause may refer back to it.
  */
 
 import {
@@ -18,7 +18,7 @@ import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
 import type { ValueReader, ValueWriter } from './shapes.js';
 
-/** Writes an error. A property that cannot be passed on is left out, and its name is written instead. */
+/** Writes an error. A property that cannot be passed is omitted, and its name is listed instead. */
 export function writeError(
   writer: Writer,
   error: Error,
@@ -45,13 +45,13 @@ export interface ErrorWriter extends ValueWriter {
 }
 
 export interface ErrorReader extends ValueReader {
-  keep<Value extends object>(value: Value): Value;
+  register<Value extends object>(value: Value): Value;
   readProperties<Value extends object>(reader: Reader, value: Value): Value;
 }
 
 export function readError(reader: Reader, values: ErrorReader): Error {
   const classNumber = reader.byte();
-  const error = values.keep(
+  const error = values.register(
     classNumber === exceptionClass
       ? makeError(classNumber, reader.string(), reader.string())
       : makeError(classNumber),

@@ -1,7 +1,7 @@
 /**
- * Rectangles, points, quads and matrices of the DOM, as their numbers.
+ * Encodes rectangles, points and matrices of the DOM as their numbers.
  *
- * Invariant: where the class is missing, what is read is a plain object with the same numbers.
+ * Invariant: if the reading runtime lacks the class, the value is a plain object with the same numbers.
  */
 
 import { Refused } from '../../transport/clone-errors.js';
@@ -21,7 +21,7 @@ const fromList = (Class: GeometryClass, numbers: readonly number[]) => new Class
 
 const rectangle = { keys: ['x', 'y', 'width', 'height'], make: fromNumbers };
 const point = { keys: ['x', 'y', 'z', 'w'], make: fromNumbers };
-/** In the order in which the constructor wants them. */
+/** In the order of the constructor's parameters. */
 const matrix = {
   keys: [1, 2, 3, 4].flatMap((column) => [1, 2, 3, 4].map((row) => `m${column}${row}`)),
   make: fromList,
@@ -55,7 +55,7 @@ export function writeGeometry(writer: Writer, value: object): void {
 
 export function readGeometry(reader: Reader): object {
   const found = geometries[reader.byte()];
-  if (found === undefined) throw new CorruptMessageError('there is no such geometry');
+  if (found === undefined) throw new CorruptMessageError('unknown geometry');
   const numbers = found.keys.map(() => reader.double());
   const Class = (globalThis as unknown as Record<string, GeometryClass | undefined>)[found.name];
   if (Class !== undefined) return found.make(Class, numbers);

@@ -1,49 +1,61 @@
 /**
- * Shapes: the keys of an object in their order, and which of its values are numbers. Both sides keep a
- * table of them, so an object of a known shape is sent as a number and its values: first the numbers, as
- * one aligned run, then the others in the order of their keys.
+ * Shapes: the ordered keys of an object, and which of its values are numbers. Both sides keep a table of shapes. An
+ * object of a known shape is sent as the number of the shape and its values: first the numbers as one aligned run, then
+ * the others in key order.
  *
- * Invariants: a definition names the number that it defines, and replaces what was there. So to forget a
- * shape that the other side knows is harmless; to remember one that it does not know would not be. What
- * is read of an object is read before anything of it is written, or written at once: a getter cannot make
- * the message disagree with the shape.
+ * Invariants:
+ * - A definition contains its number and replaces the shape with that number. So the writer may forget a shape that the
+ *   reader knows, but never use one that the reader does not know.
+ * - A getter cannot make a message disagree with its shape: all numbers are read and checked before the object is
+ *   committed to the message, and each other value is read when it is written.
  */
 
 import type { Reader } from '../ring/reader.js';
 import { CorruptMessageError } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
-import { literalKey, mayCompile } from './compile.js';
 import * as tags from './tags.js';
 
 /** The number of a shape is one byte. */
-const mostShapes = 256;
-/** Objects with more keys are tables of their user's, rather than records: none compiles functions so large. */
-const mostKeys = 64;
-/** Keys on all paths that were seen: beyond that what led to no shape is dropped, so memory stays bounded. */
-const mostNodes = 4096;
-/** What is used less often is not worth compiling; what is used more often wins the row `a 1 kB object`. */
-const usesToCompile = 8;
+const MAX_SHAPES = 256;
+/** Objects with more keys are dictionaries, too large to compile. */
+const MAX_KEYS = 64;
+/** Bounds memory: at this number of nodes, paths that lead to no shape are dropped. */
+const MAX_NODES = 4096;
+/** Uses after which a shape is compiled, which wins the row `a 1 kB object`. */
+const USES_TO_COMPILE = 8;
 
-/** What writes values of any kind. */
+let compiles: boolean | undefined;
+
+/** Content security policies and some runtimes forbid `new Function`; a loop replaces it there. */
+function mayCompile(): boolean {
+  if (compiles === undefined) {
+    try {
+      new Function('');
+      compiles = true;
+    } catch {
+      compiles = false;
+    }
+  }
+  return compiles;
+}
+
 export interface ValueWriter {
   write(writer: Writer, value: unknown): void;
 }
 
-/** What reads values of any kind. */
 export interface ValueReader {
   read(reader: Reader): unknown;
 }
 
 type Fields = Record<string, unknown>;
 
-/** A place on the paths of keys. The one at the end of an object's keys knows its shape. */
+/** A node of the trie of key sequences. The node after an object's last key has its shape. */
 class Node {
-  /** The key that was last gone by, and where to. */
   key: string | undefined;
   next: Node | undefined;
   readonly others = new Map<string, Node>();
   shape: WrittenShape | undefined;
-  /** Whether an object ended here before. */
+  /** Whether the keys of an earlier object ended here. */
   seen = false;
 
   constructor(readonly depth: number) {}
@@ -63,11 +75,11 @@ class WrittenShape {
     readonly before: WrittenShape | undefined,
   ) {}
 
-  /** Whether the object has numbers where the shape has: else nothing is written. */
+  /** Writes the object, or returns false if its numeric keys differ from those of the shape. */
   write(writer: Writer, value: Fields, values: ValueWriter): boolean {
     if (this.#compiled !== undefined) return this.#compiled(writer, value, values);
     this.#uses += 1;
-    if (this.#uses === usesToCompile && mayCompile()) {
+    if (this.#uses === USES_TO_COMPILE && mayCompile()) {
       this.#compiled = compileWrite(this.number, this.keys, this.numeric);
     }
     return this.#loop(writer, value, values);
@@ -116,21 +128,20 @@ function compileWrite(number: number, keys: readonly string[], numeric: readonly
   return new Function('writer', 'value', 'values', lines.join('\n')) as Write;
 }
 
-/** The shapes of one direction, at the side that writes. */
 export class WrittenShapes {
   #shapes: WrittenShape[] = [];
-  /** How many of them the messages before this one defined. */
+  /** The number of shapes that earlier messages defined. */
   #sent = 0;
   #root = new Node(0);
   #nodes = 0;
 
-  /** A message begins: what was defined so far is known to the other side. */
+  /** Begins a message: the reader knows all shapes that were defined so far. */
   begin(): void {
     this.#sent = this.#shapes.length;
-    if (this.#nodes >= mostNodes && this.#shapes.length < mostShapes) this.#prune();
+    if (this.#nodes >= MAX_NODES && this.#shapes.length < MAX_SHAPES) this.#prune();
   }
 
-  /** The message is not sent: what it defined is unknown. */
+  /** Forgets the shapes that the current message defined. */
   abandon(): void {
     while (this.#shapes.length > this.#sent) {
       const shape = this.#shapes.pop() as WrittenShape;
@@ -139,8 +150,8 @@ export class WrittenShapes {
   }
 
   /**
-   * Writes an object by its shape, which is defined if its keys were seen before. Otherwise it writes
-   * nothing and is false. With `own`, keys that the object inherits are not its keys.
+   * Writes an object by its shape, which it defines if an earlier object had the same keys. Otherwise returns false.
+   * `own`: excludes inherited keys.
    */
   write(writer: Writer, value: Fields, values: ValueWriter, own: boolean): boolean {
     let node: Node | undefined = this.#root;
@@ -150,7 +161,7 @@ export class WrittenShapes {
         if (node === undefined) return false;
       }
     } else {
-      // Unlike the loop above, this one makes no list of the keys.
+      // Unlike the loop above, this one allocates no list of keys.
       for (const key in value) {
         node = node.key === key ? node.next : this.#step(node, key);
         if (node === undefined) return false;
@@ -164,7 +175,7 @@ export class WrittenShapes {
   #step(node: Node, key: string): Node | undefined {
     let next = node.others.get(key);
     if (next === undefined) {
-      if (node.depth === mostKeys || this.#nodes >= mostNodes) return undefined;
+      if (node.depth === MAX_KEYS || this.#nodes >= MAX_NODES) return undefined;
       next = new Node(node.depth + 1);
       node.others.set(key, next);
       this.#nodes += 1;
@@ -179,10 +190,10 @@ export class WrittenShapes {
       node.seen = true;
       return false;
     }
-    if (this.#shapes.length === mostShapes) return false;
+    if (this.#shapes.length === MAX_SHAPES) return false;
     const before = node.shape;
     const keys = before?.keys ?? Object.keys(value);
-    // What was no number once is not expected to be one again: so there are few shapes of the same keys.
+    // A key that had another type once is never numeric again, which limits the shapes per key sequence.
     const numeric = keys.map(
       (key, index) => before?.numeric[index] !== false && typeof value[key] === 'number',
     );
@@ -213,7 +224,6 @@ export class WrittenShapes {
 
 type Read = (reader: Reader, values: ValueReader) => Fields;
 
-/** A shape, at the side that reads. */
 export class ReadShape {
   #uses = 0;
   #compiled: Read | undefined;
@@ -229,20 +239,18 @@ export class ReadShape {
   read(reader: Reader, values: ValueReader): Fields {
     if (this.#compiled !== undefined) return this.#compiled(reader, values);
     this.#uses += 1;
-    if (this.#uses === usesToCompile && mayCompile()) {
+    if (this.#uses === USES_TO_COMPILE && mayCompile()) {
       this.#compiled = compileRead(this.keys, this.numeric);
     }
     return this.fill(this.blank(), reader, values);
   }
 
-  /** An object with the keys in their order. */
   blank(): Fields {
     const value: Fields = {};
     for (const key of this.keys) define(value, key, undefined);
     return value;
   }
 
-  /** Gives the object its values. */
   fill(value: Fields, reader: Reader, values: ValueReader): Fields {
     const { keys, numeric } = this;
     if (this.#numbers > 0) {
@@ -263,9 +271,9 @@ export class ReadShape {
   }
 }
 
-/** Makes it a property of its own, whatever the object inherits, and if the object allows it. */
+/** Defines an own property, if the object allows it. */
 export function define(value: object, key: string, property: unknown): void {
-  // A name that is inherited may be a setter, or frozen.
+  // An inherited property may be a setter or read-only.
   if (key in value) {
     Reflect.defineProperty(value, key, {
       value: property,
@@ -276,6 +284,11 @@ export function define(value: object, key: string, property: unknown): void {
   } else {
     (value as Fields)[key] = property;
   }
+}
+
+/** In a literal, a plain `__proto__` key would set the prototype. */
+function literalKey(key: string): string {
+  return key === '__proto__' ? '["__proto__"]' : JSON.stringify(key);
 }
 
 function compileRead(keys: readonly string[], numeric: readonly boolean[]): Read {
@@ -299,7 +312,6 @@ function compileRead(keys: readonly string[], numeric: readonly boolean[]): Read
   return new Function('reader', 'values', lines.join('\n')) as Read;
 }
 
-/** Reads the definition of a shape into the table. */
 export function readShape(reader: Reader, shapes: ReadShape[]): void {
   const number = reader.byte();
   const length = reader.varint();
@@ -310,6 +322,6 @@ export function readShape(reader: Reader, shapes: ReadShape[]): void {
     keys.push(reader.string());
     numeric.push(reader.byte() === 1);
   }
-  if (number > shapes.length) throw new CorruptMessageError(`shape ${number} comes too early`);
+  if (number > shapes.length) throw new CorruptMessageError(`shape ${number} is out of sequence`);
   shapes[number] = new ReadShape(keys, numeric);
 }

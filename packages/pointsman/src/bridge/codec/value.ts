@@ -1,8 +1,7 @@
 /**
- * The parts of a value that need no memory of what came before: primitives, bytes, and references, which
- * only the bridge can pass on.
+ * The stateless parts of the codec: primitives, bytes and references.
  *
- * Invariant: nothing here changes what the codec remembers.
+ * Invariant: no function here changes the state of the codec.
  */
 
 import { builtIn, goesByMessage } from '../../transport/kinds.js';
@@ -10,19 +9,19 @@ import type { Reader } from '../ring/reader.js';
 import type { Writer } from '../ring/writer.js';
 import * as tags from './tags.js';
 
-/** What the codec asks of the bridge. */
+/** Values that only the bridge can pass, by number. */
 export interface ValueReferences {
   /**
-   * A number >= 0 for what only the bridge can pass on (function, AbortSignal, async iterator, something
-   * to transfer), or -1. May be asked for the same value several times in one message.
+   * Returns a number >= 0 for a function, AbortSignal, asynchronous iterator or transferred value; -1 for others. May be
+   * called several times for one value of a message.
    */
   numberOf(value: object): number;
-  /** A number >= 0 for what only a message of the platform can carry, or -1 if no message will be read. */
+  /** Returns a number >= 0 for a value that only a platform message can carry; -1 if no message will be read. */
   numberByMessage(value: object): number;
   valueOf(number: number): unknown;
 }
 
-/** Whether it was one, and is written. */
+/** Returns whether the value was a primitive and is written. The other `write` functions do likewise. */
 export function writePrimitive(writer: Writer, value: unknown): boolean {
   switch (typeof value) {
     case 'number':
@@ -64,7 +63,6 @@ export function writeNumber(writer: Writer, value: number): void {
   }
 }
 
-/** The tag is one from `undefinedTag` to `stringTag`, or a small integer. */
 export function readPrimitive(reader: Reader, tag: number): unknown {
   if (tag >= tags.small) return tag - tags.small;
   switch (tag) {
@@ -85,13 +83,12 @@ export function readPrimitive(reader: Reader, tag: number): unknown {
   }
 }
 
-/** Whether its class is none of those that the codec knows, so that the bridge may pass it on. */
+/** Whether the codec does not know the value's class, so the bridge may pass it. */
 export function isForeign(value: unknown): value is object {
   if (typeof value === 'function') return true;
   return typeof value === 'object' && value !== null && builtIn(value) === undefined;
 }
 
-/** Whether the bridge passes it on. */
 export function writeReference(
   writer: Writer,
   value: object,
@@ -104,7 +101,7 @@ export function writeReference(
   return true;
 }
 
-/** Whether only a message can carry it, and will. */
+/** Writes a value that only a platform message can carry, if such a message will be read. */
 export function writeByMessage(
   writer: Writer,
   value: unknown,
@@ -123,12 +120,11 @@ const nameOfView = Object.getOwnPropertyDescriptor(
   Symbol.toStringTag,
 )?.get as () => string | undefined;
 
-/** The name of the class of a typed array, also of one from another realm or of a derived class. */
+/** Works across realms and for derived classes. */
 export function typedArrayName(value: unknown): string | undefined {
   return nameOfView.call(value);
 }
 
-/** Whether it is bytes, and written. */
 export function writeBytes(writer: Writer, value: unknown): boolean {
   if (typedArrayName(value) !== 'Uint8Array') return false;
   writer.byte(tags.bytesTag);

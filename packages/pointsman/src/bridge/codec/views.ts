@@ -1,7 +1,7 @@
 /**
- * The classes of views, by number.
+ * The classes of buffer views, by number.
  *
- * Invariant: a number means the same class on both sides, whether or not a runtime has it.
+ * Invariant: a number means the same class on both sides, even if a runtime lacks that class.
  */
 
 import { CorruptMessageError } from '../ring/reader.js';
@@ -32,6 +32,6 @@ export function viewNumber(view: ArrayBufferView): number {
 export function viewClass(number: number): ViewClass {
   const classes = globalThis as unknown as Record<string, ViewClass | undefined>;
   const found = classes[names[number] ?? ''];
-  if (found === undefined) throw new CorruptMessageError(`there is no view ${number}`);
+  if (found === undefined) throw new CorruptMessageError(`unknown view ${number}`);
   return found;
 }

@@ -1,11 +1,11 @@
 /**
- * The same bytes seen as each type, and what this runtime can do with text in them.
+ * Views of one buffer for each element type, and the runtime's native text functions for it.
  *
- * Invariant: all views show the whole buffer, so an offset means the same place in each of them. They
- * are made once, never for a message.
+ * Invariant: all views cover the whole buffer, so an offset means the same byte in each. They are created once, never
+ * per message.
  */
 
-/** A view of Node, Bun and Deno, which reads and writes text natively, shared or not. */
+/** A `Buffer` of Node, Bun or Deno: it reads and writes text natively, in shared memory too. */
 export interface TextBytes {
   write(text: string, offset: number, length: number, encoding: 'latin1' | 'utf16le'): number;
   toString(encoding: 'latin1' | 'utf16le', start: number, end: number): string;
@@ -24,7 +24,7 @@ export class Memory {
   readonly view: DataView;
   /** Absent in browsers. */
   readonly text: TextBytes | undefined;
-  /** Whether `TextEncoder` and `TextDecoder` take views of it. Browsers refuse shared memory. */
+  /** Whether `TextEncoder` and `TextDecoder` accept views of it. Browsers reject shared memory. */
   readonly encodable: boolean;
 
   /** The buffer's length is a multiple of 8. */
@@ -35,7 +35,7 @@ export class Memory {
     this.f64 = new Float64Array(buffer);
     this.view = new DataView(buffer);
     const native = (globalThis as { Buffer?: BufferClass }).Buffer;
-    // What bundlers put in its place has the documented methods only, and is no faster than a loop.
+    // A bundler's polyfill has the documented methods only, and is no faster than a loop.
     this.text = native?.prototype.latin1Slice === undefined ? undefined : native.from(buffer);
     this.encodable = buffer instanceof ArrayBuffer || takesViews(this.u8.subarray(0, 0));
   }

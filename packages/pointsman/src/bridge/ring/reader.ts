@@ -1,33 +1,31 @@
 /**
- * Where one message is read: the counterpart of the writer.
+ * Reads the primitives of one message: the counterpart of the writer.
  *
- * Invariant: nothing behind `end` becomes part of a value: a message that would need more than it has
- * is an error, and no length in it is believed before that many bytes are there.
+ * Invariant: no byte at or after `end` becomes part of a value. Each length in a message is checked against the
+ * remaining bytes before it is used.
  */
 
 import { Memory } from './memory.js';
-import { latin1, shortest, utf8, utf16, worthAligning } from './writer.js';
+import { LATIN1, MAX_INLINE, MIN_ALIGNED, UTF8, UTF16 } from './writer.js';
 
-/** The bytes are no message of this codec. */
 export class CorruptMessageError extends Error {
   override readonly name = 'CorruptMessageError';
 }
 
-/** Up to so many characters groups of them beat a call into the runtime, in the row `a 1 kB object`. */
-const short = 24;
+/** Up to this length, a loop over groups of characters beats a native call, in the row `a 1 kB object`. */
+const SHORT = 24;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-const nowhere = new Memory(new ArrayBuffer(0));
+const NO_MEMORY = new Memory(new ArrayBuffer(0));
 
 export class Reader {
-  memory: Memory = nowhere;
-  u8: Uint8Array = nowhere.u8;
-  f64: Float64Array = nowhere.f64;
-  view: DataView = nowhere.view;
+  memory: Memory = NO_MEMORY;
+  u8: Uint8Array = NO_MEMORY.u8;
+  f64: Float64Array = NO_MEMORY.f64;
+  view: DataView = NO_MEMORY.view;
   position = 0;
   end = 0;
 
-  /** Begins a message there. */
   open(memory: Memory, start: number, end: number): void {
     this.memory = memory;
     this.u8 = memory.u8;
@@ -37,14 +35,13 @@ export class Reader {
     this.end = end;
   }
 
-  /** Makes sure that so many bytes are left. */
+  /** Throws unless `bytes` bytes are left. */
   need(bytes: number): void {
     if (this.end - this.position < bytes) {
-      throw new CorruptMessageError('the message ends in the midst of a value');
+      throw new CorruptMessageError('the message ends inside a value');
     }
   }
 
-  /** Skips to a multiple of 8. */
   align(): void {
     this.position = (this.position + 7) & ~7;
   }
@@ -61,7 +58,7 @@ export class Reader {
       value |= (byte & 127) << shift;
       if (byte < 128) return value >>> 0;
     }
-    throw new CorruptMessageError('a number in the message has no end');
+    throw new CorruptMessageError('a varint has more than 5 bytes');
   }
 
   i32(): number {
@@ -76,10 +73,9 @@ export class Reader {
     return this.view.getFloat64(this.position - 8, true);
   }
 
-  /** A copy of the bytes, in memory of its own. */
   bytes(): Uint8Array<ArrayBuffer> {
     const length = this.varint();
-    if (length >= worthAligning) this.align();
+    if (length >= MIN_ALIGNED) this.align();
     this.need(length);
     this.position += length;
     return this.u8.slice(this.position - length, this.position) as Uint8Array<ArrayBuffer>;
@@ -87,39 +83,39 @@ export class Reader {
 
   string(): string {
     const first = this.byte();
-    if (first <= shortest) {
+    if (first <= MAX_INLINE) {
       this.need(first);
       this.position += first;
       return this.#narrow(this.position - first, first);
     }
     this.need(4);
     const length = this.view.getUint32(this.position, true);
-    const bytes = first === utf16 ? 2 * length : length;
+    const bytes = first === UTF16 ? 2 * length : length;
     this.position += 4;
-    if (first === utf8) this.align();
+    if (first === UTF8) this.align();
     this.need(bytes);
     const start = this.position;
     this.position += bytes;
-    if (first === latin1) return this.#narrow(start, length);
-    if (first === utf16) return this.#wide(start, length);
-    if (first === utf8) {
+    if (first === LATIN1) return this.#narrow(start, length);
+    if (first === UTF16) return this.#wide(start, length);
+    if (first === UTF8) {
       return decoder.decode(
         this.memory.encodable
           ? this.u8.subarray(start, this.position)
           : this.u8.slice(start, this.position),
       );
     }
-    throw new CorruptMessageError(`no string begins with ${first}`);
+    throw new CorruptMessageError(`unknown string header ${first}`);
   }
 
   #narrow(start: number, length: number): string {
     const { text } = this.memory;
-    if (length > short && text !== undefined) return text.toString('latin1', start, start + length);
+    if (length > SHORT && text !== undefined) return text.toString('latin1', start, start + length);
     const { u8 } = this;
     const end = start + length;
     let value = '';
     let at = start;
-    // Indices are within the message, so these are numbers; the compiler cannot know.
+    // All indices are below `end`, so no element is undefined.
     for (; at + 8 <= end; at += 8) {
       value += String.fromCharCode(
         u8[at] as number,
@@ -148,7 +144,7 @@ export class Reader {
   #wide(start: number, length: number): string {
     const { text } = this.memory;
     const end = start + 2 * length;
-    if (length > short && text !== undefined) return text.toString('utf16le', start, end);
+    if (length > SHORT && text !== undefined) return text.toString('utf16le', start, end);
     const { view } = this;
     let value = '';
     let at = start;

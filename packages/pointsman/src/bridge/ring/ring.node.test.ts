@@ -1,20 +1,18 @@
 /**
- * The ring, searched: its own code, with a stop before every operation on a shared word, run by a
- * writer and a reader in every order there is. In none of them is a law broken: every frame is read, in
- * order, whole and once; no byte is touched by who does not own it; and nobody sleeps while there is
- * something to read or room to use.
+ * Model checking of the ring: runs its own code in every interleaving of a writer and a reader, with a switch before
+ * every operation on a shared word. Every frame must be read once, in order and complete; each thread may access only
+ * the bytes that it owns; and no thread may sleep while there is a frame to read or space to use.
  *
- * The same search has to find each of a list of mistakes, made one at a time in the code.
- * POINTSMAN_SEARCH is how many states to visit for each setup; there are more for some than anybody
- * can wait for.
+ * The search must also find each of a list of mistakes, inserted into the code one at a time. POINTSMAN_SEARCH is the
+ * maximum number of states per scenario; some scenarios have too many to visit all.
  */
 import { readFileSync } from 'node:fs';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { type Instrumented, instrument } from './model/instrument.js';
-import { type Found, search } from './model/search.js';
+import { type SearchResult, search } from './model/search.js';
 import { Shared } from './model/shared.js';
-import type { Frame, Setup } from './model/ways.js';
+import type { Frame, Scenario } from './model/sides.js';
 
 const states = Number(process.env.POINTSMAN_SEARCH ?? 10_000);
 const timeout = 20_000 + 2 * states;
@@ -23,7 +21,7 @@ const source = readFileSync(new URL('ring.ts', import.meta.url), 'utf8');
 
 /** The source with exactly one place changed. */
 function change(text: string, from: string, to: string): string {
-  // What no longer fits would never be made.
+  // A text that no longer matches would insert no mistake.
   expect(text.split(from), from).toHaveLength(2);
   return text.replace(from, () => to);
 }
@@ -31,99 +29,114 @@ function change(text: string, from: string, to: string): string {
 /** The model's ring has 256 bytes. */
 const small = change(
   change(source, 'RESTART = 1 << 15', 'RESTART = 16'),
-  'LOOK = 1 << 12',
-  'LOOK = 8',
+  'EMPTY_CHECK_INTERVAL = 1 << 12',
+  'EMPTY_CHECK_INTERVAL = 8',
 );
 
 function load(text: string, shared: Shared): Instrumented {
   return instrument(transformSync(text, { loader: 'ts', target: 'es2022' }).code, shared);
 }
 
-function searchIn(text: string, setup: Setup, most: number): Found {
-  const shared = new Shared(!setup.byMessage);
-  return search(setup, load(text, shared), shared, most);
+function searchIn(text: string, scenario: Scenario, maxStates: number): SearchResult {
+  const shared = new Shared(!scenario.byMessage);
+  return search(scenario, load(text, shared), shared, maxStates);
 }
 
 const later = (size: number): Frame => ({ size, blocks: false });
 const blocks = (size: number): Frame => ({ size, blocks: true });
 
-const plans: Omit<Setup, 'byMessage'>[] = [
-  { name: 'who blocks', frames: [8, 0, 8].map(later), blocksFor: 3, attends: false },
-  { name: 'an event loop', frames: [8, 8, 8].map(later), blocksFor: 0, attends: true },
-  { name: 'blocking in between', frames: [8, 8, 8].map(later), blocksFor: 2, attends: true },
-  { name: 'no room', frames: [232, 8].map(blocks), blocksFor: 2, attends: false },
-  { name: 'little room', frames: [100, 40, 90].map(blocks), blocksFor: 3, attends: false },
+const plans: Omit<Scenario, 'byMessage'>[] = [
+  { name: 'blocking', frames: [8, 0, 8].map(later), blockingFrames: 3, hasEventLoop: false },
+  { name: 'event loop', frames: [8, 8, 8].map(later), blockingFrames: 0, hasEventLoop: true },
   {
-    name: 'little room, event loops',
+    name: 'event loop and blocking',
+    frames: [8, 8, 8].map(later),
+    blockingFrames: 2,
+    hasEventLoop: true,
+  },
+  { name: 'no space', frames: [232, 8].map(blocks), blockingFrames: 2, hasEventLoop: false },
+  {
+    name: 'little space',
+    frames: [100, 40, 90].map(blocks),
+    blockingFrames: 3,
+    hasEventLoop: false,
+  },
+  {
+    name: 'little space, event loops',
     frames: [100, 90, 90].map(later),
-    blocksFor: 0,
-    attends: true,
+    blockingFrames: 0,
+    hasEventLoop: true,
   },
-  { name: 'little room, both', frames: [later(100), blocks(90)], blocksFor: 1, attends: true },
-  { name: 'a new beginning', frames: [60, 8, 8].map(later), blocksFor: 0, attends: true },
   {
-    name: 'a new beginning with little room',
+    name: 'little space, event loops and blocking',
+    frames: [later(100), blocks(90)],
+    blockingFrames: 1,
+    hasEventLoop: true,
+  },
+  { name: 'restart', frames: [60, 8, 8].map(later), blockingFrames: 0, hasEventLoop: true },
+  {
+    name: 'restart with little space',
     frames: [8, 60].map(later),
-    blocksFor: 0,
-    attends: true,
+    blockingFrames: 0,
+    hasEventLoop: true,
   },
-  { name: 'parts', frames: [blocks(300)], blocksFor: 1, attends: false },
-  { name: 'parts, event loops', frames: [later(300)], blocksFor: 0, attends: true },
-  { name: 'a queue', frames: [150, 130, 8].map(later), blocksFor: 3, attends: false },
+  { name: 'parts', frames: [blocks(300)], blockingFrames: 1, hasEventLoop: false },
+  { name: 'parts, event loops', frames: [later(300)], blockingFrames: 0, hasEventLoop: true },
+  { name: 'queue', frames: [150, 130, 8].map(later), blockingFrames: 3, hasEventLoop: false },
   {
-    name: 'a writer that blocks in between',
+    name: 'writer with event loop and blocking',
     frames: [later(300), blocks(8), later(300)],
-    blocksFor: 0,
-    attends: true,
+    blockingFrames: 0,
+    hasEventLoop: true,
   },
   {
-    name: 'sleeps that end by their time',
+    name: 'sleeps that time out',
     frames: [100, 100, 100].map(blocks),
-    blocksFor: 3,
-    attends: false,
+    blockingFrames: 3,
+    hasEventLoop: false,
     timeouts: 1,
   },
   {
     name: 'counters that become negative',
     frames: [100, 40, 90].map(later),
-    blocksFor: 3,
-    attends: false,
+    blockingFrames: 3,
+    hasEventLoop: false,
     from: 2 ** 31 - 128,
   },
   {
-    name: 'counters that begin anew',
+    name: 'counters that wrap to zero',
     frames: [100, 40, 90].map(later),
-    blocksFor: 0,
-    attends: true,
+    blockingFrames: 0,
+    hasEventLoop: true,
     from: -128,
   },
 ];
 
-const setups: Setup[] = plans.flatMap((plan) => [
+const scenarios: Scenario[] = plans.flatMap((plan) => [
   plan,
-  // Whoever blocks for all never needs a message.
-  ...(plan.attends ? [{ ...plan, name: `${plan.name}, by message`, byMessage: true }] : []),
+  // A reader that only blocks never needs a message.
+  ...(plan.hasEventLoop ? [{ ...plan, name: `${plan.name}, by message`, byMessage: true }] : []),
 ]);
 
-test.each(setups)('nothing goes wrong: $name', { timeout }, (setup) => {
-  const { violation, trace } = searchIn(small, setup, states);
+test.each(scenarios)('no violation: $name', { timeout }, (scenario) => {
+  const { violation, trace } = searchIn(small, scenario, states);
   expect({ violation, trace }).toEqual({ violation: undefined, trace: undefined });
 });
 
-test('every order of a few frames is gone through', { timeout }, () => {
-  const few = setups.slice(0, 3);
-  const found = few.map((setup) => searchIn(small, setup, 100_000));
+test('the search covers every interleaving of a few frames', { timeout }, () => {
+  const few = scenarios.slice(0, 3);
+  const found = few.map((scenario) => searchIn(small, scenario, 100_000));
   expect(found.map(({ complete }) => complete)).toEqual(few.map(() => true));
-  // Fewer would mean that steps have become too large to come in between.
+  // Fewer would mean that some steps contain several operations.
   for (const { states: visited } of found) expect(visited).toBeGreaterThan(400);
 });
 
-test('code that cannot be followed is refused', () => {
+test('unsupported code is rejected', () => {
   const shared = new Shared(true);
   const inCallback = change(
     source,
-    'Atomics.load(this.#words, this.#control + HEAD) === taken',
-    '[0].some(() => Atomics.load(this.#words, this.#control + HEAD) === taken)',
+    'Atomics.load(this.#words, this.#control + HEAD) === consumed',
+    '[0].some(() => Atomics.load(this.#words, this.#control + HEAD) === consumed)',
   );
   expect(() => load(inCallback, shared)).toThrow();
 });
@@ -132,8 +145,8 @@ interface Mistake {
   readonly name: string;
   readonly from: string;
   readonly to: string;
-  /** The setup in which it is found, and what is wrong there. */
-  readonly setup: string;
+  /** The scenario in which the mistake is found, and its violation. */
+  readonly scenario: string;
   readonly finds: RegExp;
 }
 
@@ -141,172 +154,172 @@ const asleep = /all sleep/;
 
 const mistakes: Mistake[] = [
   {
-    name: 'says for a sleeper that it is awake',
-    from: 'if (said === ASLEEP) Atomics.notify(words, word);',
-    to: 'if (said === ASLEEP) {\n Atomics.store(words, state, AWAKE);\n Atomics.notify(words, word);\n }',
-    setup: 'who blocks',
+    name: 'the waker marks the sleeper awake',
+    from: 'if (current === ASLEEP) Atomics.notify(words, word);',
+    to: 'if (current === ASLEEP) {\n Atomics.store(words, state, AWAKE);\n Atomics.notify(words, word);\n }',
+    scenario: 'blocking',
     finds: asleep,
   },
   {
-    name: 'says that it sleeps when it has slept',
+    name: 'the reader marks itself asleep after the wait',
     from: 'Atomics.store(this.#words, reader, ASLEEP);\n    Atomics.wait(this.#words, this.#control + TAIL, this.#head, milliseconds);',
     to: 'Atomics.wait(this.#words, this.#control + TAIL, this.#head, milliseconds);\n    Atomics.store(this.#words, reader, ASLEEP);',
-    setup: 'who blocks',
+    scenario: 'blocking',
     finds: asleep,
   },
   {
-    name: 'says that it waits for room when it has waited',
-    from: 'const said = Atomics.exchange(this.#words, writer, ASLEEP);\n    Atomics.wait(this.#words, this.#control + HEAD, taken, milliseconds);',
-    to: 'Atomics.wait(this.#words, this.#control + HEAD, taken, milliseconds);\n    const said = Atomics.exchange(this.#words, writer, ASLEEP);',
-    setup: 'little room',
+    name: 'the writer marks itself asleep after the wait',
+    from: 'const previous = Atomics.exchange(this.#words, writer, ASLEEP);\n    Atomics.wait(this.#words, this.#control + HEAD, consumed, milliseconds);',
+    to: 'Atomics.wait(this.#words, this.#control + HEAD, consumed, milliseconds);\n    const previous = Atomics.exchange(this.#words, writer, ASLEEP);',
+    scenario: 'little space',
     finds: asleep,
   },
   {
-    name: 'forgets after a block that it waits for room in its event loop',
-    from: 'Atomics.store(this.#words, writer, said);',
+    name: 'a blocking wait for space resets the state of the one in the event loop',
+    from: 'Atomics.store(this.#words, writer, previous);',
     to: 'Atomics.store(this.#words, writer, AWAKE);',
-    setup: 'a writer that blocks in between, by message',
+    scenario: 'writer with event loop and blocking, by message',
     finds: asleep,
   },
   {
-    name: 'waits for a change after what it has seen, and has not read all of that',
+    name: 'the reader waits for a change after TAIL with unread frames before it',
     from: 'waitAsync(this.#words, this.#control + TAIL, this.#head)',
     to: 'waitAsync(this.#words, this.#control + TAIL, this.#tail)',
-    setup: 'blocking in between',
+    scenario: 'event loop and blocking',
     finds: asleep,
   },
   {
-    name: 'needs a message and does not look again before it sleeps',
+    name: 'the reader does not check again before it waits for a message',
     from: '} else if (!this.ready) {',
     to: '} else {',
-    setup: 'an event loop, by message',
+    scenario: 'event loop, by message',
     finds: asleep,
   },
   {
-    name: 'goes back to sleep and does not look again',
+    name: 'the reader does not check again before it resumes its sleep',
     from: 'if (!this.ready) return true;',
     to: 'return true;',
-    setup: 'blocking in between',
+    scenario: 'event loop and blocking',
     finds: asleep,
   },
   {
-    name: 'waits for a message about room and does not look again',
-    from: '} else if (Atomics.load(this.#words, this.#control + HEAD) === taken) {',
+    name: 'the writer does not check again before it waits for a message',
+    from: '} else if (Atomics.load(this.#words, this.#control + HEAD) === consumed) {',
     to: '} else {',
-    setup: 'little room, event loops, by message',
+    scenario: 'little space, event loops, by message',
     finds: asleep,
   },
   {
-    name: 'wakes nobody when there is room',
+    name: 'the reader does not wake the writer',
     from: 'wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);',
     to: '',
-    setup: 'little room',
+    scenario: 'little space',
     finds: asleep,
   },
   {
-    name: 'wakes nobody when there is something to read',
+    name: 'the writer does not wake the reader',
     from: 'wake(this.#words, this.#control + READER, this.#control + TAIL, this.#wakeByMessage);',
     to: '',
-    setup: 'who blocks',
+    scenario: 'blocking',
     finds: asleep,
   },
   {
-    name: 'notifies at the wrong word',
+    name: 'the reader notifies the wrong word',
     from: 'wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);',
     to: 'wake(this.#words, this.#control + WRITER, this.#control + TAIL, this.#wakeByMessage);',
-    setup: 'little room',
+    scenario: 'little space',
     finds: asleep,
   },
   {
-    name: 'looks for a sleeper before it publishes',
+    name: 'the reader checks for a sleeper before it stores HEAD',
     from: 'Atomics.store(this.#words, this.#control + HEAD, this.#head);\n    wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);',
     to: 'wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);\n    Atomics.store(this.#words, this.#control + HEAD, this.#head);',
-    setup: 'no room',
+    scenario: 'no space',
     finds: asleep,
   },
   {
-    name: 'publishes a frame before its header',
-    from: 'const header = (this.#place.data + at) >> 2;\n    const words = this.#words;',
-    to: 'const header = (this.#place.data + at) >> 2;\n    const words = this.#words;\n    Atomics.store(words, this.#control + TAIL, this.#tail + HEADER + ((length + 7) & ~7));',
-    setup: 'who blocks',
+    name: 'TAIL is stored before the header',
+    from: 'const header = (this.#layout.data + at) >> 2;\n    const words = this.#words;',
+    to: 'const header = (this.#layout.data + at) >> 2;\n    const words = this.#words;\n    Atomics.store(words, this.#control + TAIL, this.#tail + HEADER + ((length + 7) & ~7));',
+    scenario: 'blocking',
     finds: /the writer writes byte 0, which is the reader's/,
   },
   {
-    name: 'gives a part back before it has read it',
+    name: 'a part is released before it is read',
     from: 'this.#assemble(memory.u8.subarray(start, start + length));\n        if ((kind & MORE) !== 0) {\n          this.release();',
     to: 'this.release();\n        this.#assemble(memory.u8.subarray(start, start + length));\n        if ((kind & MORE) !== 0) {',
-    setup: 'parts',
+    scenario: 'parts',
     finds: /the reader reads byte 16, which is the writer's/,
   },
   {
-    name: 'gives a frame back before it was read',
+    name: 'a frame is released before it is read',
     from: 'reader.open(memory, start, start + length);\n      }',
     to: 'reader.open(memory, start, start + length);\n      }\n      this.release();\n      this.#size = 0;',
-    setup: 'who blocks',
+    scenario: 'blocking',
     finds: /the reader reads byte \d+, which is the writer's/,
   },
   {
-    name: 'does not count what it fills up',
+    name: 'the writer does not count the padding',
     from: 'this.#tail = (this.#tail + bytes) | 0;',
     to: '',
-    setup: 'a new beginning',
+    scenario: 'restart',
     finds: /./,
   },
   {
-    name: 'does not skip what was filled up',
+    name: 'the reader does not skip the padding',
     from: 'this.#size = length;\n',
     to: 'this.#size = HEADER;\n',
-    setup: 'a new beginning',
+    scenario: 'restart',
     finds: /./,
   },
   {
-    name: 'keeps to itself that it has filled up',
-    from: '// What follows may not fit before the reader has skipped this.\n    Atomics.store(this.#words, this.#control + TAIL, this.#tail);',
+    name: 'padding is not published',
+    from: '// Published at once: the next frame may not fit until the reader has skipped the padding.\n    Atomics.store(this.#words, this.#control + TAIL, this.#tail);',
     to: '',
-    setup: 'a new beginning with little room',
+    scenario: 'restart with little space',
     finds: asleep,
   },
   {
-    name: 'forgets that there is news',
-    from: 'this.#hasNews = true;\n    Atomics.store(words',
+    name: 'the writer does not record that a wake-up is due',
+    from: 'this.#wakePending = true;\n    Atomics.store(words',
     to: 'Atomics.store(words',
-    setup: 'parts',
+    scenario: 'parts',
     finds: asleep,
   },
   {
-    name: 'believes that there is more room than there is',
-    from: 'const free = this.#room();',
-    to: 'const free = this.#room() + 64;',
-    setup: 'parts',
+    name: 'the writer overestimates the free space',
+    from: 'const free = this.#readFree();',
+    to: 'const free = this.#readFree() + 64;',
+    scenario: 'parts',
     finds: /the writer writes byte \d+, which is the reader's/,
   },
   {
-    name: 'lets a frame pass those that wait',
-    from: 'if (this.#queue.length > 0 || together <= HEADER) {',
-    to: 'if (together <= HEADER) {',
-    setup: 'a queue',
-    finds: /says/,
+    name: 'a frame overtakes queued frames',
+    from: 'if (this.#queue.length > 0 || contiguous <= HEADER) {',
+    to: 'if (contiguous <= HEADER) {',
+    scenario: 'queue',
+    finds: /has header/,
   },
   {
-    name: 'forgets that a part is followed by others',
+    name: 'a part is not marked as such',
     from: 'last ? queued.kind : queued.kind | MORE',
     to: 'queued.kind',
-    setup: 'parts',
-    finds: /frame 0 is not as it was written/,
+    scenario: 'parts',
+    finds: /frame 0 has changed/,
   },
   {
-    name: 'compares counters as if they never went round',
+    name: 'counters are compared without wrapping',
     from: 'let free = capacity - ((this.#tail - this.#head) | 0);',
     to: 'let free = capacity - (this.#tail - this.#head);',
-    setup: 'counters that become negative',
+    scenario: 'counters that become negative',
     finds: /which is the reader's/,
   },
 ];
 
-describe('finds who', () => {
-  test.each(mistakes)('$name', { timeout: 60_000 }, ({ from, to, setup: name, finds }) => {
-    const setup = setups.find((one) => one.name === name) as Setup;
-    const found = searchIn(change(small, from, to), setup, 100_000);
+describe('the search finds the mistake:', () => {
+  test.each(mistakes)('$name', { timeout: 60_000 }, ({ from, to, scenario: name, finds }) => {
+    const scenario = scenarios.find((one) => one.name === name) as Scenario;
+    const found = searchIn(change(small, from, to), scenario, 100_000);
     expect(found.violation).toMatch(finds);
   });
 });

@@ -1,7 +1,4 @@
-/**
- * The ring in one thread: what one end writes the other reads, whatever the sizes, however far behind
- * the reader is, and wherever the counters stand.
- */
+/** The ring in one thread: frames of any size, with any delay of the reader and any value of the counters. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Memory } from './memory.js';
@@ -16,9 +13,9 @@ interface Frame {
   readonly second: number;
 }
 
-/** Both ends of a ring whose counters stand at `from`. */
+/** Creates both ends of a ring with both counters at `from`. */
 function ringOf(capacity: number, from = 0) {
-  // Not shared: nothing here sleeps, and some pages have no shared memory.
+  // Not shared, because no thread sleeps here and some pages have no shared memory.
   const memory = new Memory(new ArrayBuffer(CONTROL + capacity));
   memory.i32[0] = from;
   memory.i32[16] = from;
@@ -35,7 +32,7 @@ function ringOf(capacity: number, from = 0) {
       own.position += bytes.length;
       ring.writer.end(own, kind, first, second);
     },
-    /** The next frame, given back. */
+    /** Reads and releases the next frame. */
     take(): Frame | undefined {
       if (!ring.reader.next(to)) return undefined;
       const { kind, first, second } = ring.reader;
@@ -52,7 +49,7 @@ function frameOf(size: number, number: number): Frame {
   return { bytes, kind: 1 + (number & 0xffff), first: number, second: ~number };
 }
 
-/** An assertion for each byte of a large frame would take seconds. */
+/** Compares without assertions: one per byte of a large frame would take seconds. */
 function isSame(found: Frame | undefined, frame: Frame): boolean {
   return (
     found?.kind === frame.kind &&
@@ -65,7 +62,7 @@ function isSame(found: Frame | undefined, frame: Frame): boolean {
 
 const anyFrom = fc.constantFrom(0, 4096, 2 ** 31 - 4096, -(2 ** 31), -4096, -8192);
 
-/** Sizes around those where something changes, and ordinary ones. */
+/** Ordinary sizes, and sizes around the limits of the ring. */
 const anySize = (capacity: number) =>
   fc.oneof(
     { weight: 4, arbitrary: fc.nat(200) },
@@ -79,12 +76,12 @@ const anySize = (capacity: number) =>
     { weight: 1, arbitrary: fc.nat(5 * capacity) },
   );
 
-test('every frame is read: in order, whole and once', () => {
+test('every frame is read once, in order and complete', () => {
   const anyPlan = fc.constantFrom(4096, 8192, 65536).chain((capacity) =>
     fc.record({
       capacity: fc.constant(capacity),
       from: anyFrom,
-      // A size to write, or how many to read.
+      // A size to write, or a number of frames to read.
       steps: fc.array(
         fc.oneof(
           anySize(capacity).map((size) => ({ size })),
@@ -104,7 +101,7 @@ test('every frame is read: in order, whole and once', () => {
         const found = take();
         if (found === undefined) return false;
         if (!isSame(found, frameOf(sizes[read] as number, read))) {
-          throw new Error(`frame ${read} is not as it was written`);
+          throw new Error(`frame ${read} has changed`);
         }
         read++;
         writer.flush();
@@ -118,12 +115,12 @@ test('every frame is read: in order, whole and once', () => {
           for (let i = 0; i < step.count; i++) readOne();
         }
       }
-      // A part that is read is no frame yet, so there may be more to flush without one.
+      // Reading a part frees space without returning a frame, so there may be more to flush.
       for (let idle = 0; idle < 2; ) {
-        const before = writer.taken;
+        const before = writer.consumed;
         if (readOne()) continue;
         writer.flush();
-        if (writer.taken === before) idle++;
+        if (writer.consumed === before) idle++;
       }
       expect([read, writer.queued]).toEqual([written, 0]);
     }),
@@ -131,31 +128,34 @@ test('every frame is read: in order, whole and once', () => {
   );
 });
 
-describe('the counters', () => {
-  test.each([2 ** 31 - 4096, -4096])('go past %i', (from) => {
+describe('counters', () => {
+  test.each([2 ** 31 - 4096, -4096])('wrap past %i', (from) => {
     const { put, take, writer } = ringOf(4096, from);
     for (let i = 0; i < 200; i++) {
       const frame = frameOf((i * 37) % 500, i);
       put(frame);
       expect(take()).toEqual(frame);
     }
-    expect(Math.sign(writer.taken)).toBe(-Math.sign(from));
+    expect(Math.sign(writer.consumed)).toBe(-Math.sign(from));
   });
 
-  test.each([2 ** 31 - 4096, -4096])('are compared when they have gone past %i', (from) => {
-    const { put, take, writer, reader } = ringOf(4096, from);
-    const frames = Array.from({ length: 30 }, (_, i) => frameOf(300, i));
-    for (const frame of frames) put(frame);
-    expect(writer.queued).toBeGreaterThan(0);
-    for (const frame of frames) {
-      if (!reader.ready) writer.flush();
-      const found = take();
-      expect(found).toEqual(frame);
-    }
-  });
+  test.each([2 ** 31 - 4096, -4096])(
+    'are compared correctly after they wrapped past %i',
+    (from) => {
+      const { put, take, writer, reader } = ringOf(4096, from);
+      const frames = Array.from({ length: 30 }, (_, i) => frameOf(300, i));
+      for (const frame of frames) put(frame);
+      expect(writer.queued).toBeGreaterThan(0);
+      for (const frame of frames) {
+        if (!reader.ready) writer.flush();
+        const found = take();
+        expect(found).toEqual(frame);
+      }
+    },
+  );
 });
 
-test('without room a frame waits, and those behind it', () => {
+test('a frame without space waits, and later frames wait behind it', () => {
   const { put, take, writer, reader } = ringOf(4096);
   for (let i = 0; i < 6; i++) put(frameOf(i < 2 ? 2000 : 0, i));
   put(frameOf(4000, 6));
@@ -170,7 +170,7 @@ test('without room a frame waits, and those behind it', () => {
   expect([writer.flush(), writer.queued]).toEqual([true, 0]);
 });
 
-test('a frame that was begun and not ended does not exist', () => {
+test('a frame that was not ended does not exist', () => {
   const { writer, put, take } = ringOf(4096);
   const lost = new Writer(1 << 20);
   writer.begin(lost);
@@ -199,7 +199,7 @@ test('small frames stay at the beginning of a large ring', () => {
   expect(memory.u8.findLastIndex((byte) => byte !== 0)).toBeLessThan(40_000);
 });
 
-test('what was assembled of parts is not kept when it was large', () => {
+test('a frame can be read after a large reassembled one', () => {
   const { put, take, writer } = ringOf(65536);
   const large = frameOf(6_000_000, 1);
   put(large);
@@ -213,7 +213,7 @@ test('what was assembled of parts is not kept when it was large', () => {
   expect(take()).toEqual(frameOf(5, 2));
 });
 
-test('whoever stops forgets what waits for room', () => {
+test('stop discards frames that wait for space', () => {
   const { put, take, writer } = ringOf(4096);
   put(frameOf(3000, 0));
   put(frameOf(3000, 1));

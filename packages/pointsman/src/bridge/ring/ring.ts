@@ -1,57 +1,55 @@
 /**
- * The ring: frames from one thread to one other through shared memory, in order.
+ * A single-producer, single-consumer ring buffer: passes frames from one thread to another through shared memory.
  *
  * Invariants:
- * - Only the writer moves TAIL, only the reader moves HEAD; both count bytes and never go back. What
- *   lies between them belongs to the reader, the rest to the writer. So neither needs a lock.
- * - Nobody sleeps through a change: who wants to sleep says so first, and then waits on the very word
- *   whose change it has not seen; who changes that word looks for a sleeper afterwards.
- * - A frame that is not published does not exist: a writer that dies leaves nothing half done.
+ * - Only the writer advances TAIL, and only the reader advances HEAD. Both count bytes and never go back. The bytes
+ *   between them belong to the reader, all others to the writer, so neither needs a lock.
+ * - No wake-up is lost. A thread marks itself asleep and then waits on the word whose change it has not seen; the other
+ *   thread changes that word and then checks for a sleeper.
+ * - A frame does not exist before it is published, so a writer that dies leaves no partial frame.
  *
- * A frame is a header of four words (bytes of payload, kind, two words of the user's) and the payload,
- * contiguous, padded to 8 bytes. What does not fit before the end of the memory goes to its beginning;
- * what does not fit at all is cut into parts, which the reader puts together.
+ * A frame is a header of four words (payload bytes, kind, two words for the user) and the payload, contiguous and padded
+ * to 8 bytes. It starts at the beginning of the memory if it does not fit before the end, and is split into parts if it
+ * does not fit at all.
  *
- * No system call is made unless the other side sleeps.
+ * A system call is made only if the other side sleeps.
  */
 
 import { Memory } from './memory.js';
 import { CorruptMessageError, type Reader } from './reader.js';
 import type { Writer } from './writer.js';
 
-/** Words of a ring's control block, each on a cache line of its own. */
+/** Words of the control block, each on its own cache line. */
 const TAIL = 0;
 const HEAD = 16;
 const READER = 32;
 const WRITER = 48;
-/** Bytes of a control block. */
 export const CONTROL = 256;
 
-/** What READER and WRITER say: awake, asleep at the word, or in an event loop that needs a message. */
+/** States in READER and WRITER: awake, asleep at the word, or in an event loop that only a message can wake. */
 const AWAKE = 0;
 const ASLEEP = 1;
 const NEEDS_MESSAGE = 2;
 
 const HEADER = 16;
-/** Kind of the frame that fills the rest of the memory. */
+/** Kind of a frame that fills the rest of the memory. */
 const PAD = -1;
-/** Added to the kind of a part that others follow. */
+/** Added to the kind of each part but the last. */
 const MORE = 0x40000000;
 /**
- * An empty ring is begun anew after so many bytes: in the row `one blocking call` its frames stay in the cache,
- * however large the ring, and memory that is never needed is never touched.
+ * An empty ring restarts at the beginning of the memory after this many bytes. Small frames then stay in the cache, in
+ * the row `one blocking call`, and unused memory is never touched.
  */
 const RESTART = 1 << 15;
-/** Bytes between two looks at whether it is empty: each fetches a cache line, and in `64 calls in flight` in vain. */
-const LOOK = 1 << 12;
+/** Bytes between two checks for an empty ring: each fetches a cache line, without success in `64 calls in flight`. */
+const EMPTY_CHECK_INTERVAL = 1 << 12;
 
 type Async = { async: boolean; value: string | Promise<string> };
 const waitAsync = (
   Atomics as { waitAsync?: (words: Int32Array, index: number, value: number) => Async }
 ).waitAsync;
 
-/** Where a ring lies: its control block, and as many bytes as a power of two. */
-export interface RingPlace {
+export interface RingLayout {
   readonly memory: Memory;
   /** Byte offsets, multiples of 64. */
   readonly control: number;
@@ -60,7 +58,6 @@ export interface RingPlace {
   readonly capacity: number;
 }
 
-/** A frame that waits for room. */
 interface Queued {
   readonly bytes: Uint8Array;
   sent: number;
@@ -70,88 +67,87 @@ interface Queued {
 }
 
 /**
- * Wakes whoever sleeps at `word` if `state` says so.
+ * Wakes the thread that sleeps at `word`, if its `state` says so.
  *
- * Only the sleeper itself says that it is awake: it may have found what it wanted meanwhile, and be
- * about to sleep anew. One that needs a message will get it, whatever it does until then.
+ * Only the sleeper changes ASLEEP to AWAKE: it may have woken by itself and be about to sleep again. NEEDS_MESSAGE can
+ * be reset here, because the message makes the sleeper check the ring in any case.
  */
 function wake(words: Int32Array, state: number, word: number, byMessage: () => void): void {
-  const said = Atomics.load(words, state);
-  if (said === AWAKE) return;
-  if (said === ASLEEP) Atomics.notify(words, word);
+  const current = Atomics.load(words, state);
+  if (current === AWAKE) return;
+  if (current === ASLEEP) Atomics.notify(words, word);
   else if (Atomics.compareExchange(words, state, NEEDS_MESSAGE, AWAKE) === NEEDS_MESSAGE)
     byMessage();
 }
 
 export class RingWriter {
-  readonly #place: RingPlace;
+  readonly #layout: RingLayout;
   readonly #words: Int32Array;
   readonly #control: number;
   readonly #mask: number;
   readonly #wakeByMessage: () => void;
   #tail: number;
-  /** As last seen: room that there is at least. */
+  /** HEAD as last read; the actual value may be higher. */
   #head: number;
-  /** Where it was last looked whether the ring is empty. */
-  #lookedAt = 0;
-  /** Where the frame that is being written begins, or -1 if it is written elsewhere. */
-  #begun = -1;
+  #lastEmptyCheck = 0;
+  /** Offset of the frame that is being written, or -1 if it is written outside the ring. */
+  #frameStart = -1;
   #queue: Queued[] = [];
-  /** Whether something was published since the reader was last woken, or found awake. */
-  #hasNews = false;
+  /** Whether a frame was published since the reader was last woken or found awake. */
+  #wakePending = false;
 
-  /** `wakeByMessage` wakes a reader whose runtime cannot sleep at a word in its event loop. */
-  constructor(place: RingPlace, wakeByMessage: () => void) {
-    this.#place = place;
-    this.#words = place.memory.i32;
-    this.#control = place.control >> 2;
-    this.#mask = place.capacity - 1;
+  /** `wakeByMessage` wakes a reader whose runtime has no `Atomics.waitAsync`. */
+  constructor(layout: RingLayout, wakeByMessage: () => void) {
+    this.#layout = layout;
+    this.#words = layout.memory.i32;
+    this.#control = layout.control >> 2;
+    this.#mask = layout.capacity - 1;
     this.#wakeByMessage = wakeByMessage;
     this.#tail = Atomics.load(this.#words, this.#control + TAIL);
     this.#head = Atomics.load(this.#words, this.#control + HEAD);
   }
 
-  /** Bytes that are free, and how many of them lie together at the tail. */
-  #room(): number {
+  /** Reads HEAD and returns the number of free bytes. */
+  #readFree(): number {
     this.#head = Atomics.load(this.#words, this.#control + HEAD);
-    return this.#place.capacity - ((this.#tail - this.#head) | 0);
+    return this.#layout.capacity - ((this.#tail - this.#head) | 0);
   }
 
-  /** Begins a frame: `writer` is opened in the ring, or in memory of its own if there is no room. */
+  /** Begins a frame: opens `writer` in the ring, or in the writer's own memory if there is no space. */
   begin(writer: Writer): void {
-    const { memory, data, capacity } = this.#place;
+    const { memory, data, capacity } = this.#layout;
     let at = this.#tail & this.#mask;
-    if (at > RESTART && ((this.#tail - this.#lookedAt) | 0) >= LOOK) {
-      this.#lookedAt = this.#tail;
-      if (this.#room() === capacity) {
+    if (at > RESTART && ((this.#tail - this.#lastEmptyCheck) | 0) >= EMPTY_CHECK_INTERVAL) {
+      this.#lastEmptyCheck = this.#tail;
+      if (this.#readFree() === capacity) {
         this.#pad(capacity - at);
         at = 0;
       }
     }
     let free = capacity - ((this.#tail - this.#head) | 0);
-    if (free < capacity >> 1) free = this.#room();
-    const together = Math.min(free, capacity - at);
-    if (this.#queue.length > 0 || together <= HEADER) {
-      this.#begun = -1;
+    if (free < capacity >> 1) free = this.#readFree();
+    const contiguous = Math.min(free, capacity - at);
+    if (this.#queue.length > 0 || contiguous <= HEADER) {
+      this.#frameStart = -1;
       writer.open(memory, data, data);
       return;
     }
-    this.#begun = at;
-    writer.open(memory, data + at + HEADER, data + at + together);
+    this.#frameStart = at;
+    writer.open(memory, data + at + HEADER, data + at + contiguous);
   }
 
-  /** Publishes the frame that was begun. If there is no room it is sent by a later {@link flush}. */
+  /** Publishes the frame. Without enough space, a later {@link flush} publishes the rest. */
   end(writer: Writer, kind: number, first: number, second: number): void {
     const { length } = writer;
-    if (this.#begun >= 0 && !writer.spilled) {
-      this.#publish(this.#begun, length, kind, first, second);
+    if (this.#frameStart >= 0 && !writer.spilled) {
+      this.#publish(this.#frameStart, length, kind, first, second);
       return;
     }
     const bytes = writer.u8.subarray(writer.start, writer.start + length);
     if (this.#queue.length === 0) {
       const queued = { bytes, sent: 0, kind, first, second };
       if (this.#move(queued)) return;
-      // The writer's memory is used for the next message.
+      // The writer reuses its memory for the next message.
       this.#queue.push({ ...queued, bytes: bytes.slice(queued.sent), sent: 0 });
     } else {
       this.#queue.push({ bytes: bytes.slice(), sent: 0, kind, first, second });
@@ -159,51 +155,50 @@ export class RingWriter {
   }
 
   #publish(at: number, length: number, kind: number, first: number, second: number): void {
-    const header = (this.#place.data + at) >> 2;
+    const header = (this.#layout.data + at) >> 2;
     const words = this.#words;
     words[header] = length;
     words[header + 1] = kind;
     words[header + 2] = first;
     words[header + 3] = second;
     this.#tail = (this.#tail + HEADER + ((length + 7) & ~7)) | 0;
-    this.#hasNews = true;
+    this.#wakePending = true;
     Atomics.store(words, this.#control + TAIL, this.#tail);
   }
 
   #pad(bytes: number): void {
-    const header = (this.#place.data + (this.#tail & this.#mask)) >> 2;
+    const header = (this.#layout.data + (this.#tail & this.#mask)) >> 2;
     this.#words[header] = bytes;
     this.#words[header + 1] = PAD;
     this.#tail = (this.#tail + bytes) | 0;
-    this.#hasNews = true;
-    // What follows may not fit before the reader has skipped this.
+    this.#wakePending = true;
+    // Published at once: the next frame may not fit until the reader has skipped the padding.
     Atomics.store(this.#words, this.#control + TAIL, this.#tail);
   }
 
-  /** Moves as much of a frame into the ring as fits; whether that was all. */
+  /** Moves as much of a frame into the ring as fits. Returns whether all of it is published. */
   #move(queued: Queued): boolean {
-    const { memory, data, capacity } = this.#place;
+    const { memory, data, capacity } = this.#layout;
     for (;;) {
       const left = queued.bytes.length - queued.sent;
       const needed = HEADER + ((left + 7) & ~7);
       const at = this.#tail & this.#mask;
-      const free = this.#room();
-      let together = Math.min(free, capacity - at);
-      if (together < needed && together < free) {
-        // More lies at the beginning.
-        if (free - together >= Math.min(needed, capacity >> 2)) {
-          this.#pad(together);
+      const free = this.#readFree();
+      let contiguous = Math.min(free, capacity - at);
+      if (contiguous < needed && contiguous < free) {
+        if (free - contiguous >= Math.min(needed, capacity >> 2)) {
+          this.#pad(contiguous);
           continue;
         }
       }
-      // A part is worth its header and a wake-up; the last is as long as it is.
-      if (together < Math.min(needed, capacity >> 3)) return false;
-      together = Math.min(together, needed);
-      // Parts of a quarter: the reader empties one while the next is written.
-      if (needed > together || needed > capacity >> 1) {
-        together = Math.min(together, capacity >> 2);
+      // A part must be worth its header and a wake-up, except the last.
+      if (contiguous < Math.min(needed, capacity >> 3)) return false;
+      contiguous = Math.min(contiguous, needed);
+      // At most a quarter of the capacity: the reader empties one part while the next is written.
+      if (needed > contiguous || needed > capacity >> 1) {
+        contiguous = Math.min(contiguous, capacity >> 2);
       }
-      const length = Math.min(left, together - HEADER);
+      const length = Math.min(left, contiguous - HEADER);
       const { sent } = queued;
       memory.u8.set(queued.bytes.subarray(sent, sent + length), data + at + HEADER);
       queued.sent = sent + length;
@@ -220,7 +215,7 @@ export class RingWriter {
     }
   }
 
-  /** Moves what waits for room; whether nothing is left. */
+  /** Moves waiting frames into the ring. Returns whether none is left. */
   flush(): boolean {
     while (this.#queue.length > 0) {
       if (!this.#move(this.#queue[0] as Queued)) return false;
@@ -233,7 +228,7 @@ export class RingWriter {
     return this.#queue.length;
   }
 
-  /** Forgets what waits for room, ends the wait for it, and wakes the reader: there will be no more. */
+  /** Discards waiting frames, ends the wait for space, and wakes the reader. */
   stop(): void {
     this.#queue = [];
     Atomics.notify(this.#words, this.#control + HEAD);
@@ -244,93 +239,86 @@ export class RingWriter {
     return Atomics.load(this.#words, this.#control + READER) !== AWAKE;
   }
 
-  /** Whether {@link wake} would wake the reader. */
   get isWakeDue(): boolean {
-    return this.#hasNews && this.readerAsleep;
+    return this.#wakePending && this.readerAsleep;
   }
 
-  /** Wakes the reader if it sleeps and there is something new for it. */
   wake(): void {
-    if (!this.#hasNews) return;
-    this.#hasNews = false;
+    if (!this.#wakePending) return;
+    this.#wakePending = false;
     wake(this.#words, this.#control + READER, this.#control + TAIL, this.#wakeByMessage);
   }
 
-  /** How much the reader has taken: changes as long as it is alive and has something to take. */
-  get taken(): number {
+  /** HEAD: advances while the reader is alive and has frames. */
+  get consumed(): number {
     return Atomics.load(this.#words, this.#control + HEAD);
   }
 
-  /** Blocks until the reader has taken more than `taken`, at most so many milliseconds. */
-  waitForRoom(taken: number, milliseconds: number): void {
+  waitForSpace(consumed: number, milliseconds: number): void {
     const writer = this.#control + WRITER;
-    // A `roomLater` that is pending still needs to be woken afterwards.
-    const said = Atomics.exchange(this.#words, writer, ASLEEP);
-    Atomics.wait(this.#words, this.#control + HEAD, taken, milliseconds);
-    Atomics.store(this.#words, writer, said);
+    // A pending `waitForSpaceAsync` still has to be woken afterwards.
+    const previous = Atomics.exchange(this.#words, writer, ASLEEP);
+    Atomics.wait(this.#words, this.#control + HEAD, consumed, milliseconds);
+    Atomics.store(this.#words, writer, previous);
   }
 
   /**
-   * Resolves when the reader has taken more than `taken`. Where the runtime has no `Atomics.waitAsync`
-   * the reader sends a message then, and the promise never resolves.
+   * Resolves when {@link consumed} changes. If the runtime has no `Atomics.waitAsync`, the promise never resolves and the
+   * reader sends a message instead.
    */
-  async roomLater(taken: number): Promise<void> {
+  async waitForSpaceAsync(consumed: number): Promise<void> {
     const writer = this.#control + WRITER;
     Atomics.store(this.#words, writer, waitAsync ? ASLEEP : NEEDS_MESSAGE);
     if (waitAsync) {
-      await waitAsync(this.#words, this.#control + HEAD, taken).value;
+      await waitAsync(this.#words, this.#control + HEAD, consumed).value;
       Atomics.store(this.#words, writer, AWAKE);
-    } else if (Atomics.load(this.#words, this.#control + HEAD) === taken) {
+    } else if (Atomics.load(this.#words, this.#control + HEAD) === consumed) {
       await new Promise(() => {});
     }
   }
 }
 
 export class RingReader {
-  readonly #place: RingPlace;
+  readonly #layout: RingLayout;
   readonly #words: Int32Array;
   readonly #control: number;
   readonly #mask: number;
   readonly #wakeByMessage: () => void;
   #head: number;
-  /** As last seen. */
+  /** TAIL as last read. */
   #tail: number;
-  /** Bytes of the ring that the current frame takes up. */
   #size = 0;
-  /** Parts of a frame, put together; and how many bytes of it there are. */
+  /** The reassembled parts of a frame. */
   #parts = new Memory(new ArrayBuffer(0));
   #assembled = 0;
 
-  /** Of the current frame. */
+  /** The header of the current frame. */
   kind = 0;
   first = 0;
   second = 0;
 
-  /** `wakeByMessage` wakes a writer that waits for room and cannot sleep at a word. */
-  constructor(place: RingPlace, wakeByMessage: () => void) {
-    this.#place = place;
-    this.#words = place.memory.i32;
-    this.#control = place.control >> 2;
-    this.#mask = place.capacity - 1;
+  /** `wakeByMessage` wakes a writer whose runtime has no `Atomics.waitAsync`. */
+  constructor(layout: RingLayout, wakeByMessage: () => void) {
+    this.#layout = layout;
+    this.#words = layout.memory.i32;
+    this.#control = layout.control >> 2;
+    this.#mask = layout.capacity - 1;
     this.#wakeByMessage = wakeByMessage;
     this.#head = Atomics.load(this.#words, this.#control + HEAD);
     this.#tail = this.#head;
   }
 
-  /** Whether there is something to read: one load if there is not. */
+  /** One atomic load if no frame is ready. */
   get ready(): boolean {
     if (this.#tail !== this.#head) return true;
     this.#tail = Atomics.load(this.#words, this.#control + TAIL);
     return this.#tail !== this.#head;
   }
 
-  /**
-   * Opens `reader` at the payload of the next frame, if there is one. It stays there until
-   * {@link release}, which has to come before the next call.
-   */
+  /** Opens `reader` at the payload of the next frame, if any. The caller must {@link release} it before the next call. */
   next(reader: Reader): boolean {
     const words = this.#words;
-    const { memory, data } = this.#place;
+    const { memory, data } = this.#layout;
     while (this.ready) {
       const at = data + (this.#head & this.#mask);
       const header = at >> 2;
@@ -365,16 +353,16 @@ export class RingReader {
   }
 
   /**
-   * Throws if no writer can have written this frame: a frame lies between HEAD and TAIL, and ends before the end of
-   * the memory. An empty frame would make the reader loop forever.
+   * Throws if the header is invalid: a frame lies between HEAD and TAIL and before the end of the memory. A frame of
+   * size 0 would make the reader loop forever.
    */
   #check(length: number, size: number): void {
-    const { capacity } = this.#place;
+    const { capacity } = this.#layout;
     const published = (this.#tail - this.#head) | 0;
-    const together = capacity - (this.#head & this.#mask);
-    const fits = size <= published && size <= together && published <= capacity;
+    const contiguous = capacity - (this.#head & this.#mask);
+    const fits = size <= published && size <= contiguous && published <= capacity;
     if (length < 0 || size < 8 || (size & 7) !== 0 || !fits) {
-      throw new CorruptMessageError(`a frame of ${length} bytes does not lie in the ring`);
+      throw new CorruptMessageError(`a frame of ${length} bytes is not within the ring`);
     }
   }
 
@@ -389,18 +377,15 @@ export class RingReader {
     this.#assembled = total;
   }
 
-  /** Gives the current frame's bytes back to the writer. */
   release(): void {
     this.#head = (this.#head + this.#size) | 0;
     Atomics.store(this.#words, this.#control + HEAD, this.#head);
     wake(this.#words, this.#control + WRITER, this.#control + HEAD, this.#wakeByMessage);
-    // What was large once need not be kept.
     if (this.#assembled === 0 && this.#parts.u8.length > 1 << 22) {
       this.#parts = new Memory(new ArrayBuffer(0));
     }
   }
 
-  /** Blocks until there is something to read, at most so many milliseconds. */
   wait(milliseconds: number): void {
     const reader = this.#control + READER;
     Atomics.store(this.#words, reader, ASLEEP);
@@ -409,11 +394,10 @@ export class RingReader {
   }
 
   /**
-   * Goes to sleep in the event loop. Resolves when there is something to read; undefined if there is
-   * already, in which case it does not sleep. Where the runtime has no `Atomics.waitAsync` the writer
-   * wakes it by a message, and the promise never resolves.
+   * Sleeps in the event loop and returns a promise that resolves when a frame is ready; undefined if one already is. If
+   * the runtime has no `Atomics.waitAsync`, the promise never resolves and the writer sends a message instead.
    */
-  later(): Promise<unknown> | undefined {
+  waitAsync(): Promise<unknown> | undefined {
     const reader = this.#control + READER;
     Atomics.store(this.#words, reader, waitAsync ? ASLEEP : NEEDS_MESSAGE);
     if (waitAsync) {
@@ -422,24 +406,24 @@ export class RingReader {
     } else if (!this.ready) {
       return new Promise(() => {});
     }
-    this.awake();
+    this.markAwake();
     return undefined;
   }
 
-  /** Goes back to the sleep that {@link later} began and {@link awake} interrupted; false if there is something to read. */
-  sleepOn(): boolean {
+  /** Resumes the sleep that {@link waitAsync} began and {@link markAwake} interrupted. Returns false if a frame is ready. */
+  resumeSleep(): boolean {
     Atomics.store(this.#words, this.#control + READER, waitAsync ? ASLEEP : NEEDS_MESSAGE);
     if (!this.ready) return true;
-    this.awake();
+    this.markAwake();
     return false;
   }
 
-  /** Says that it looks at the ring by itself. */
-  awake(): void {
+  /** Marks this side awake: it checks the ring by itself. */
+  markAwake(): void {
     Atomics.store(this.#words, this.#control + READER, AWAKE);
   }
 
-  /** Ends the sleep that {@link later} began. */
+  /** Ends the sleep that {@link waitAsync} began. */
   stop(): void {
     Atomics.notify(this.#words, this.#control + TAIL);
   }

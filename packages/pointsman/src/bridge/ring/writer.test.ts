@@ -1,6 +1,4 @@
-/**
- * The writer and the reader: what one puts down the other takes up, wherever the message has to go.
- */
+/** The writer and the reader, with messages in a region and in the writer's own memory. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Memory } from './memory.js';
@@ -11,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the reader finds of what the writer has written. */
+/** Returns a reader of the writer's message. */
 function readerOf(writer: Writer): Reader {
   const reader = new Reader();
   reader.open(writer.memory, writer.start, writer.position);
@@ -29,8 +27,8 @@ function writerAt(
   return writer;
 }
 
-describe('where a message goes', () => {
-  test('into its region, as long as it fits', () => {
+describe('the location of a message', () => {
+  test('is its region as long as it fits', () => {
     const memory = new Memory(new ArrayBuffer(64));
     memory.u8.fill(0xee);
     const writer = writerAt(16, 32, 100, memory);
@@ -48,7 +46,7 @@ describe('where a message goes', () => {
     expect([reader.double(), reader.i32(), reader.i32(), reader.byte()]).toEqual([1.5, -2, 3, 4]);
   });
 
-  test('what is aligned stays aligned', () => {
+  test('aligned values stay aligned', () => {
     for (const end of [24, 32, 64, 1024]) {
       const writer = writerAt(24, end);
       for (let index = 0; index < 20; index += 1) {
@@ -69,7 +67,7 @@ describe('where a message goes', () => {
     }
   });
 
-  test('the views are always those of the memory', () => {
+  test('the views always match the memory', () => {
     const writer = writerAt(0, 8);
     for (let index = 0; index < 2000; index += 1) {
       writer.double(index);
@@ -80,7 +78,7 @@ describe('where a message goes', () => {
     for (let index = 0; index < 2000; index += 1) expect(reader.double()).toBe(index);
   });
 
-  test('its own memory is kept, unless it is large or was given away', () => {
+  test('own memory is reused unless it is large or transferred', () => {
     const memory = new Memory(new ArrayBuffer(8));
     const writer = new Writer(1 << 24);
     const spill = (bytes: number) => {
@@ -106,14 +104,14 @@ describe('where a message goes', () => {
     expect(spill(1000) === given).toBe(false);
   });
 
-  test('more than the limit is refused, in the region and outside of it', () => {
+  test('a message above the limit is rejected, inside and outside the region', () => {
     for (const end of [1024, 8]) {
       const writer = writerAt(0, end, 100);
-      // One byte for their number, and seven to align them.
+      // One byte for the length, and seven for the alignment.
       writer.bytes(new Uint8Array(92));
       expect(writer.length).toBe(100);
       expect(() => writer.reserve(1)).toThrow(MessageTooLargeError);
-      expect(() => writer.byte(1)).toThrow('a message must have at most 100 bytes');
+      expect(() => writer.byte(1)).toThrow('the message has more than 100 bytes');
       expect(() => writer.byte(1)).toThrow(RangeError);
       writer.open(new Memory(new ArrayBuffer(8)), 0, 8);
       writer.bytes(new Uint8Array(50));
@@ -123,7 +121,7 @@ describe('where a message goes', () => {
 });
 
 describe('numbers', () => {
-  test('integers of up to 32 bits', () => {
+  test('integers up to 32 bits', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.nat(300), fc.integer({ min: 0, max: 2 ** 32 - 1 }))),
@@ -139,7 +137,7 @@ describe('numbers', () => {
   });
 });
 
-/** The runtimes of this world, as far as text is concerned. */
+/** The runtimes that differ in their text functions. */
 const runtimes: [string, (shared: boolean) => Memory][] = [
   ['this runtime', (shared) => new Memory(bufferOf(shared))],
   [
@@ -157,7 +155,7 @@ const runtimes: [string, (shared: boolean) => Memory][] = [
     },
   ],
   [
-    'a runtime that takes no views of shared memory',
+    'a runtime that rejects views of shared memory',
     (shared) => {
       refuseShared(TextEncoder.prototype, 'encodeInto', 1);
       refuseShared(TextDecoder.prototype, 'decode', 0);
@@ -166,7 +164,7 @@ const runtimes: [string, (shared: boolean) => Memory][] = [
   ],
 ];
 
-/** As browsers do. */
+/** Makes a function reject views of shared memory, as browsers do. */
 function refuseShared<Name extends string>(
   owner: Record<Name, (...all: never[]) => unknown>,
   name: Name,
@@ -197,7 +195,7 @@ describe.for(runtimes)('texts in %s', ([, memoryFor]) => {
       .map((text) => [...text].flatMap((each) => [...each].map((c) => c.charCodeAt(0)))),
   );
 
-  test.for([true, false])('survive, in shared memory: %o', (shared) => {
+  test.for([true, false])('arrive unchanged, in shared memory: %o', (shared) => {
     const memory = memoryFor(shared);
     const writer = new Writer(1 << 24);
     const texts = fc
@@ -219,7 +217,7 @@ describe.for(runtimes)('texts in %s', ([, memoryFor]) => {
     );
   });
 
-  test('survive, if they are long', () => {
+  test('arrive unchanged if they are long', () => {
     const memory = memoryFor(true);
     const writer = new Writer(1 << 24);
     for (const piece of ['a', 'ü', '€', '😀', 'a\ud800', 'mixed ü€😀', '\ufeff€']) {
@@ -231,12 +229,12 @@ describe.for(runtimes)('texts in %s', ([, memoryFor]) => {
   });
 });
 
-describe('what this runtime takes', () => {
-  test('memory that is not shared is encoded into', () => {
+describe('Memory.encodable', () => {
+  test('is true for memory that is not shared', () => {
     expect(new Memory(new ArrayBuffer(8)).encodable).toBe(true);
   });
 
-  test('shared memory only if TextEncoder and TextDecoder do not refuse it', () => {
+  test('is true for shared memory only if TextEncoder and TextDecoder accept it', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
     refuseShared(TextDecoder.prototype, 'decode', 0);
     expect(new Memory(new SharedArrayBuffer(8)).encodable).toBe(false);
@@ -246,8 +244,8 @@ describe('what this runtime takes', () => {
   });
 });
 
-describe('a message that ends too early', () => {
-  test('is refused', () => {
+describe('a truncated message', () => {
+  test('is rejected', () => {
     const writer = writerAt(0, 1024);
     const empty = () => {
       const reader = new Reader();

@@ -1,84 +1,80 @@
 /**
- * Where one message is written: a region of a ring if it fits there, else memory of its own.
+ * Writes the primitives of one message: to a region of a ring if it fits there, otherwise to the writer's own memory.
  *
- * Invariants: a message begins at a multiple of 8, in whichever memory it is, so what is aligned stays
- * aligned when the message moves. `memory`, `u8`, `f64` and `view` change together, in `open` and
- * `reserve` only: whoever wants to write reserves first and reads them afterwards.
+ * Invariants:
+ * - A message begins at a multiple of 8 in either memory, so aligned values stay aligned when the message moves.
+ * - `memory`, `u8`, `f64` and `view` change together, only in `open` and `reserve`. A caller reserves space first and
+ *   reads these fields afterwards.
  */
 
 import { Memory } from './memory.js';
 
-/** A message has more bytes than were allowed. Nothing of it was sent. */
+/** Thrown for a message with more than `limit` bytes. No part of it was sent. */
 export class MessageTooLargeError extends RangeError {
   override readonly name = 'MessageTooLargeError';
-  /** The most bytes that a message may have. */
   readonly limit: number;
 
   constructor(limit: number) {
-    super(`a message must have at most ${limit} bytes`);
+    super(`the message has more than ${limit} bytes`);
     this.limit = limit;
   }
 }
 
-/** Bytes: more memory of its own is given back, so that one large message does not hold on to it for ever. */
-const mostKept = 1 << 20;
+/** Maximum bytes of own memory that are kept for the next message. */
+const MAX_KEPT = 1 << 20;
 
-/** Up to so many characters a loop over them beats a call into the runtime, in the row `a 1 kB object`. */
-const short = 48;
+/** Up to this length, a loop over the characters beats a native call, in the row `a 1 kB object`. */
+const SHORT = 48;
 
-// How a string begins: with its length if it is of this many characters of one byte each at most, else
-// with its kind and a length of four bytes.
-export const shortest = 0xef;
-export const latin1 = 0xf0;
-export const utf16 = 0xf1;
-export const utf8 = 0xf2;
+// The first byte of a string: its length if it has at most this many one-byte characters, otherwise its encoding,
+// followed by a length of four bytes.
+export const MAX_INLINE = 0xef;
+export const LATIN1 = 0xf0;
+export const UTF16 = 0xf1;
+export const UTF8 = 0xf2;
 
 /**
- * So many bytes begin at a multiple of 8, which wins the rows of bytes: V8 copies one by one, into and out of shared
- * memory, what is not aligned.
+ * Minimum length of byte arrays that are aligned to 8. This wins the rows of bytes: V8 copies unaligned bytes one at a
+ * time into and out of shared memory.
  */
-export const worthAligning = 64;
+export const MIN_ALIGNED = 64;
 
 const encoder = new TextEncoder();
 const beyondLatin1 = /[\u0100-\uffff]/;
 /**
- * Whether it has no lone surrogate, as far as the runtime tells. Not by a pattern: in WebKit one with the flag `u`
- * overlooks some.
+ * Whether the text has no lone surrogate; false if the runtime cannot tell. Not a pattern with the flag `u`, because
+ * WebKit's misses some.
  */
 const isWellFormed = (text: string & { isWellFormed?(): boolean }): boolean =>
   text.isWellFormed?.() === true;
 
-/** Characters that are encoded at a time: for a text of any length the scratch stays small. */
-const piece = 1 << 15;
+/** Number of characters that are encoded at a time into `scratch`. */
+const PIECE = 1 << 15;
 
-/** Where they are encoded to. */
 let scratch: Uint8Array | undefined;
 
-const nowhere = new Memory(new ArrayBuffer(0));
+const NO_MEMORY = new Memory(new ArrayBuffer(0));
 
 export class Writer {
-  memory: Memory = nowhere;
-  u8: Uint8Array = nowhere.u8;
-  f64: Float64Array = nowhere.f64;
-  view: DataView = nowhere.view;
+  memory: Memory = NO_MEMORY;
+  u8: Uint8Array = NO_MEMORY.u8;
+  f64: Float64Array = NO_MEMORY.f64;
+  view: DataView = NO_MEMORY.view;
   position = 0;
   end = 0;
-  /** Where the message begins. */
   start = 0;
-  /** How many messages were begun, so that others can tell one from the next. */
+  /** The number of messages begun; identifies the current one. */
   messages = 0;
   readonly #limit: number;
-  /** Memory of its own: that of the last message which needed some. */
-  #own = nowhere;
+  /** The writer's own memory, for messages that do not fit into their region. */
+  #own = NO_MEMORY;
 
-  /** Takes the most bytes that a message may have. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Begins a message there. */
   open(memory: Memory, start: number, end: number): void {
-    if (this.#own.u8.length > mostKept) this.#own = nowhere;
+    if (this.#own.u8.length > MAX_KEPT) this.#own = NO_MEMORY;
     this.#use(memory);
     this.start = start;
     this.position = start;
@@ -86,17 +82,16 @@ export class Writer {
     this.messages += 1;
   }
 
-  /** Whether the message is in memory of its own, where it begins at 0. */
+  /** Whether the message is in the writer's own memory. */
   get spilled(): boolean {
     return this.memory === this.#own;
   }
 
-  /** How many bytes the message has so far. */
   get length(): number {
     return this.position - this.start;
   }
 
-  /** Makes room, if need be by moving what is written so far to memory of its own. */
+  /** Moves the message to the writer's own memory if the region is too small. */
   reserve(bytes: number): void {
     if (this.end - this.position < bytes) this.#grow(bytes);
   }
@@ -105,7 +100,7 @@ export class Writer {
     const { u8, start, position, length } = this;
     const needed = length + bytes;
     if (needed > this.#limit) throw new MessageTooLargeError(this.#limit);
-    // Memory that was transferred away has no bytes left, and is replaced like memory that is too small.
+    // Transferred memory has length 0 and is replaced too.
     if (this.#own.u8.length < needed) {
       const wanted = Math.min(Math.max(needed, 2 * (this.end - start)), this.#limit);
       this.#own = new Memory(new ArrayBuffer((wanted + 7) & ~7));
@@ -124,7 +119,7 @@ export class Writer {
     this.view = memory.view;
   }
 
-  /** Skips to a multiple of 8. The room for it is reserved already. */
+  /** The caller has reserved the space. */
   align(): void {
     this.position = (this.position + 7) & ~7;
   }
@@ -134,7 +129,7 @@ export class Writer {
     this.u8[this.position++] = value;
   }
 
-  /** An integer from 0 to 2 ** 32 - 1, in one byte if it is below 128. */
+  /** Writes an integer from 0 to 2 ** 32 - 1, in one byte if it is below 128. */
   varint(value: number): void {
     this.reserve(5);
     let rest = value;
@@ -157,11 +152,10 @@ export class Writer {
     this.position += 8;
   }
 
-  /** How many, and then the bytes. */
   bytes(value: Uint8Array): void {
     const { length } = value;
     this.varint(length);
-    const padding = length < worthAligning ? 0 : -this.position & 7;
+    const padding = length < MIN_ALIGNED ? 0 : -this.position & 7;
     this.reserve(padding + length);
     this.position += padding;
     this.u8.set(value, this.position);
@@ -170,7 +164,7 @@ export class Writer {
 
   string(value: string): void {
     const { length } = value;
-    if (length > short) {
+    if (length > SHORT) {
       this.#long(value);
       return;
     }
@@ -190,11 +184,11 @@ export class Writer {
 
   #long(value: string): void {
     const { length } = value;
-    // The search is over at once in a string that the engine stores in bytes.
+    // Engines that store the string as one-byte characters answer this test at once.
     const wide = beyondLatin1.test(value);
     if (this.memory.text !== undefined && !wide) {
-      this.#head(latin1, length, length);
-      // The memory may be another now.
+      this.#head(LATIN1, length, length);
+      // #head may have changed the memory.
       this.memory.text?.write(value, this.position, length, 'latin1');
       this.position += length;
     } else if (this.memory.text !== undefined || !isWellFormed(value)) {
@@ -206,8 +200,8 @@ export class Writer {
 
   #utf16(value: string): void {
     const { length } = value;
-    this.#head(utf16, length, 2 * length);
-    if (length > short && this.memory.text !== undefined) {
+    this.#head(UTF16, length, 2 * length);
+    if (length > SHORT && this.memory.text !== undefined) {
       this.memory.text.write(value, this.position, 2 * length, 'utf16le');
     } else {
       for (let index = 0; index < length; index += 1) {
@@ -218,24 +212,23 @@ export class Writer {
   }
 
   /**
-   * Piece by piece, as the runtime converts all of a string before it encodes a part. Each goes by way
-   * of the scratch, since browsers encode into no shared memory, and on in multiples of 8 bytes, since
-   * what is not aligned is copied to shared memory byte by byte.
+   * In pieces, because a runtime converts the whole string that it encodes. Each is encoded into `scratch`, because
+   * browsers cannot encode into shared memory, and copied in multiples of 8 bytes, because V8 copies unaligned bytes one
+   * at a time.
    */
   #utf8(value: string): void {
-    this.#head(utf8, 0, value.length + 8);
+    this.#head(UTF8, 0, value.length + 8);
     const lengthAt = this.length - 4;
     this.align();
     const begin = this.length;
     let kept = 0;
     for (let at = 0; at < value.length; ) {
-      let next = at + piece;
-      // Pairs of surrogates stay together.
+      let next = at + PIECE;
       if (next < value.length && (value.charCodeAt(next) & 0xfc00) === 0xdc00) next += 1;
       const text = value.slice(at, next);
       at = next;
-      // A character takes three bytes at most.
-      scratch ??= new Uint8Array(3 * (piece + 1) + 8);
+      // A UTF-16 code unit takes at most three bytes.
+      scratch ??= new Uint8Array(3 * (PIECE + 1) + 8);
       kept += encoder.encodeInto(text, scratch.subarray(kept)).written;
       const whole = at < value.length ? kept & ~7 : kept;
       this.reserve(whole);

@@ -1,9 +1,8 @@
 /**
- * What the client libraries have in common with no other object, so that a wrong one is an error of types.
+ * The types of the accepted clients, so that another object is a type error.
  *
- * Only the members that tell a client apart, with types that say as little as they can: whoever has one of the
- * libraries needs no types of the other, and any version's client fits, with whatever modules and types of replies
- * it was made.
+ * Each type has only the members that distinguish the client, with the loosest types. A program with one library needs
+ * no types of the other, and clients of all versions fit, with any modules and types of replies.
  */
 
 type Method = (...args: never[]) => unknown;
@@ -16,7 +15,7 @@ interface IoredisClient {
   disconnect: Method;
 }
 
-/** What `createClient` of node-redis returns. */
+/** The result of `createClient` of node-redis. */
 interface NodeRedisClient {
   readonly isPubSubActive: boolean;
   sendCommand: Method;
@@ -25,21 +24,21 @@ interface NodeRedisClient {
   destroy: Method;
 }
 
-/** What `createCluster` of node-redis returns. */
+/** The result of `createCluster` of node-redis. */
 interface NodeRedisCluster {
   sendCommand: Method;
   sSubscribe: Method;
   nodeClient: Method;
 }
 
-/** What `createClientPool` of node-redis returns. */
+/** The result of `createClientPool` of node-redis. */
 interface NodeRedisPool {
   readonly totalClients: number;
   execute: Method;
   sendCommand: Method;
 }
 
-/** What `createSentinel` of node-redis returns. */
+/** The result of `createSentinel` of node-redis. */
 interface NodeRedisSentinel {
   acquire: Method;
   use: Method;
@@ -48,7 +47,7 @@ interface NodeRedisSentinel {
 
 /**
  * A client of ioredis or node-redis, version 5 or later: for a single server, a cluster or a sentinel, or a pool. A pool
- * or a sentinel of node-redis must be connected, because new connections are made like those that it has.
+ * or a sentinel of node-redis must be connected, because new connections copy the settings of an existing one.
  */
 export type RedisClient =
   | IoredisClient

@@ -1,15 +1,13 @@
-/** The clients that users have, and what is made of them: connections of one's own, and single commands. */
+/** Chooses the adapter for a client, and creates connections with its settings. */
 
 import { invalid } from '../../sync/errors.js';
-import { Commands } from './commands.js';
 import type { ConnectionFactory } from './connection.js';
 import { fromIoredis, isIoredis } from './ioredis.js';
 import { fromNodeRedis, isNodeRedis } from './node-redis.js';
-import type { ReconnectingConnection } from './reconnecting.js';
+import { Commands, type ReconnectingConnection } from './reconnecting.js';
 import type { Adapter } from './socket.js';
 import { Subscriptions } from './subscriptions.js';
 
-/** The adapter for a client of either library. */
 export function adapterOf(client: unknown): Adapter {
   if (isIoredis(client)) return fromIoredis(client);
   if (isNodeRedis(client)) return fromNodeRedis(client);
@@ -20,7 +18,6 @@ export function adapterOf(client: unknown): Adapter {
   );
 }
 
-/** The connections that can be made like the one of `client`, whichever library it comes from. */
 export function connectionsOf(client: unknown): ConnectionFactory {
   const adapter = adapterOf(client);
   const all = new Set<ReconnectingConnection>();

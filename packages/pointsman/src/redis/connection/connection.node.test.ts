@@ -1,4 +1,4 @@
-/** One behaviour of all adapters, on a real server, behind a proxy that loses connections. */
+/** All adapters behave the same, on a real server behind a proxy that loses connections. */
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import {
@@ -16,8 +16,12 @@ import { createOldClient, OldestRedis } from '../../../tests/redis/clients.js';
 import { type FaultyProxy, startProxy } from '../../../tests/servers/proxy.js';
 import { type Server, startServer } from '../../../tests/servers/server.js';
 import { connectionsOf } from './clients.js';
-import { Commands } from './commands.js';
-import { type ConnectionFactory, ConnectionLostError } from './connection.js';
+import {
+  type ConnectionEvents,
+  type ConnectionFactory,
+  ConnectionLostError,
+} from './connection.js';
+import { Commands } from './reconnecting.js';
 import { slotOf } from './slot.js';
 import type { Adapter, Socket, SocketEvents } from './socket.js';
 
@@ -48,7 +52,7 @@ const nodeRedis =
     return { client, close: () => client.destroy() };
   };
 
-// The node of the cluster names itself by its own port, which has to be seen through the proxy.
+// The node reports its own port, which is translated to that of the proxy.
 const ioredisCluster: Connect = async (port) => {
   const natMap = (): { host: string; port: number } => ({ host: '127.0.0.1', port });
   const client = new Cluster([{ host: '127.0.0.1', port }], { natMap });
@@ -72,7 +76,7 @@ interface Case {
   readonly cluster: boolean;
 }
 
-/** As a program may have set them up. As they are by default, all other tests of locks have them. */
+/** Clients with unusual settings; all other tests use the defaults. */
 const cases: Case[] = [
   {
     name: 'ioredis, set up unhelpfully',
@@ -123,24 +127,12 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     return connectionsOf(client);
   }
 
-  /** A connection for commands that stands, and what it has reported. */
-  async function commands() {
+  /** Opens a connection and waits until it is up. */
+  async function established<C extends { close(): Promise<void> }>(
+    open: (factory: ConnectionFactory, events: ConnectionEvents) => C,
+  ) {
     const events: string[] = [];
-    const connection = (await factory()).commands({
-      up: () => events.push('up'),
-      down: () => events.push('down'),
-    });
-    onTestFinished(() => connection.close());
-    await vi.waitFor(() => expect(events).toEqual(['up']));
-    const call = (name: string, ...parameters: string[]): Promise<unknown> =>
-      connection.call('{a}key', name, ...parameters);
-    await call('PING');
-    return { connection, events, call };
-  }
-
-  async function subscriptions() {
-    const events: string[] = [];
-    const connection = (await factory()).subscriptions({
+    const connection = open(await factory(), {
       up: () => events.push('up'),
       down: () => events.push('down'),
     });
@@ -149,10 +141,20 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     return { connection, events };
   }
 
+  async function commands() {
+    const opened = await established((factory, events) => factory.commands(events));
+    const call = (name: string, ...parameters: string[]): Promise<unknown> =>
+      opened.connection.call('{a}key', name, ...parameters);
+    await call('PING');
+    return { ...opened, call };
+  }
+
+  const subscriptions = () => established((factory, events) => factory.subscriptions(events));
+
   const publish = (channel: string, message: string): Promise<unknown> =>
     server.command(cluster ? 'SPUBLISH' : 'PUBLISH', channel, message);
 
-  test('a reply has the form of the protocol version 2', async () => {
+  test('replies have the types of RESP 2', async () => {
     const { call } = await commands();
     await call('DEL', '{a}hash', '{a}set');
     expect(await call('HSET', '{a}hash', 'field', 'é')).toBe(1);
@@ -176,7 +178,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(events).toEqual(['up']);
   });
 
-  test('calls back to back are one transaction on one connection', async () => {
+  test('consecutive calls are sent in order on one connection', async () => {
     const { call } = await commands();
     await call('SET', '{a}n', '1');
     const replies = await Promise.all([
@@ -211,7 +213,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await call('INCR', '{a}count')).toBe(11);
   });
 
-  test('while it is down, a call rejects at once; it comes up again by itself', async () => {
+  test('a call while the connection is down rejects at once; the connection is established again', async () => {
     const { call, events } = await commands();
     proxy.blackhole(true);
     proxy.cut();
@@ -223,7 +225,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await call('PING')).toBe('PONG');
   });
 
-  test('a half-open connection is given up by reconnect()', async () => {
+  test('reconnect() drops a half-open connection', async () => {
     const { connection, call, events } = await commands();
     proxy.blackhole(true);
     const lost = call('PING').catch((error) => {
@@ -237,7 +239,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await call('PING')).toBe('PONG');
   });
 
-  test('a subscription hears, survives a lost connection, and ends', async () => {
+  test('a subscription receives messages, survives a lost connection, and ends', async () => {
     const { connection, events } = await subscriptions();
     const heard: string[] = [];
     await connection.subscribe('{a}one', (message) => heard.push(message));
@@ -260,7 +262,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(heard).not.toContain('nobody');
   });
 
-  test('a channel that is left and listened to again at once is heard', async () => {
+  test('a channel that is unsubscribed and subscribed at once receives messages', async () => {
     const { connection } = await subscriptions();
     const heard: string[] = [];
     await connection.subscribe('{a}two', ignore);
@@ -274,7 +276,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await vi.waitFor(() => expect(heard).toEqual(['again']));
   });
 
-  test('a ping is answered while messages are heard, and rejects when it never will be', async () => {
+  test('a ping resolves on a connection with subscriptions, and rejects when the connection is lost', async () => {
     const { connection, events } = await subscriptions();
     const heard: string[] = [];
     await connection.subscribe('{a}one', (message) => heard.push(message));
@@ -322,7 +324,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await Promise.all([push('first'), push('second')])).toEqual([1, 2]);
   });
 
-  test('a server that is killed and started again is found again', async () => {
+  test('reconnects to a server that was killed and started again', async () => {
     const { call, events } = await commands();
     const { connection: subscriber, events: heardEvents } = await subscriptions();
     const heard: string[] = [];
@@ -344,7 +346,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     await vi.waitFor(() => expect(heard).toEqual(['again']));
   }, 20_000);
 
-  test('an attempt to connect that is refused is followed by another, also the first', async () => {
+  test('a refused attempt to connect is retried, also the first', async () => {
     const { client, close } = await connect(server.port);
     onTestFinished(close);
     const own = connectionsOf(client);
@@ -362,7 +364,7 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     expect(await connection.call('{a}key', 'PING')).toBe('PONG');
   }, 20_000);
 
-  test('what is closed while it connects stays closed', async () => {
+  test('a connection closed while it connects stays closed', async () => {
     const own = await factory();
     const warm = own.commands({ up: ignore, down: ignore });
     await warm.call('{a}key', 'PING');
@@ -380,10 +382,10 @@ describe.each(cases)('$name', ({ connect, cluster }) => {
     }
   });
 
-  test('close() rejects what has no reply, and leaves nothing connected but the client', async () => {
+  test('close() rejects commands without a reply, and leaves only the client connected', async () => {
     const own = await factory();
     const left: number[] = [];
-    // What the client of a cluster opens for itself is there after the first time.
+    // The client of a cluster opens its own connections the first time.
     for (const _ of [1, 2]) {
       const connection = own.commands({ up: ignore, down: ignore });
       const subscriber = own.subscriptions({ up: ignore, down: ignore });
@@ -451,7 +453,7 @@ describe.each([
     expect(await connection.call('', 'CLIENT', 'INFO')).toMatch(/ name=mine .* db=3 .*/);
     expect(await server.command('CLIENT', 'LIST')).toMatch(/ name=mine .* db=3 sub=1 /);
 
-    // The prefix is for the one who makes the names, in scripts as well.
+    // Connections add no prefix, also in scripts.
     expect(own.keyPrefix).toBe('my:');
     await connection.call('', 'SET', 'key', 'value');
     expect(await connection.call('', 'KEYS', '*')).toEqual(['key']);
@@ -459,7 +461,7 @@ describe.each([
   });
 });
 
-// Each on servers of its own, and mostly waiting: so all at the same time.
+// Each test has its own servers and mostly waits, so they run concurrently.
 
 test.concurrent.for([
   {
@@ -480,7 +482,7 @@ test.concurrent.for([
     },
   },
 ])(
-  '$name: a slot that moves to another node is a lost connection, and is found again',
+  '$name: a slot that moves to another node is a lost connection, and the new node is found',
   { timeout: 30_000 },
   async ({ connect }, { expect, onTestFinished }) => {
     const from = await startServer({ cluster: true });
@@ -539,7 +541,7 @@ test.concurrent.for([
   { name: 'ioredis', connect: ioredis() },
   { name: 'node-redis', connect: nodeRedis() },
 ])(
-  '$name: an attempt to connect that nobody answers is given up',
+  '$name: an attempt to connect without a reply is abandoned',
   { timeout: 15_000 },
   async ({ connect }, { expect, onTestFinished }) => {
     const server = await startServer();
@@ -572,7 +574,7 @@ describe('a socket that cannot be destroyed', () => {
     vi.useRealTimers();
   });
 
-  test('is followed by another, and hides nothing', async () => {
+  test('is replaced by another, and keeps the reason', async () => {
     const opened: SocketEvents[] = [];
     const adapter: Adapter = {
       keyPrefix: '',
@@ -609,7 +611,7 @@ describe('a socket that cannot be destroyed', () => {
   });
 });
 
-test('whatever is no client of these libraries is refused', () => {
+test('objects that are not clients of these libraries are refused', () => {
   const others: [unknown, string][] = [
     [undefined, 'undefined'],
     ['redis://localhost', '"redis://localhost"'],
@@ -626,7 +628,7 @@ test('whatever is no client of these libraries is refused', () => {
   }
 });
 
-test.concurrent('a slot is what the server says', async ({ expect, onTestFinished }) => {
+test.concurrent('slots are those of the server', async ({ expect, onTestFinished }) => {
   const server = await startServer({ cluster: true });
   onTestFinished(() => server.stop());
   for (const key of [

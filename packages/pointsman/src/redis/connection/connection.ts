@@ -1,61 +1,54 @@
 /**
- * The connections that the mutex stands on, the same for all client libraries: a connection sends a command once, in the order of the calls, and either
- * brings its reply or rejects. It never sends a command a second time.
+ * The connections of a mutex, the same for all client libraries.
  *
- * Replies are those of the protocol's version 2: strings, numbers, arrays and null.
+ * Invariant: a connection sends commands in the order of the calls, each once, and either returns the reply or rejects.
+ *
+ * Replies are those of RESP 2: strings, numbers, arrays and null.
  */
 
 export interface ConnectionFactory {
-  /**
-   * How messages travel: `plain` by PUBLISH, whose count of receivers tells whether anybody has heard
-   * it; `sharded` by SPUBLISH, with the same count.
-   */
+  /** Messages are sent by PUBLISH (`plain`) or SPUBLISH (`sharded`). */
   readonly channels: 'plain' | 'sharded';
-  /** What the client puts before every key. Connections put nothing before anything. */
+  /** The prefix that the client adds to keys. Connections add none. */
   readonly keyPrefix: string;
   /** The number of the database with the keys; all databases share channels. Known once a connection is open. */
   readonly database: number;
-  /** Opens a connection of its own for commands, with the client's settings. */
   commands(events: ConnectionEvents): CommandConnection;
-  /** Opens a connection of its own for subscriptions, with the client's settings. */
   subscriptions(events: ConnectionEvents): SubscriberConnection;
 }
 
 export interface ConnectionEvents {
-  /** Commands are accepted, or all channels are subscribed. Called once per connection made. */
+  /** The connection is established, with all channels subscribed. */
   up(): void;
-  /** The connection was lost, or the first could not be made. Called once until the next `up`. */
+  /** The connection was lost, or the first attempt failed. Called once before the next `up`. */
   down(reason: unknown): void;
 }
 
 export interface CommandConnection {
   /**
-   * Sends one command at once. Calls made back to back arrive on one connection, in order. `key`
-   * says which node of a cluster it goes to. Before the first attempt to connect has come to an end,
-   * the command waits for that.
+   * Sends a command. `key` determines the node of a cluster. Consecutive calls arrive on one connection, in order. Until
+   * the first attempt to connect has ended, commands wait.
    *
-   * Rejects with {@link ConnectionLostError} at once while the connection is down, and when it is
-   * lost before the reply: then nobody knows whether the server has carried the command out. An error
-   * that the server replied passes through as the library made it.
+   * Rejects with {@link ConnectionLostError} while the connection is down, and when it is lost before the reply: the
+   * server may or may not have processed the command. An error reply rejects with the library's error.
    */
   call(key: string, ...command: string[]): Promise<unknown>;
   /** Drops the socket, which may be half-open, and connects again. Does nothing while it is down. */
   reconnect(): void;
-  /** Closes for good. What is still without a reply rejects. */
+  /** Rejects commands without a reply. */
   close(): Promise<void>;
 }
 
 export interface SubscriberConnection {
   /**
-   * Resolves when the server has confirmed the subscription, be it by a later connection. Rejects
-   * with the server's error, or with {@link ConnectionLostError} when this is closed before.
+   * Resolves when the server has confirmed the subscription, possibly on a later connection. Rejects with the server's
+   * error, or with {@link ConnectionLostError} if the connection is closed first.
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   unsubscribe(channel: string): Promise<void>;
   /**
-   * Resolves when the server has answered, be it with an error. Rejects with
-   * {@link ConnectionLostError} when the connection is lost before. While it is down there is nobody
-   * to ask, and it resolves at once.
+   * Resolves when the server has replied, even with an error; at once while the connection is down. Rejects with
+   * {@link ConnectionLostError} if the connection is lost first.
    */
   ping(): Promise<void>;
   /** Drops the socket, which may be half-open, and connects again. Does nothing while it is down. */
@@ -63,19 +56,18 @@ export interface SubscriberConnection {
   close(): Promise<void>;
 }
 
-/** A command has no reply and will not get one. Whether the server has carried it out is unknown. */
+/** A command will get no reply. The server may or may not have processed it. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
-/** The loss that a failure of the client library comes to. */
 export function lossOf(cause: unknown): ConnectionLostError {
   if (cause instanceof ConnectionLostError) return cause;
   const why = cause instanceof Error && cause.message ? `: ${cause.message}` : '';
   return new ConnectionLostError(`The connection to the server is lost${why}`, { cause });
 }
 
-/** Whether the server has replied the error: only then does it begin with a code in capitals. */
+/** Whether the error is a reply of the server, which begins with a code in capital letters. */
 export function isReply(error: unknown): error is Error {
   return error instanceof Error && /^[A-Z][A-Z0-9_]+ /.test(error.message);
 }

@@ -1,6 +1,6 @@
 /**
- * Connections like those of an ioredis client. Each socket is a duplicate that may neither keep a
- * command for later nor connect a second time, which is how ioredis would send one again.
+ * Sockets with the settings of an ioredis client. Each is a duplicate of the client with the offline queue and
+ * reconnecting disabled, because ioredis would send commands again.
  */
 
 import { slotOf, withinASecond } from './slot.js';
@@ -29,7 +29,7 @@ interface Redis {
 interface Cluster {
   readonly isCluster: true;
   readonly options: { readonly keyPrefix?: unknown };
-  /** The addresses of each slot's nodes, the master first. */
+  /** The addresses of the nodes of each slot, the master first. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role: 'master'): Redis[];
   call(command: string, ...parameters: string[]): Promise<unknown>;
@@ -66,7 +66,7 @@ export function fromIoredis(client: Redis | Cluster): Adapter {
 }
 
 async function masterOf(client: Cluster, key: string): Promise<Redis> {
-  // The client finds out where its slots are when it is sent elsewhere by the server.
+  // The client updates its table of slots when a server redirects it.
   await withinASecond(client.call('EXISTS', key));
   const address = client.slots[slotOf(key)]?.[0];
   for (const node of client.nodes('master')) {
@@ -79,7 +79,7 @@ function open(client: Redis, events: SocketEvents, sharded: '' | 's'): Socket {
   const redis = client.duplicate({
     autoResendUnfulfilledCommands: false,
     commandTimeout: undefined,
-    // A half-open socket does not answer when it is closed in the polite way.
+    // A half-open socket does not reply to QUIT.
     disconnectTimeout: 0,
     enableAutoPipelining: false,
     enableOfflineQueue: false,
@@ -119,7 +119,7 @@ function open(client: Redis, events: SocketEvents, sharded: '' | 's'): Socket {
     ping: () => redis.ping(),
     destroy() {
       redis.disconnect();
-      // The library says goodbye first, and a reply may come meanwhile.
+      // The library closes gracefully, and a reply could still arrive.
       redis.stream?.destroy();
     },
   };

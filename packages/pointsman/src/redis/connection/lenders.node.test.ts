@@ -52,7 +52,7 @@ const lenders = {
 
 describe.each(Object.entries(lenders))('%s', (_, connect) => {
   test.each(handlers)(
-    'locks, waits and gets messages, in the database of the client: %s',
+    'locks, waits and receives messages, in the database of the client: %s',
     async (handler) => {
       const settings = { namespace: scene.namespace, handler, ttl: 1_000 };
       const other = await scene.process({ ...settings, library: 'node-redis' });
@@ -79,7 +79,7 @@ describe.each(Object.entries(lenders))('%s', (_, connect) => {
     },
   );
 
-  test('is written with', async () => {
+  test('can be used for fencedSet', async () => {
     const client = await connect();
     expect(await fencedSet(client, `${scene.namespace}:v`, 'new', 2)).toBe(true);
     expect(await fencedSet(client, `${scene.namespace}:v`, 'old', 1)).toBe(false);

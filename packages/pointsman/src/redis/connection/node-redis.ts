@@ -1,6 +1,6 @@
 /**
- * Connections like those of a node-redis client. Each socket is a duplicate that may not connect a
- * second time, and so sends nothing again.
+ * Sockets with the settings of a node-redis client. Each is a duplicate of the client with reconnecting disabled, because
+ * node-redis would send commands again.
  */
 
 import { slotOf, withinASecond } from './slot.js';
@@ -26,14 +26,14 @@ interface Client {
   sUnsubscribe(channel: string): Promise<unknown>;
 }
 
-/** What `createClientPool` returns. */
+/** The result of `createClientPool`. */
 interface Pool {
   readonly _keyPrefix?: unknown;
   execute<T>(use: (client: Client) => T): Promise<T>;
   sendCommand(command: string[], options: object): Promise<unknown>;
 }
 
-/** What `createSentinel` returns. */
+/** The result of `createSentinel`. */
 interface Sentinel {
   readonly _keyPrefix?: unknown;
   _execute<T>(readonly: boolean, use: (client: Client) => Promise<T>): Promise<T>;
@@ -78,7 +78,7 @@ function keyPrefixOf(client: NodeRedis): string {
 
 export function fromNodeRedis(client: NodeRedis): Adapter {
   const keyPrefix = keyPrefixOf(client);
-  /** The library puts no prefix into a command that it is given whole. */
+  /** The library adds no prefix to a raw command. */
   const evaluation = (script: string, keys: readonly string[], parameters: string[]): string[] => {
     const names = keys.map((key) => keyPrefix + key);
     return ['EVAL', script, `${names.length}`, ...names, ...parameters];
@@ -114,8 +114,8 @@ export function fromNodeRedis(client: NodeRedis): Adapter {
 }
 
 /**
- * Opens sockets like the clients that a pool or a sentinel lends. A sentinel lends a client of the current primary, so a
- * client is borrowed for each socket. The first one shows which database they use.
+ * Opens sockets with the settings of the clients that a pool or a sentinel lends. A client is borrowed for each socket,
+ * because a sentinel lends one of the current primary. It also determines the database.
  */
 function lenderOf(lender: Pool | Sentinel): Pick<Adapter, 'open' | 'database'> {
   let database = 0;
@@ -134,14 +134,14 @@ function lenderOf(lender: Pool | Sentinel): Pick<Adapter, 'open' | 'database'> {
 }
 
 async function masterOf(client: Cluster, key: string): Promise<Client> {
-  // The client finds out where its slots are when it is sent elsewhere by the server.
+  // The client updates its table of slots when a server redirects it.
   await withinASecond(client.sendCommand(key, false, ['EXISTS', key]));
   const master = client.slots[slotOf(key)]?.master;
   if (!master) throw new Error(`the cluster has no node for the slot of ${key}`);
   return client.nodeClient(master);
 }
 
-/** The library starts a timer for each command where its default is not taken away. */
+/** Disables the timer that the library starts for each command by default. */
 const untimed = { timeout: undefined };
 
 function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: boolean): Socket {
@@ -157,15 +157,15 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     RESP: purpose === 'commands' ? 2 : client.options?.RESP,
     socket: { ...client.options?.socket, reconnectStrategy: false, socketTimeout: undefined },
   });
-  // One step of a channel after another: while it is being left, the library takes it for subscribed,
-  // and subscribes no more.
-  const steps = new Map<string, Promise<unknown>>();
-  const next = (channel: string, step: () => Promise<unknown>): Promise<unknown> => {
-    const done = (steps.get(channel) ?? Promise.resolve()).then(step, step);
+  // Subscribes and unsubscribes one after another for each channel: while a channel is being unsubscribed, the library
+  // considers it subscribed and ignores another subscription.
+  const latest = new Map<string, Promise<unknown>>();
+  const next = (channel: string, change: () => Promise<unknown>): Promise<unknown> => {
+    const done = (latest.get(channel) ?? Promise.resolve()).then(change, change);
     const forget = (): void => {
-      if (steps.get(channel) === done) steps.delete(channel);
+      if (latest.get(channel) === done) latest.delete(channel);
     };
-    steps.set(channel, done);
+    latest.set(channel, done);
     done.then(forget, forget);
     return done;
   };
@@ -175,8 +175,8 @@ function open(client: Client, purpose: Purpose, events: SocketEvents, sharded: b
     if (!redis.isReady) events.lost(error);
   });
   redis.on('ready', events.ready);
-  // The library makes no end of a client that is destroyed while its socket connects, so that is done
-  // when it has; an attempt that fails ends by itself.
+  // The library does not destroy a client whose socket is connecting, so that waits for the event. A failed attempt
+  // ends by itself.
   redis.on('connect', () => {
     connected = true;
     if (destroyed) redis.destroy();

@@ -1,48 +1,52 @@
 /**
- * Connections that are made again when they are lost, over sockets that connect once.
+ * Connections that are established again after a loss, over sockets that connect once; and the connection for commands.
  *
- * Invariant: a command is given to one socket only, so that no library can send it a second time.
+ * Invariant: a command is passed to one socket only, so no library can send it twice. It has one reply or rejects.
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
-import { type ConnectionEvents, ConnectionLostError, isReply, lossOf } from './connection.js';
+import {
+  type CommandConnection,
+  type ConnectionEvents,
+  ConnectionLostError,
+  isReply,
+  lossOf,
+} from './connection.js';
 import type { Adapter, Purpose, Socket, SocketEvents } from './socket.js';
 
-/** How long a socket may take to become ready: a half-open connection never does. */
-const patience = 3_000;
-const firstRetry = 50;
-const lastRetry = 1_000;
+/** Milliseconds that a socket may take to become ready; a half-open connection never does. */
+const CONNECT_PATIENCE = 3_000;
+const FIRST_RETRY = 50;
+const LAST_RETRY = 1_000;
 
-/** Where a cluster has moved the slot to is found by connecting again. */
-const moved = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
+/** Errors after which another node may have the slot. Reconnecting finds it. */
+const MOVED = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
-/** What comes of it is no matter: node-redis 5 throws for a socket that has closed by itself. */
+/** Ignores errors: node-redis 5 throws if the socket has closed by itself. */
 function discard(socket: Socket): void {
   try {
     socket.destroy();
   } catch {}
 }
 
-/** Sockets to one place, one after the other: a new one when the last is lost. */
+/** A sequence of sockets to one node: when one is lost, the next is opened. */
 export class ReconnectingSocket {
-  /** The one that is ready, if any. */
   current: Socket | undefined;
-  /** Why there is none. */
   reason: unknown;
-  /** What waits for the first attempt to come to an end. */
+  /** Commands that wait for the end of the first attempt; undefined after it. */
   held: (() => void)[] | undefined = [];
   readonly #open: (events: SocketEvents) => Promise<Socket>;
-  readonly #prepare: (place: ReconnectingSocket, socket: Socket) => Promise<void>;
-  readonly #changed: (place: ReconnectingSocket) => void;
-  /** Loses the one that is ready or being opened. */
+  readonly #prepare: (node: ReconnectingSocket, socket: Socket) => Promise<void>;
+  readonly #changed: (node: ReconnectingSocket) => void;
+  /** Loses the socket that is ready or being opened. */
   #lose: ((reason: unknown, again: number) => void) | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
 
   constructor(
     open: (events: SocketEvents) => Promise<Socket>,
-    prepare: (place: ReconnectingSocket, socket: Socket) => Promise<void>,
-    changed: (place: ReconnectingSocket) => void,
+    prepare: (node: ReconnectingSocket, socket: Socket) => Promise<void>,
+    changed: (node: ReconnectingSocket) => void,
   ) {
     this.#open = open;
     this.#prepare = prepare;
@@ -67,7 +71,7 @@ export class ReconnectingSocket {
       this.#settle();
     };
     const lost = (reason: unknown): void =>
-      lose(reason, Math.min(firstRetry * 2 ** this.#failures++, lastRetry));
+      lose(reason, Math.min(FIRST_RETRY * 2 ** this.#failures++, LAST_RETRY));
     const ready = async (): Promise<void> => {
       const socket = await opened;
       await this.#prepare(this, socket);
@@ -75,13 +79,13 @@ export class ReconnectingSocket {
       clearTimeout(timer);
       this.#failures = 0;
       this.current = socket;
-      // What has been asked for since the preparation ended has not found it yet.
+      // Prepares what was added after the preparation and before the socket became current.
       this.#prepare(this, socket).catch(lost);
       this.#settle();
     };
     const timer = setTimeout(
-      () => lost(new Error(`no connection within ${patience} ms`)),
-      patience,
+      () => lost(new Error(`no connection within ${CONNECT_PATIENCE} ms`)),
+      CONNECT_PATIENCE,
     );
     this.#lose = lose;
     const opened = this.#open({ ready: () => ready().catch(lost), lost });
@@ -108,13 +112,13 @@ export class ReconnectingSocket {
   }
 }
 
-/** A connection: one place, or in a cluster as many as it has needed. It is up while all of them are. */
+/** A connection to one node, or in a cluster to all nodes that it has needed. It is up while all of them are. */
 export abstract class ReconnectingConnection {
   readonly #adapter: Adapter;
   readonly #purpose: Purpose;
   readonly #events: ConnectionEvents;
   readonly #all: Set<ReconnectingConnection>;
-  readonly #places = new Map<number, ReconnectingSocket>();
+  readonly #nodes = new Map<number, ReconnectingSocket>();
   #state: 'new' | 'up' | 'down' | 'closed' = 'new';
 
   constructor(
@@ -128,69 +132,91 @@ export abstract class ReconnectingConnection {
     this.#events = events;
     this.#all = all;
     all.add(this);
-    // Which places of a cluster are needed shows with the first key.
+    // In a cluster, the first key determines the node.
     if (adapter.slotOf) nextMicrotask.then(() => this.#changed());
     else this.socketTo('');
   }
 
-  protected prepare(_place: ReconnectingSocket, _socket: Socket): Promise<void> {
+  protected prepare(_node: ReconnectingSocket, _socket: Socket): Promise<void> {
     return Promise.resolve();
   }
 
   protected socketTo(key: string): ReconnectingSocket {
     if (this.#state === 'closed') throw new ConnectionLostError('The connection is closed');
     const slot = this.#adapter.slotOf?.(key) ?? 0;
-    let place = this.#places.get(slot);
-    if (!place) {
-      place = new ReconnectingSocket(
+    let node = this.#nodes.get(slot);
+    if (!node) {
+      node = new ReconnectingSocket(
         (events) => this.#adapter.open(this.#purpose, events, key),
-        (place, socket) => this.prepare(place, socket),
-        (place) => this.#changed(place),
+        (node, socket) => this.prepare(node, socket),
+        (node) => this.#changed(node),
       );
-      this.#places.set(slot, place);
+      this.#nodes.set(slot, node);
     }
-    return place;
+    return node;
   }
 
-  /** Those that are ready. */
   protected get sockets(): Socket[] {
-    return [...this.#places.values()].flatMap(({ current }) => current ?? []);
+    return [...this.#nodes.values()].flatMap(({ current }) => current ?? []);
   }
 
-  #changed(place?: ReconnectingSocket): void {
+  #changed(node?: ReconnectingSocket): void {
     if (this.#state === 'closed') return;
-    if (place && !place.current) {
+    if (node && !node.current) {
       if (this.#state === 'down') return;
       this.#state = 'down';
-      this.#events.down(lossOf(place.reason));
+      this.#events.down(lossOf(node.reason));
     } else if (this.#state !== 'up') {
-      for (const { current } of this.#places.values()) if (!current) return;
+      for (const { current } of this.#nodes.values()) if (!current) return;
       this.#state = 'up';
       this.#events.up();
     }
   }
 
-  /** What a failed command rejects with. */
+  /** Converts the error of a failed command. */
   protected explain(key: string, error: unknown): unknown {
     if (!isReply(error)) return lossOf(error);
-    if (!this.#adapter.slotOf || !moved.test(error.message)) return error;
+    if (!this.#adapter.slotOf || !MOVED.test(error.message)) return error;
     const slot = this.#adapter.slotOf(key);
-    // Not every version of the libraries tells a subscriber that its channel has moved.
-    for (const connection of this.#all) connection.#places.get(slot)?.drop(error, firstRetry);
+    // Some versions of the libraries do not notify a subscriber that its channel has moved.
+    for (const connection of this.#all) connection.#nodes.get(slot)?.drop(error, FIRST_RETRY);
     return lossOf(error);
   }
 
   reconnect(): void {
-    for (const place of this.#places.values()) {
-      place.drop(new ConnectionLostError('The connection was dropped'), 0);
+    for (const node of this.#nodes.values()) {
+      node.drop(new ConnectionLostError('The connection was dropped'), 0);
     }
   }
 
   async close(): Promise<void> {
     this.#state = 'closed';
     this.#all.delete(this);
-    for (const place of this.#places.values()) {
-      place.close(new ConnectionLostError('The connection is closed'));
+    for (const node of this.#nodes.values()) {
+      node.close(new ConnectionLostError('The connection is closed'));
     }
+  }
+}
+
+export class Commands extends ReconnectingConnection implements CommandConnection {
+  constructor(adapter: Adapter, events: ConnectionEvents, all: Set<ReconnectingConnection>) {
+    super(adapter, 'commands', events, all);
+  }
+
+  call(key: string, ...command: string[]): Promise<unknown> {
+    let node: ReconnectingSocket;
+    try {
+      node = this.socketTo(key);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    // Not an async function, which would cost each command another promise.
+    const send = (): Promise<unknown> =>
+      node.current ? node.current.send(command) : Promise.reject(lossOf(node.reason));
+    const { held } = node;
+    const reply = held ? new Promise((resolve) => held.push(() => resolve(send()))) : send();
+    return reply.catch((error) => {
+      throw this.explain(key, error);
+    });
   }
 }

@@ -1,15 +1,15 @@
-/** Where a cluster keeps a key. */
+/** The slots of a cluster. */
 
 const encoder = new TextEncoder();
 
-/** What is hashed of a key: what stands between its first `{` and the next `}`, or all of it where that is nothing. */
+/** Returns the hashed part of a key: the text between its first `{` and the next `}`, or the whole key if that is empty. */
 function tagOf(key: string): string {
   const start = key.indexOf('{') + 1;
   const end = key.indexOf('}', start);
   return start > 0 && end > start ? key.slice(start, end) : key;
 }
 
-/** The slot of a key: CRC16 (XMODEM) of what is hashed of it. */
+/** Returns the slot of a key: CRC16 (XMODEM) of its hashed part. */
 export function slotOf(key: string): number {
   let sum = 0;
   for (const byte of encoder.encode(tagOf(key))) {
@@ -19,7 +19,7 @@ export function slotOf(key: string): number {
   return sum & 0x3fff;
 }
 
-/** Settles with the promise, however that does, or after a second without it. */
+/** Resolves when the promise has settled, or after a second. */
 export async function withinASecond(promise: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([

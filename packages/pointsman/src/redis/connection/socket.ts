@@ -1,8 +1,8 @@
 /**
- * What each client library has an adapter for: sockets that connect once.
+ * Sockets that connect once. Each client library has an adapter that opens them.
  *
- * Invariant: a socket becomes ready at most once and is lost at most once, and never sends a command
- * again. Whoever wants another connection opens another socket.
+ * Invariant: a socket becomes ready at most once, is lost at most once, and never sends a command twice. To reconnect,
+ * another socket is opened.
  */
 
 /** One client of a library. */
@@ -10,9 +10,9 @@ export interface Socket {
   send(command: string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
-  /** Asks the server for any answer, on a socket for subscriptions. */
+  /** Resolves or rejects with any reply. For sockets for subscriptions. */
   ping(): Promise<unknown>;
-  /** Closes it at once. Commands without a reply reject. */
+  /** Closes the socket at once. Commands without a reply reject. */
   destroy(): void;
 }
 
@@ -23,15 +23,15 @@ export interface SocketEvents {
 
 export type Purpose = 'commands' | 'subscriptions';
 
-/** A client that the user gave, as a maker of sockets with its settings. */
+/** Opens sockets with the settings of the user's client. */
 export interface Adapter {
   readonly keyPrefix: string;
-  /** The number of the database with the keys. Known once a socket is open. */
+  /** The number of the database. Known once a socket is open. */
   readonly database: number;
-  /** The slot of a key in a cluster; undefined where all keys are in one place. */
+  /** Returns the slot of a key in a cluster; undefined without a cluster. */
   readonly slotOf?: (key: string) => number;
-  /** Opens a socket to where `key` is. */
+  /** Opens a socket to the node that has `key`. */
   open(purpose: Purpose, events: SocketEvents, key: string): Promise<Socket>;
-  /** Runs a script on the client itself, on keys to which it puts its prefix. */
+  /** Runs a script on the user's client, which adds its prefix to the keys. */
   eval(script: string, keys: readonly string[], ...parameters: string[]): Promise<unknown>;
 }

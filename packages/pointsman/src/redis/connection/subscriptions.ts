@@ -1,6 +1,7 @@
 /**
- * The connection for messages. Invariant: what is subscribed here, and has not been refused, is
- * subscribed at the server whenever the connection is up.
+ * The connection for messages.
+ *
+ * Invariant: while the connection is up, the server has every subscription made here that it has not refused.
  */
 
 import {
@@ -14,9 +15,9 @@ import { ReconnectingConnection, type ReconnectingSocket } from './reconnecting.
 import type { Adapter, Socket } from './socket.js';
 
 interface Subscription {
-  readonly place: ReconnectingSocket;
+  readonly node: ReconnectingSocket;
   readonly listener: (message: string) => void;
-  /** The socket by which the server has confirmed it last. */
+  /** The socket on which the server last confirmed it. */
   socket: Socket | undefined;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
@@ -30,11 +31,11 @@ export class Subscriptions extends ReconnectingConnection implements SubscriberC
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
-    const place = this.socketTo(channel);
+    const node = this.socketTo(channel);
     await new Promise<void>((resolve, reject) => {
       const subscription: Subscription = {
-        place,
-        // A message may still come after the subscription has ended.
+        node,
+        // A message may arrive after the subscription has ended.
         listener: (message) => {
           if (this.#channels.get(channel) === subscription) listener(message);
         },
@@ -43,8 +44,8 @@ export class Subscriptions extends ReconnectingConnection implements SubscriberC
         reject,
       };
       this.#channels.set(channel, subscription);
-      // What is lost with the socket, the next one does again.
-      if (place.current) this.#confirm(channel, subscription, place.current).catch(() => {});
+      // If the socket is lost, the next one subscribes again.
+      if (node.current) this.#confirm(channel, subscription, node.current).catch(() => {});
     });
   }
 
@@ -54,7 +55,7 @@ export class Subscriptions extends ReconnectingConnection implements SubscriberC
     this.#channels.delete(channel);
     subscription.resolve();
     try {
-      await subscription.place.current?.unsubscribe(channel);
+      await subscription.node.current?.unsubscribe(channel);
     } catch (error) {
       if (isReply(error)) throw error;
     }
@@ -84,10 +85,10 @@ export class Subscriptions extends ReconnectingConnection implements SubscriberC
     subscription.resolve();
   }
 
-  protected override async prepare(place: ReconnectingSocket, socket: Socket): Promise<void> {
+  protected override async prepare(node: ReconnectingSocket, socket: Socket): Promise<void> {
     for (;;) {
       const missing = [...this.#channels].filter(
-        ([, subscription]) => subscription.place === place && subscription.socket !== socket,
+        ([, subscription]) => subscription.node === node && subscription.socket !== socket,
       );
       if (missing.length === 0) return;
       await Promise.all(

@@ -1,11 +1,10 @@
 /**
- * The handler `pure`: for servers that do not allow Lua. It reads the whole namespace under WATCH, does in
- * here what the script does there, and writes the difference in a transaction: two round trips. If another
- * process has changed the namespace meanwhile, it does so again when it is its turn.
+ * The handler `pure`, for servers that do not allow Lua. It reads the whole namespace under WATCH, applies the batch
+ * here, and writes the difference in a transaction: two round trips. If another process has written meanwhile, it
+ * retries.
  *
- * Invariant: what it writes was computed from what the server still has when it is written. The time is
- * that of the reading; a transaction that comes late only takes leases for longer than they are and
- * gives its own for shorter.
+ * Invariant: a write was computed from the state that the server still has. The time is that of the read; a delayed
+ * transaction only overestimates the other leases and underestimates its own.
  */
 
 import { Mutex } from '../../sync/mutex/mutex.js';
@@ -14,14 +13,15 @@ import {
   type ConnectionFactory,
   ConnectionLostError,
 } from '../connection/connection.js';
-import { apply, type World } from '../protocol/apply.js';
+import { apply } from '../protocol/apply.js';
 import type { Batch, Reply } from '../protocol/protocol.js';
+import type { World } from '../protocol/state.js';
 import { encodeMessage, mapOf, signMessage } from '../protocol/wire.js';
-import { channelBaseOf, channelOf, type Handler, keysOf, turnsOf } from './handler.js';
+import { channelOf, type keysOf, runOf, ServerHandler, turnsOf } from './handler.js';
 import { load, type Stored, store } from './stored.js';
-import { Turns } from './turns.js';
+import { WriterQueue } from './writer-queue.js';
 
-/** One transaction at a time on a connection: its WATCH is for all that is sent there. */
+/** One transaction at a time per connection, because WATCH applies to all commands sent there. */
 const transactions = new WeakMap<CommandConnection, Mutex>();
 
 /** The commands that turn one stored state into another; `before` has no index if the index is not complete. */
@@ -46,31 +46,24 @@ function changesOf(
   ];
 }
 
-export class PureHandler implements Handler {
-  readonly #connection: CommandConnection;
-  readonly #keys: ReturnType<typeof keysOf>;
-  readonly #base: string;
-  readonly #factory: Pick<ConnectionFactory, 'channels' | 'database'>;
+export class PureHandler extends ServerHandler {
   readonly #transactions: Mutex;
-  /** The batches of this handler, in the order of the calls. */
+  /** Keeps the batches of this handler in the order of the calls. */
   readonly #batches = new Mutex();
-  /** Which connection the latest batch was meant for. */
+  /** The connection that the latest batch was meant for. */
   #incarnation = 0;
-  readonly #turns: Turns;
+  readonly #writers: WriterQueue;
 
   constructor(
     connection: CommandConnection,
     base: string,
     factory: Pick<ConnectionFactory, 'channels' | 'database'>,
   ) {
-    this.#connection = connection;
-    this.#keys = keysOf(base);
-    this.#base = base;
-    this.#factory = factory;
+    super(connection, base, factory);
     const shared = transactions.get(connection) ?? new Mutex();
     transactions.set(connection, shared);
     this.#transactions = shared;
-    this.#turns = new Turns((...command) => this.#call(...command), turnsOf(base));
+    this.#writers = new WriterQueue((...command) => this.call(...command), turnsOf(base));
   }
 
   async prepare(): Promise<void> {}
@@ -80,45 +73,37 @@ export class PureHandler implements Handler {
     return this.#batches.run(async () => {
       try {
         for (;;) {
-          // Sent again over another connection, in a batch that waits behind this one. Done all the same, such
-          // batches can take longer than a lease: the connection is lost again, and there are ever more of them.
+          // A batch behind this one carries the same operations over a newer connection. If both were applied, the
+          // backlog could take longer than a lease and lose the next connection too.
           if (batch.incarnation < this.#incarnation) {
             throw new ConnectionLostError('the connection that the batch was meant for is lost');
           }
           const reply = await this.#transactions.run(() => this.#attempt(batch));
           if (reply !== undefined) return reply;
-          // Other batches may use the connection meanwhile.
-          await this.#turns.wait(batch.ttl);
+          // Other batches may use the connection during the wait.
+          await this.#writers.wait(batch.ttl);
         }
       } finally {
-        // A batch that is sent again takes over the place in the queue.
-        if (batch.incarnation === this.#incarnation) await this.#turns.quit();
+        // If the batch was sent again, its copy keeps the place in the queue.
+        if (batch.incarnation === this.#incarnation) await this.#writers.quit();
       }
     });
   }
 
-  get #channelBase(): string {
-    return channelBaseOf(this.#base, this.#factory.database);
-  }
-
-  #call(...command: string[]): Promise<unknown> {
-    return this.#connection.call(this.#keys[0], ...command);
-  }
-
-  /** Returns undefined if another process was faster, or it is another process's turn. */
+  /** Returns undefined if another process has written first, or has to write first. */
   async #attempt(batch: Batch): Promise<Reply | undefined> {
-    const [stateKey, indexKey] = this.#keys;
+    const [stateKey, indexKey] = this.keys;
     const begun = performance.now();
     const [, first, time, life, flat, whole] = await Promise.all([
-      this.#call('WATCH', ...this.#keys),
-      this.#turns.first(),
-      this.#call('TIME'),
-      this.#call('PTTL', stateKey),
-      this.#call('HGETALL', stateKey),
-      this.#call('ZSCORE', indexKey, ''),
+      this.call('WATCH', ...this.keys),
+      this.#writers.first(),
+      this.call('TIME'),
+      this.call('PTTL', stateKey),
+      this.call('HGETALL', stateKey),
+      this.call('ZSCORE', indexKey, ''),
     ]);
-    if (!this.#turns.mayWrite(first)) {
-      await this.#call('UNWATCH');
+    if (!this.#writers.mayWrite(first)) {
+      await this.call('UNWATCH');
       return undefined;
     }
     const fields = mapOf(flat as string[]);
@@ -128,14 +113,14 @@ export class PureHandler implements Handler {
     const index = whole === null ? new Set<string>() : store(load(fields)).index;
     const others = fresh ? await this.#listeners(['']) : new Map<string, number>();
     const differs = batch.run !== undefined && clock?.[5] !== batch.run;
-    const info = fresh || differs ? String(await this.#call('INFO', 'server')) : '';
+    const info = fresh || differs ? String(await this.call('INFO', 'server')) : '';
     const world = {
       now: seconds * 1e6 + micros,
       uptime: Number(/^uptime_in_seconds:(-?\d+)/m.exec(info)?.[1] ?? 0) * 1000,
-      run: /^run_id:(\w{8})/m.exec(info)?.[1],
+      run: runOf(info),
     };
 
-    // Who listens is asked for when it turns out to matter, and then everything is done again.
+    // The number of listeners is queried when it matters, and the batch is then applied again.
     const listeners = new Map<string, number>();
     for (;;) {
       const state = load(fields);
@@ -147,7 +132,7 @@ export class PureHandler implements Handler {
           messages.push(['', encodeMessage(message)]);
           return others.get('') ?? 0;
         },
-        tell: (process, message, secret) => {
+        send: (process, message, secret) => {
           if (message.name === 'held' && !listeners.has(process)) unknown.push(process);
           if (listeners.get(process) !== 0) messages.push([process, signMessage(message, secret)]);
           return listeners.get(process) ?? 0;
@@ -155,7 +140,7 @@ export class PureHandler implements Handler {
       };
       const reply = apply(state, batch, view);
       if (reply.name !== 'done') {
-        await this.#call('UNWATCH');
+        await this.call('UNWATCH');
         return reply;
       }
       if (unknown.length > 0) {
@@ -167,44 +152,43 @@ export class PureHandler implements Handler {
       const lifetime = `${Math.max(Number(life), Math.ceil(3 * batch.ttl + ahead))}`;
       const committed = await this.#commit(
         [
-          ...changesOf(this.#keys, { fields, index }, store(state)),
-          ...this.#keys.map((key) => ['PEXPIRE', key, lifetime]),
+          ...changesOf(this.keys, { fields, index }, store(state)),
+          ...this.keys.map((key) => ['PEXPIRE', key, lifetime]),
           ...messages.map(([process, text]) => [
-            this.#factory.channels === 'sharded' ? 'SPUBLISH' : 'PUBLISH',
-            channelOf(this.#channelBase, process),
+            this.publish,
+            channelOf(this.channelBase, process),
             text,
           ]),
-          ...this.#turns.end,
+          ...this.#writers.end,
         ],
         reply,
       );
-      if (committed === undefined) this.#turns.failed(performance.now() - begun);
-      else this.#turns.ended();
+      if (committed === undefined) this.#writers.failed(performance.now() - begun);
+      else this.#writers.ended();
       return committed;
     }
   }
 
   async #commit(commands: readonly string[][], reply: Reply): Promise<Reply | undefined> {
-    const answers = await Promise.allSettled([
-      this.#call('MULTI'),
-      ...commands.map((command) => this.#call(...command)),
-      this.#call('EXEC'),
+    const replies = await Promise.allSettled([
+      this.call('MULTI'),
+      ...commands.map((command) => this.call(...command)),
+      this.call('EXEC'),
     ]);
-    // A command that was refused has made EXEC fail; its own error says why.
-    const refused = answers.find(({ status }) => status === 'rejected');
+    // A refused command makes EXEC fail; its own error has the reason.
+    const refused = replies.find(({ status }) => status === 'rejected');
     if (refused !== undefined) throw (refused as PromiseRejectedResult).reason;
-    const executed = (answers.at(-1) as PromiseFulfilledResult<unknown>).value;
+    const executed = (replies.at(-1) as PromiseFulfilledResult<unknown>).value;
     if (executed === null) return undefined;
-    const failed = (executed as unknown[]).find((answer) => answer instanceof Error);
+    const failed = (executed as unknown[]).find((reply) => reply instanceof Error);
     if (failed !== undefined) throw failed;
     return reply;
   }
 
-  /** How many listen to each of these processes. */
   async #listeners(processes: readonly string[]): Promise<Map<string, number>> {
-    const channels = processes.map((name) => channelOf(this.#channelBase, name));
-    const count = this.#factory.channels === 'sharded' ? 'SHARDNUMSUB' : 'NUMSUB';
-    const answer = mapOf((await this.#call('PUBSUB', count, ...channels)) as string[]);
-    return new Map(processes.map((name, i) => [name, Number(answer.get(channels[i] as string))]));
+    const channels = processes.map((name) => channelOf(this.channelBase, name));
+    const count = this.sharded ? 'SHARDNUMSUB' : 'NUMSUB';
+    const counts = mapOf((await this.call('PUBSUB', count, ...channels)) as string[]);
+    return new Map(processes.map((name, i) => [name, Number(counts.get(channels[i] as string))]));
   }
 }

@@ -4,8 +4,8 @@
  * Invariant: the index is derived from the hash alone, so a lost index can be rebuilt.
  */
 
-import { emptyState, type State } from '../protocol/apply.js';
 import type { Request } from '../protocol/protocol.js';
+import { emptyState, type State } from '../protocol/state.js';
 import { lockPattern, parse, requestOf } from '../protocol/wire.js';
 
 export interface Stored {
@@ -20,7 +20,7 @@ type Five = [number, number, number, number, number];
 const clockPattern = /^(\d+) (\d+) (\d+) (\d+) ([01]) (\S+) (\d+)$/;
 const sessionPattern = /^(\d+) (\d+) (\d+) (\S+)$/;
 
-/** A hash without a clock is not a state: its other fields are ignored. */
+/** Reads a state. The fields of a hash without a clock are ignored. */
 export function load(fields: ReadonlyMap<string, string>): State {
   const state = emptyState();
   if (!fields.has('')) return state;

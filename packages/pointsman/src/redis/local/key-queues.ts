@@ -1,42 +1,57 @@
 /**
- * A queue for each key, of the acquisitions that want it. An acquisition stands in the queues of all its
- * keys at once.
+ * A queue for each key, of the acquisitions that want it. An acquisition is in the queues of all its keys at once.
  *
- * Invariant: a key has a queue while somebody stands in it or this process owns the key.
+ * Invariant: a key has a queue while an acquisition is in it or this process owns the key.
  */
 
 import type { Acquisition } from '../acquisition.js';
-import type { Entry, KeyQueue, LocalClaim } from './local-claim.js';
+import type { Claim } from '../session/claims.js';
 
-/** Where an acquisition stands. */
-export interface Standing {
-  readonly entries: readonly Entry[];
-  /** In how many queues somebody stands in front. */
-  behind: number;
-  /** Asked for, and not granted yet. */
-  claim: LocalClaim | undefined;
+export interface KeyQueue {
+  readonly key: string;
+  first: KeyNode | undefined;
+  last: KeyNode | undefined;
+  /** The claim through which this process owns the key. */
+  claim: Claim | undefined;
+  /** Whether the first acquisition holds the lock, or is being admitted. */
+  busy: boolean;
 }
 
-/** How many acquisitions are looked at for further keys, and how many keys one claim takes along. */
-const LOOK = 64;
+/** An acquisition in the queue of one key. */
+export interface KeyNode {
+  readonly acquisition: Acquisition;
+  readonly queue: KeyQueue;
+  previous: KeyNode | undefined;
+  next: KeyNode | undefined;
+}
+
+export interface Positions {
+  readonly nodes: readonly KeyNode[];
+  /** In how many of the queues it is not the first. */
+  behind: number;
+  /** The claim requested for it and not yet granted. */
+  claim: Claim | undefined;
+}
+
+/** The number of acquisitions searched for further keys, and the number of keys that one claim adds. */
+const MAX_OPTIONAL = 64;
 
 export class KeyQueues {
   readonly #queues = new Map<string, KeyQueue>();
-  readonly #standings = new Map<Acquisition, Standing>();
+  readonly #positions = new Map<Acquisition, Positions>();
 
   get acquisitions(): Iterable<Acquisition> {
-    return this.#standings.keys();
+    return this.#positions.keys();
   }
 
-  /** Who stands in a key's queue, the first first. */
   *in(key: string): Iterable<Acquisition> {
-    for (let entry = this.#queues.get(key)?.first; entry !== undefined; entry = entry.next) {
-      yield entry.acquisition;
+    for (let node = this.#queues.get(key)?.first; node !== undefined; node = node.next) {
+      yield node.acquisition;
     }
   }
 
-  of(acquisition: Acquisition): Standing | undefined {
-    return this.#standings.get(acquisition);
+  of(acquisition: Acquisition): Positions | undefined {
+    return this.#positions.get(acquisition);
   }
 
   isWanted(key: string): boolean {
@@ -46,37 +61,36 @@ export class KeyQueues {
   queueOf(key: string): KeyQueue {
     let queue = this.#queues.get(key);
     if (queue === undefined) {
-      queue = { key, first: undefined, last: undefined, claim: undefined, taken: false };
+      queue = { key, first: undefined, last: undefined, claim: undefined, busy: false };
       this.#queues.set(key, queue);
     }
     return queue;
   }
 
-  /** Adds an acquisition at the end of the queues of its keys. */
-  add(acquisition: Acquisition): Standing {
-    const entries: Entry[] = [];
-    const standing: Standing = { entries, behind: 0, claim: undefined };
+  add(acquisition: Acquisition): Positions {
+    const nodes: KeyNode[] = [];
+    const positions: Positions = { nodes, behind: 0, claim: undefined };
     for (const key of acquisition.keys) {
       const queue = this.queueOf(key);
-      const entry: Entry = { acquisition, queue, previous: queue.last, next: undefined };
+      const node: KeyNode = { acquisition, queue, previous: queue.last, next: undefined };
       if (queue.last === undefined) {
-        queue.first = entry;
+        queue.first = node;
       } else {
-        queue.last.next = entry;
-        standing.behind++;
+        queue.last.next = node;
+        positions.behind++;
       }
-      queue.last = entry;
-      entries.push(entry);
+      queue.last = node;
+      nodes.push(node);
     }
-    this.#standings.set(acquisition, standing);
-    return standing;
+    this.#positions.set(acquisition, positions);
+    return positions;
   }
 
-  /** Takes an acquisition out, and tells who is now at the front of all its queues. */
-  delete(acquisition: Acquisition, standing: Standing): Acquisition[] {
-    this.#standings.delete(acquisition);
+  /** Removes an acquisition. Returns those that are now the first in all their queues. */
+  delete(acquisition: Acquisition, positions: Positions): Acquisition[] {
+    this.#positions.delete(acquisition);
     const firsts: Acquisition[] = [];
-    for (const { queue, previous, next } of standing.entries) {
+    for (const { queue, previous, next } of positions.nodes) {
       if (next === undefined) queue.last = previous;
       else next.previous = previous;
       if (previous !== undefined) {
@@ -84,30 +98,30 @@ export class KeyQueues {
         continue;
       }
       queue.first = next;
-      queue.taken = false;
+      queue.busy = false;
       if (next === undefined) {
         this.tidy(queue);
-      } else if (--(this.#standings.get(next.acquisition) as Standing).behind === 0) {
+      } else if (--(this.#positions.get(next.acquisition) as Positions).behind === 0) {
         firsts.push(next.acquisition);
       }
     }
     return firsts;
   }
 
-  /** Forgets a queue that nobody stands in and whose key is not owned. */
   tidy(queue: KeyQueue): void {
     if (queue.first === undefined && queue.claim === undefined) this.#queues.delete(queue.key);
   }
 
-  /** Keys that those behind this one want, and that this process does not own. */
+  /** The keys that acquisitions behind this one want, and that this process does not own. */
   wantedBehind({ keys: own }: Acquisition): readonly string[] {
     const keys = new Set(own);
-    let looked = 0;
+    let searched = 0;
     for (const key of keys) {
       for (const acquisition of this.in(key)) {
-        if (++looked > LOOK) break;
-        for (const { queue } of this.#standings.get(acquisition)?.entries ?? []) {
-          if (queue.claim === undefined && keys.size < own.length + LOOK) keys.add(queue.key);
+        if (++searched > MAX_OPTIONAL) break;
+        for (const { queue } of this.#positions.get(acquisition)?.nodes ?? []) {
+          if (queue.claim === undefined && keys.size < own.length + MAX_OPTIONAL)
+            keys.add(queue.key);
         }
       }
     }

@@ -1,21 +1,19 @@
 /**
- * Acquisitions of one process that hand keys on among themselves, without the server.
+ * The queue of the mode `local`: acquisitions of one process hand keys over to each other without the server.
  *
- * An acquisition gets the lock when it is at the front of the queues of all its keys and this process
- * owns all of the keys. Only one at all fronts asks the server, so a process never waits for a key that
- * none of its foremost acquisitions needs; along with its own keys it takes those that the ones behind
- * it want, if they are free.
+ * An acquisition is admitted when it is the first in the queues of all its keys and this process owns the keys. Only such
+ * a first one requests a claim, with the keys that the acquisitions behind it want as optional keys.
  *
  * Invariants:
- * - Acquisitions that share a key are served in the order in which they came.
- * - A key is owned through one claim, and by the time a claim is asked for, nothing else that the same
- *   acquisition needs is kept back: there is no holding while waiting.
- * - When somebody elsewhere waits for a claim, what nobody here wants goes back at once, and all that
- *   nobody holds when a slice of time is over; but each claim serves at least one acquisition.
- * - After a burst of hand-overs the event loop gets its turn, or news from the server would never be
- *   read: a lock that is released at once never leaves the microtask queue by itself.
+ * - Acquisitions that share a key are served in the order of their calls.
+ * - A key is owned through one claim. Before an acquisition requests a claim, every key of it that is owned is given
+ *   back, so no process holds keys while it waits.
+ * - When another process waits for a claim, its keys without a waiter here go back at once, and all that are not held
+ *   after a slice of time. Each claim admits at least one acquisition.
+ * - After a burst of hand-overs the event loop runs. A lock that is released at once never leaves the microtask queue,
+ *   and messages from the server would not be read.
  *
- * Cost: a hand-over is a node per key, a guard and the two promises of whoever awaits it; no command.
+ * Cost: a hand-over creates a node per key, a guard and the two promises of the caller, and sends no command.
  */
 
 import type { Acquisition, Queue } from '../acquisition.js';
@@ -23,33 +21,37 @@ import type { LockLostError } from '../errors.js';
 import type { Metrics } from '../metrics.js';
 import type { Grant } from '../protocol/protocol.js';
 import type { LocalWaiter } from '../query.js';
+import type { Claim, ClaimOwner } from '../session/claims.js';
 import type { Session } from '../session/session.js';
-import { KeyQueues, type Standing } from './key-queues.js';
-import { type ClaimOwner, type KeyQueue, LocalClaim } from './local-claim.js';
-import { TOKENS, Tokens } from './tokens.js';
+import { type KeyQueue, KeyQueues, type Positions } from './key-queues.js';
 
-/** Milliseconds for which a process may go on handing over after somebody elsewhere has asked. */
+/** Milliseconds of hand-overs after another process begins to wait. */
 const SLICE = 5;
-/** Hand-overs before the event loop gets its turn. */
+/** Hand-overs before the event loop runs. */
 const BURST = 64;
+/** Tokens reserved with each claim, and by one `reserve` operation. */
+const CLAIM_TOKENS = 64;
+const RESERVED_TOKENS = 4096;
 
 export class LocalQueue implements Queue, ClaimOwner {
   readonly session: Session;
+  readonly tokens = CLAIM_TOKENS;
+  readonly revocable = true;
   readonly #metrics: Metrics;
   readonly #queues = new KeyQueues();
-  readonly #tokens: Tokens;
-  /** Owned keys that nobody here wants at the moment. */
+  readonly #reserve: TokenReserve;
+  /** Owned keys without a waiter here. */
   readonly #idle = new Set<KeyQueue>();
   #idleScheduled = false;
   #burst = 0;
-  /** Those that are let in when the event loop has had its turn. */
+  /** Acquisitions to admit after the event loop has run. */
   #deferred: Acquisition[] = [];
-  /** Those that are let in when there are tokens, or when the lease is beyond doubt. */
+  /** Acquisitions to admit when there are tokens, or when the lease is beyond doubt. */
   #stalled: Acquisition[] = [];
 
   constructor(session: Session, metrics: Metrics) {
     this.session = session;
-    this.#tokens = new Tokens(
+    this.#reserve = new TokenReserve(
       session,
       () => this.#admitStalled(),
       () => this.#admitLater(),
@@ -61,14 +63,13 @@ export class LocalQueue implements Queue, ClaimOwner {
     return this.#queues.acquisitions;
   }
 
-  /** Who waits, the first first. */
   get waiters(): LocalWaiter[] {
     const session = this.session.id;
     return [...this.acquisitions]
       .filter(({ state }) => state === 'waiting')
       .map((acquisition) => {
-        const claim = this.#queues.of(acquisition)?.claim;
-        return { keys: acquisition.keys, session, id: claim && this.session.idOf(claim) };
+        const id = this.#queues.of(acquisition)?.claim?.id;
+        return { keys: acquisition.keys, session, id };
       });
   }
 
@@ -85,107 +86,107 @@ export class LocalQueue implements Queue, ClaimOwner {
   }
 
   leave(acquisition: Acquisition): Promise<void> {
-    const standing = this.#queues.of(acquisition);
-    if (standing === undefined) return Promise.resolve();
-    const { claim } = standing;
-    this.#remove(acquisition, standing);
-    if (claim !== undefined) void this.session.giveBack(claim, claim.keys, true);
-    return this.#settleAll(standing);
+    const positions = this.#queues.of(acquisition);
+    if (positions === undefined) return Promise.resolve();
+    const { claim } = positions;
+    this.#remove(acquisition, positions);
+    if (claim !== undefined) void this.session.claims.giveBack(claim, claim.keys);
+    return this.#settleAll(positions);
   }
 
-  /** Settles all claims of whoever has left. */
-  #settleAll(standing: Standing): Promise<void> {
-    const claims = new Set<LocalClaim>();
-    for (const { queue } of standing.entries)
-      if (queue.claim !== undefined) claims.add(queue.claim);
+  #settleAll({ nodes }: Positions): Promise<void> {
+    const claims = new Set<Claim>();
+    for (const { queue } of nodes) if (queue.claim !== undefined) claims.add(queue.claim);
     if (claims.size === 1) for (const only of claims) return this.#settle(only);
     return Promise.all([...claims].map((each) => this.#settle(each))).then(() => {});
   }
 
-  granted(claim: LocalClaim, { token, contended, extra }: Grant): void {
-    this.#tokens.add(token, TOKENS);
+  granted(claim: Claim, { token, contended }: Grant): void {
+    this.#reserve.add(token, CLAIM_TOKENS);
     if (contended) this.#limit(claim);
-    const asking = this.#queues.of(claim.acquisition);
-    if (asking?.claim === claim) asking.claim = undefined;
-    for (const key of [...claim.keys, ...extra]) {
-      const queue = this.#queues.queueOf(key);
-      queue.claim = claim;
-      claim.queues.add(queue);
-    }
-    for (const queue of claim.queues) this.#considerFirst(queue);
+    const waiting = this.#queues.of(claim.acquisition);
+    if (waiting?.claim === claim) waiting.claim = undefined;
+    const queues = this.#queuesOf(claim);
+    for (const queue of queues) queue.claim = claim;
+    for (const queue of queues) this.#considerFirst(queue);
     void this.#settle(claim);
   }
 
-  revoked(claim: LocalClaim): void {
+  revoked(claim: Claim): void {
     if (claim.deadline !== undefined) return;
     this.#metrics.revocations++;
     this.#limit(claim);
     void this.#settle(claim);
   }
 
-  lost(claim: LocalClaim, error: LockLostError): void {
-    const queues = [...claim.queues];
-    claim.queues.clear();
-    const asking = this.#queues.of(claim.acquisition);
-    if (asking?.claim === claim) asking.claim = undefined;
+  lost(claim: Claim, error: LockLostError): void {
+    const queues = this.#queuesOf(claim);
+    claim.owned.clear();
+    const waiting = this.#queues.of(claim.acquisition);
+    if (waiting?.claim === claim) waiting.claim = undefined;
     for (const queue of queues) queue.claim = undefined;
     for (const queue of queues) {
-      const acquisition = queue.taken ? queue.first?.acquisition : undefined;
-      const standing = acquisition && this.#queues.of(acquisition);
-      if (acquisition === undefined || standing === undefined) continue;
+      const acquisition = queue.busy ? queue.first?.acquisition : undefined;
+      const positions = acquisition && this.#queues.of(acquisition);
+      if (acquisition === undefined || positions === undefined) continue;
       if (acquisition.state === 'held') {
-        this.#remove(acquisition, standing);
+        this.#remove(acquisition, positions);
         acquisition.lose(error);
       } else {
-        // It was about to be let in.
-        for (const entry of standing.entries) entry.queue.taken = false;
-        this.#consider(acquisition, standing);
+        // It was being admitted.
+        for (const node of positions.nodes) node.queue.busy = false;
+        this.#consider(acquisition, positions);
       }
     }
-    // Unless it held the lock, which is over.
+    // It has no positions if it held the lock.
     const still = this.#queues.of(claim.acquisition);
     if (still !== undefined) this.#consider(claim.acquisition, still);
     for (const queue of queues) this.#queues.tidy(queue);
   }
 
-  dropped(claim: LocalClaim): void {
-    const standing = this.#queues.of(claim.acquisition);
-    if (standing === undefined) return;
-    standing.claim = undefined;
-    this.#remove(claim.acquisition, standing);
-    void this.#settleAll(standing);
+  dropped(claim: Claim): void {
+    const positions = this.#queues.of(claim.acquisition);
+    if (positions === undefined) return;
+    positions.claim = undefined;
+    this.#remove(claim.acquisition, positions);
+    void this.#settleAll(positions);
   }
 
-  wantedBehind(acquisition: Acquisition): readonly string[] {
+  optionalFor(acquisition: Acquisition): readonly string[] {
     return this.#queues.wantedBehind(acquisition);
+  }
+
+  #queuesOf(claim: Claim): KeyQueue[] {
+    return Array.from(claim.owned, (key) => this.#queues.queueOf(key));
   }
 
   #considerFirst(queue: KeyQueue): void {
     const acquisition = queue.first?.acquisition;
-    const standing = acquisition && this.#queues.of(acquisition);
-    if (acquisition !== undefined && standing !== undefined) this.#consider(acquisition, standing);
+    const positions = acquisition && this.#queues.of(acquisition);
+    if (acquisition !== undefined && positions !== undefined)
+      this.#consider(acquisition, positions);
   }
 
-  /** Lets it in, or asks the server for its keys, if it is at the front of all its queues. */
-  #consider(acquisition: Acquisition, standing: Standing): void {
-    const { entries } = standing;
-    if (standing.behind > 0 || entries[0]?.queue.taken) return;
-    if (entries.every(({ queue }) => queue.claim?.usable)) {
-      if (standing.claim !== undefined) {
-        // Its keys came another way.
-        void this.session.giveBack(standing.claim, acquisition.keys, true);
-        standing.claim = undefined;
+  /** Admits an acquisition, or requests its keys, if it is the first in all its queues. */
+  #consider(acquisition: Acquisition, positions: Positions): void {
+    const { nodes } = positions;
+    if (positions.behind > 0 || nodes[0]?.queue.busy) return;
+    if (nodes.every(({ queue }) => queue.claim?.usable)) {
+      if (positions.claim !== undefined) {
+        // Another claim was granted its keys.
+        void this.session.claims.giveBack(positions.claim, acquisition.keys);
+        positions.claim = undefined;
       }
-      for (const { queue } of entries) queue.taken = true;
+      for (const { queue } of nodes) queue.busy = true;
       if (this.#burst++ === 0) setImmediate(() => this.#nextBurst());
       if (this.#burst <= BURST) this.#admit(acquisition);
       else this.#deferred.push(acquisition);
-    } else if (standing.claim === undefined) {
+    } else if (positions.claim === undefined) {
       void this.#release(
-        entries.map(({ queue }) => queue).filter(({ claim }) => claim !== undefined),
+        nodes.map(({ queue }) => queue).filter(({ claim }) => claim !== undefined),
       );
-      standing.claim = new LocalClaim(this, acquisition);
-      this.session.ask(standing.claim);
+      positions.claim = this.session.claims.add(this, acquisition);
+      this.session.claims.lock(positions.claim);
     }
   }
 
@@ -197,15 +198,16 @@ export class LocalQueue implements Queue, ClaimOwner {
     for (const acquisition of acquisitions) this.#admit(acquisition);
   }
 
-  /** The last step on the way in; its queues are taken for it. */
+  /** Starts an acquisition whose queues are marked busy. */
   #admit(acquisition: Acquisition): void {
-    const standing = this.#queues.of(acquisition);
+    const positions = this.#queues.of(acquisition);
     // It may have given up, or lost its keys, since.
-    if (standing === undefined || acquisition.state !== 'waiting') return;
-    if (!standing.entries.every(({ queue }) => queue.claim !== undefined && queue.taken)) return;
+    if (positions === undefined || acquisition.state !== 'waiting') return;
+    const { nodes } = positions;
+    if (!nodes.every(({ queue }) => queue.claim !== undefined && queue.busy)) return;
     if (!this.session.checkLease() || !this.session.lease.lasting) {
-      // Lost: then it has been considered anew. In doubt, or short: the server is asked first.
-      if (standing.entries.every(({ queue }) => queue.claim !== undefined)) {
+      // If the lease was lost just now, `lost` has considered the acquisition again. Otherwise the server is asked.
+      if (nodes.every(({ queue }) => queue.claim !== undefined)) {
         this.#stalled.push(acquisition);
         this.session.renew().then(
           () => this.#admitStalled(),
@@ -214,13 +216,13 @@ export class LocalQueue implements Queue, ClaimOwner {
       }
       return;
     }
-    const token = this.#tokens.take();
+    const token = this.#reserve.take();
     if (token === undefined) {
       this.#stalled.push(acquisition);
       return;
     }
-    if (standing.entries[0]?.queue.claim?.served) this.#metrics.handOffs++;
-    for (const { queue } of standing.entries) (queue.claim as LocalClaim).served++;
+    if (nodes[0]?.queue.claim?.served) this.#metrics.handOffs++;
+    for (const { queue } of nodes) (queue.claim as Claim).served++;
     acquisition.start(token);
   }
 
@@ -230,28 +232,31 @@ export class LocalQueue implements Queue, ClaimOwner {
     for (const acquisition of acquisitions) this.#admit(acquisition);
   }
 
-  /** The server has refused what they need: whoever is about to be let in asks again. */
+  /** Retries after the server has refused tokens or a renewal. */
   #admitLater(): void {
     setTimeout(() => this.#admitStalled(), this.session.ttl / 3).unref();
   }
 
-  /** Takes it out of its queues and considers those behind it. */
-  #remove(acquisition: Acquisition, standing: Standing): void {
-    for (const first of this.#queues.delete(acquisition, standing)) {
-      this.#consider(first, this.#queues.of(first) as Standing);
+  #remove(acquisition: Acquisition, positions: Positions): void {
+    for (const first of this.#queues.delete(acquisition, positions)) {
+      this.#consider(first, this.#queues.of(first) as Positions);
     }
   }
 
-  /** Lets a claim be handed on for a slice of time, also if somebody here goes on holding a key of it. */
-  #limit(claim: LocalClaim): void {
+  /** Ends the use of a claim after a slice of time, even while one of its keys is held. */
+  #limit(claim: Claim): void {
     claim.deadline = performance.now() + SLICE;
     setTimeout(() => void this.#settle(claim), SLICE + 1).unref();
   }
 
-  /** Gives back what this process may not or need not keep of a claim. */
-  #settle(claim: LocalClaim): Promise<void> {
-    const free = [...claim.queues].filter(({ taken }) => !taken);
-    const held = free.length < claim.queues.size;
+  /** Gives back the keys of a claim that this process need not or may not keep. */
+  #settle(claim: Claim): Promise<void> {
+    const free: KeyQueue[] = [];
+    for (const key of claim.owned) {
+      const queue = this.#queues.queueOf(key);
+      if (!queue.busy) free.push(queue);
+    }
+    const held = free.length < claim.owned.size;
     const unwanted = free.filter(({ first }) => first === undefined);
     if (claim.deadline !== undefined) {
       return this.#release(held && claim.usable ? unwanted : free);
@@ -261,7 +266,7 @@ export class LocalQueue implements Queue, ClaimOwner {
     return Promise.resolve();
   }
 
-  /** Gives a key back unless somebody wants it before the event loop comes round. */
+  /** Gives a key back, unless it is requested before the event loop runs. */
   #releaseSoon(queue: KeyQueue): void {
     this.#idle.add(queue);
     if (this.#idleScheduled) return;
@@ -274,21 +279,71 @@ export class LocalQueue implements Queue, ClaimOwner {
     });
   }
 
-  /** Resolves when the server has the last of them, and so all. */
+  /** Resolves when the server has released the last of the keys; earlier operations are processed before. */
   #release(queues: readonly KeyQueue[]): Promise<void> {
     let done = Promise.resolve();
     while (queues.length > 0) {
-      const claim = (queues[0] as KeyQueue).claim as LocalClaim;
+      const claim = (queues[0] as KeyQueue).claim as Claim;
       const together = queues.filter((queue) => queue.claim === claim);
       queues = queues.filter((queue) => queue.claim !== claim);
       for (const queue of together) {
         queue.claim = undefined;
-        claim.queues.delete(queue);
         this.#queues.tidy(queue);
       }
-      const keys = together.map(({ key }) => key);
-      done = this.session.giveBack(claim, keys, claim.queues.size === 0);
+      done = this.session.claims.giveBack(
+        claim,
+        together.map(({ key }) => key),
+      );
     }
     return done;
+  }
+}
+
+/**
+ * Fencing tokens reserved in advance, so that a hand-over needs no command.
+ *
+ * Invariant: tokens are issued in rising order, each once, and never below that of a later grant.
+ */
+class TokenReserve {
+  readonly #session: Session;
+  readonly #arrived: () => void;
+  readonly #refused: () => void;
+  #next = 0;
+  #last = -1;
+  #reserving = false;
+
+  constructor(session: Session, arrived: () => void, refused: () => void) {
+    this.#session = session;
+    this.#arrived = arrived;
+    this.#refused = refused;
+  }
+
+  /** Ignores tokens below those in reserve. */
+  add(first: number, count: number): void {
+    if (first <= this.#next) return;
+    this.#next = first;
+    this.#last = first + count - 1;
+  }
+
+  /** Issues a token, if there is one. */
+  take(): number | undefined {
+    if (this.#last - this.#next < CLAIM_TOKENS / 2) this.#request();
+    return this.#next > this.#last ? undefined : this.#next++;
+  }
+
+  #request(): void {
+    if (this.#reserving) return;
+    this.#reserving = true;
+    this.#session.number({ name: 'reserve', tokens: RESERVED_TOKENS }).then(
+      (token) => {
+        this.#reserving = false;
+        this.add(token, RESERVED_TOKENS);
+        this.#arrived();
+      },
+      () => {
+        this.#reserving = false;
+        this.#refused();
+      },
+    );
   }
 }

@@ -1,18 +1,19 @@
--- What every batch reads, and then a fast path for the common case: a request that is alone in its
--- batch and finds all of its keys free, or releases keys, while no request waits for any of them.
--- The fast path does what the rest of the script would do. Any other batch falls through to the
--- rest, and has changed nothing.
+-- Reads what every batch needs, then takes a fast path for the common case: a batch with one request
+-- that finds all of its keys free, or releases keys, while no other request waits for any of them.
 --
--- Why it stands here: the rest takes twice the time, a quarter of it to define its functions.
+-- Invariant: the fast path has the same effect as the rest of the script. Any other batch continues
+-- with the rest, and nothing has been changed.
+--
+-- The rest takes twice the time, a quarter of it to define its functions.
 
 local header = '^(%S+) (%d+) (%d+) (%a+) (%d) (%d+) (%S+) (%S+)$'
-local me, ttl, incarnation, join, renew, vouched, sender_run, secret = string.match(ARGV[3], header)
+local me, ttl, incarnation, join, renew, confirmed, sender_run, secret = string.match(ARGV[3], header)
 ttl = ttl + 0
 
 local name, id, size, more, tokens = string.match(ARGV[4], '^(%a+) (%S+) (%d+) ?(%d*) ?(%d*)')
 local alone = (name == 'lock' and more == '0' or name == 'unlock') and #ARGV == 4 + size
 
--- The clock, the record of the sender's session, and the locks of the keys of a request alone.
+-- The clock, the record of the sender's session and, for a single request, the locks of its keys.
 local fields = { '', 'session:' .. me }
 for i = 5, alone and #ARGV or 0 do
   fields[i - 2] = 'lock:' .. ARGV[i]
@@ -21,7 +22,7 @@ local found = redis.call('HMGET', KEYS[1], unpack(fields))
 local server = redis.call('TIME')
 local micros = server[1] * 1000000 + server[2]
 local now = math.floor(micros / 1000)
--- Whether the index is known to be complete: it then has an empty member.
+-- Whether the index is known to be complete.
 local whole = false
 
 local token, times, time, seen, guard, run, waiting
@@ -33,9 +34,9 @@ if alone and renew == '0' and found[1] and found[2] then
 end
 if token and highest == incarnation and run == sender_run then
   local passed = math.max(now - seen, 0)
-  local step = math.min(passed, math.max(vouched - time, 0))
+  local step = math.min(passed, math.max(confirmed - time, 0))
   local rest = passed - step
-  -- To make text of a number takes as long as a command, so that is left out while the time stands.
+  -- Formatting a number takes as long as a command, so it is skipped while the time has not moved.
   local moved = step > 0 or now - rest < seen + 0
   if moved then
     time = string.format('%.0f', time + step)
@@ -52,7 +53,7 @@ if token and highest == incarnation and run == sender_run then
   if name == 'lock' then
     served = served and held == 0 and guard + 0 <= time + 0
   else
-    -- One that holds less than all may be in the queue, or has less to give back.
+    -- A request that holds only some of its keys may be in the queue.
     served = served and held == wanted
   end
   if served and waiting ~= '0' then
@@ -87,7 +88,7 @@ if token and highest == incarnation and run == sender_run then
     end
     redis.call('HSET', KEYS[1], '', last .. times, unpack(values))
     if redis.call('ZADD', KEYS[2], unpack(members)) > wanted then
-      -- The empty member is new: the index was lost. The next batch builds it from the state.
+      -- The empty member is new, so the index was lost. The next batch rebuilds it.
       redis.call('DEL', KEYS[2])
     end
     return 'done ' .. left .. ' ' .. time .. ' 1\nheld ' .. value .. ' 0'

@@ -1,56 +1,55 @@
--- The state of a namespace, as one batch finds it: two keys of one hash tag, which vanish together
--- some time after the last process has fallen silent.
+-- The state of a namespace: two keys with one hash tag, which expire together some time after the last
+-- batch.
 --
 --   state  hash  '' -> "<last token> <time> <server's clock> <guard> <doubted> <run> <places>",
 --                "lock:<key>" -> "<request> <token>"
 --                "session:<session>" -> "<expires> <incarnation> <ttl> <secret>"
---                "request:<request>" -> what it waits for, in JSON
---   index  zset  what the state says, in lexical order, so that a batch finds its part without the rest:
+--                "request:<request>" -> the waiting request, in JSON
+--   index  zset  derived from the state, in lexical order, so that a batch reads only the part it needs:
 --                ''                                        the index is complete
---                "k<length>:<key>:<order, 16 digits><request>"  a place in the queue of a key,
---                "c<length>:..."                           and of a condition
+--                "k<length>:<key>:<order, 16 digits><request>"  a place in the queue of a key
+--                "c<length>:..."                           the same for a condition
 --                "e<expires, 16 digits> <session>"         the end of a lease
 --                "h<request> <key>"                        a key that a request holds
---                "r<request>"                              a request that waits
+--                "r<request>"                              a waiting request
 --
 -- Invariants:
--- - Only the state decides. It is one key, so no part of it is lost without the rest: if it is gone,
---   so is its clock, and the namespace starts over. The index is rebuilt from it whenever it is missing.
+-- - The state alone is authoritative. It is one key, so it is lost as a whole, with its clock, and the
+--   namespace begins anew. A missing index is rebuilt from it.
 -- - Each lock, session and request has its members in the index. A member whose field was deleted by
---   hand is dropped when it is found.
--- - Time here is the namespace's own. It never goes back, and advances only as far as both the server's
---   clock has moved and the sender of a batch confirms: the sender measures with a monotonic clock how
---   much time has passed since its last reply. So a jump of the server's clock cannot end the leases
---   of live processes.
+--   hand is removed when it is read.
+-- - The namespace has its own time. It never goes back, and advances only as far as the server's clock
+--   has moved and the sender of a batch confirms with its monotonic clock. So a jump of the server's
+--   clock cannot end the leases of live processes.
 --
--- The server runs all of this anew for each batch. Everything hangs on one table, because a function
--- that captures locals costs as much to make as a command.
+-- The server defines all functions again for each batch. They are fields of one table, because a
+-- function that captures locals costs as much as a command.
 
 local space = {
   state = KEYS[1],
   index = KEYS[2],
-  -- Sessions that this batch has looked at: when their lease ends, or false for one that does not
-  -- exist; the highest incarnation that has spoken; and the secret that its messages are signed with.
+  -- The sessions read by this batch: the end of the lease, or false if the session does not exist; the
+  -- highest incarnation; the secret for signing messages.
   leases = {},
   incarnations = {},
   secrets = {},
-  -- What this batch knows of the queue: who is first in a part of it, and the requests.
+  -- The part of the queue read by this batch: the first request of each prefix, and the requests.
   firsts = {},
   known = {},
-  -- Keys whose queue may have somebody to serve; the end of the batch goes through them. Requests
-  -- that were tried since the last key was freed, in vain.
+  -- Keys whose queue is served at the end of the batch, and requests that could not be granted since
+  -- the last key was freed.
   freed = {},
   tried = {},
   -- Requests that were asked to give their keys back, and sessions whose process does not listen.
   revoked = {},
-  gone = {},
-  -- Requests of this session that were granted while the batch was applied.
+  unreachable = {},
+  -- Requests of the sender's session granted by this batch.
   grants = {},
 }
 
 space.publish = ARGV[2]
 space.me, space.ttl, space.incarnation, space.join = me, ttl, incarnation + 0, join
-space.renew, space.vouched, space.sender_run = renew, vouched, sender_run
+space.renew, space.confirmed, space.sender_run = renew, confirmed, sender_run
 space.micros, space.now = micros, now
 
 -- Tokens have 16 digits; Lua's own conversion keeps 14, which is enough for milliseconds.
@@ -62,7 +61,6 @@ function space.session_of(request)
   return string.match(request, '^(.-)/')
 end
 
--- The members of the index that begin with a prefix.
 function space.members(prefix)
   local after = string.char(string.byte(prefix, -1) + 1)
   local to = '(' .. string.sub(prefix, 1, -2) .. after
@@ -73,7 +71,6 @@ function space.lease_member(session, ends)
   return string.format('e%016.0f ', ends) .. session
 end
 
--- The longest lease that there is.
 function space.longest()
   local longest = space.ttl
   for _, member in ipairs(space.members('e')) do
@@ -83,27 +80,27 @@ function space.longest()
   return longest
 end
 
--- Moves time on. `seen` is the server's clock up to where it has been counted. What passed since then
--- and nobody has vouched for yet may still be counted: leases begin after it.
+-- Advances the namespace's time. The server's clock has been counted up to `seen`. A span that has
+-- passed since and is not confirmed yet may be counted later, so leases begin after it.
 function space.advance(seen)
   local passed = math.max(space.now - seen, 0)
-  local step = math.min(passed, math.max(space.vouched - space.time, 0))
+  local step = math.min(passed, math.max(space.confirmed - space.time, 0))
   local rest = passed - step
-  -- Whether the sender had something to lose for a quarter of a lease. Of what was before it began it
-  -- cannot speak: processes that come and go would keep time from ever going on.
+  -- Whether the sender has had something to lose for a quarter of a lease. It cannot confirm an earlier
+  -- span; otherwise short-lived processes could stop the time.
   local lease = space.join == 'must' and space.lease_of(space.me)
-  local lived = lease and lease - space.time - passed <= space.ttl * 3 / 4
+  local established = lease and lease - space.time - passed <= space.ttl * 3 / 4
   if rest > space.ttl and rest > space.longest() then
-    -- Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
-    -- so before, and nobody with something to lose has spoken since, nobody is.
+    -- No live session is silent for so long: the clock has jumped, or no session is live. The latter is
+    -- certain if it happens again before a session with something to lose has sent a batch.
     if space.doubted == '1' then
       step = passed
     end
     space.doubted, rest = '1', 0
-  elseif lived and space.renew == '1' then
+  elseif established and space.renew == '1' then
     rest = 0
   end
-  if lived then
+  if established then
     space.doubted = '0'
   end
   space.time = space.time + step
@@ -115,8 +112,8 @@ function space.keep_guard()
   space.guard = math.max(space.guard, space.latest + space.longest())
 end
 
--- Another run of the server may have read an older state: who was granted something meanwhile is not
--- in there. Through a proxy the sender's connection may be older than the run, so the server is asked.
+-- Another run of the server may have loaded an older state, which lacks the latest grants. The sender's
+-- connection may be to a proxy and older than the run, so the run is read from the server.
 function space.check_run()
   if space.sender_run == '-' or space.sender_run == space.run then
     return
@@ -140,7 +137,7 @@ function space.load()
     end
     space.advance(tonumber(seen))
   else
-    -- The index may have stayed, where the server evicts keys, and fields that were not the clock's.
+    -- An eviction may have left the index; a deletion by hand, other fields.
     redis.call('DEL', space.state, space.index)
     space.fresh, space.token, space.time, space.guard = true, 0, space.now, 0
     space.seen, space.latest = space.now, space.now
@@ -148,7 +145,6 @@ function space.load()
   end
 end
 
--- The index was evicted or deleted: everything in it follows from the state.
 function space.build_index()
   redis.call('DEL', space.index)
   local members, all = { '' }, redis.call('HGETALL', space.state)
@@ -185,7 +181,7 @@ function space.lease_of(session)
   return space.leases[session]
 end
 
--- The session whose lease ends first after `skipped` others, and when it ends.
+-- Returns the session whose lease ends next after `skipped` others, and the end of that lease.
 function space.next_lease(skipped)
   while true do
     local range = redis.call('ZRANGEBYLEX', space.index, '[e', '(f', 'LIMIT', skipped, 1)
@@ -205,29 +201,28 @@ function space.is_live(session)
   return expires and expires > space.time
 end
 
--- Whether nothing is granted yet: locks from before the state was lost may still be in use.
+-- Whether nothing may be granted yet, because locks from before a loss of the state may still be in use.
 function space.is_guarded()
   return space.guard > space.time
 end
 
--- A number that is higher than all before it, first of `count`; also across a loss of the state, as it
--- is never behind the server's clock in microseconds.
+-- Returns the first of `count` new tokens. They are higher than all earlier ones, even after a loss of
+-- the state, because a token is never below the server's clock in microseconds.
 function space.next_token(count)
   local token = math.max(space.token + 1, space.micros)
   space.token = token + count - 1
   return token
 end
 
--- Tells all processes that hold something that the server has lost what it knew; returns how many
--- connections received it. Each then asks whether its session is still known.
+-- Announces to all holders that the state was lost; returns how many connections received it. Each
+-- process then asks whether its session is known.
 function space.announce_loss()
   return redis.call(space.publish, ARGV[1], cjson.encode({ 'lost' }))
 end
 
--- Sends a message to the process of a session; returns how many connections received it. Other clients
--- may publish and subscribe in its channel: the message is signed with the session's secret, which it
--- does not contain.
-function space.tell(session, message)
+-- Sends a message to the process of a session; returns how many connections received it. It is signed,
+-- because other clients may publish and subscribe in the channel.
+function space.send(session, message)
   if not space.lease_of(session) then
     return 0
   end

@@ -1,8 +1,8 @@
--- Who waits for what, and who is served when keys come free.
+-- The queues of keys and conditions, and how they are served.
 --
--- Invariant: a request joins the queues of all its keys in one step, so any two requests stand in the
--- same order in every queue that they share. The first of all can always be served when its keys are
--- free: nobody holds one key while waiting for another, and there is no deadlock.
+-- Invariant: a request joins the queues of all its keys in one step, so two requests have the same order
+-- in every queue that they share. No request holds one key while it waits for another. So the first of
+-- all requests can be served as soon as its keys are free, and there is no deadlock.
 
 function space.free(keys)
   space.tried = {}
@@ -11,14 +11,14 @@ function space.free(keys)
   end
 end
 
--- The part of the queue that belongs to a key ('k') or to a condition ('c'): what its members begin
--- with, and the range. Digits follow the prefix, and ':' comes after them.
+-- Returns the prefix of the queue of a key ('k') or a condition ('c') in the index, and its range. Digits
+-- follow the prefix, and ':' sorts after them.
 function space.part(kind, name)
   local prefix = kind .. #name .. ':' .. name .. ':'
   return prefix, '[' .. prefix, '(' .. prefix .. ':'
 end
 
--- What was found is kept until somebody leaves that part; whoever joins it goes to its end.
+-- The result is cached until a request leaves the queue; new requests join at its end.
 function space.first(kind, name)
   if space.waiting == 0 then
     return nil
@@ -33,9 +33,9 @@ function space.first(kind, name)
   return id or nil
 end
 
--- A place was found whose request was deleted by hand. How many other places of it there are cannot be
--- told from here, and too low a count would let newcomers overtake the queue: so all are counted anew.
-function space.forget()
+-- Called for a place whose request was deleted by hand. The number of its other places is unknown, and
+-- too low a count of places would let new requests overtake the queue, so all are counted again.
+function space.recount()
   space.firsts = {}
   space.build_index()
 end
@@ -61,7 +61,7 @@ function space.request_of(id)
   return request
 end
 
--- The places of a request in the queue; forgets who is first in their parts.
+-- Returns the places of a request in its queues, and clears the cache of their first requests.
 function space.places_of(id, request)
   local order = string.rep('0', 16 - #request.order) .. request.order .. id
   local places = {}
@@ -91,7 +91,7 @@ function space.dequeue(id, request)
   space.waiting = math.max(0, space.waiting - #places)
 end
 
--- The lock fields of these keys in the state: "<request> <token>", or false.
+-- Returns the locks of the keys: "<request> <token>", or false.
 function space.holders(keys)
   local fields = {}
   for i, key in ipairs(keys) do
@@ -104,7 +104,7 @@ function space.holds(id, held)
   return held and string.sub(held, 1, #id + 1) == id .. ' '
 end
 
--- The keys that the request holds; `held` has the lock fields of all keys.
+-- Returns the keys that the request holds, given the locks of all keys.
 function space.held_by(id, keys, held)
   local mine = {}
   for i, key in ipairs(keys) do
@@ -115,7 +115,6 @@ function space.held_by(id, keys, held)
   return mine
 end
 
--- Frees keys that a request holds.
 function space.vacate(id, keys)
   local fields, members = {}, {}
   for i, key in ipairs(keys) do
@@ -126,18 +125,17 @@ function space.vacate(id, keys)
   space.free(keys)
 end
 
--- Asks the processes that hand these keys over among their own tasks to give them back.
+-- Asks processes that hand these keys over among their own tasks to give them back.
 function space.revoke(holders)
   for _, held in ipairs(holders) do
     local id = held and string.match(held, '^(.*~) ')
     if id and not space.revoked[id] then
       space.revoked[id] = true
-      space.tell(space.session_of(id), { 'revoke', id })
+      space.send(space.session_of(id), { 'revoke', id })
     end
   end
 end
 
--- Moves a request from its condition into the queue for its keys.
 function space.unpark(id, request, notified)
   space.dequeue(id, request)
   request.order, request.condition = space.token_text(space.next_token(1)), nil
@@ -147,16 +145,15 @@ function space.unpark(id, request, notified)
   space.revoke(space.holders(request.keys))
 end
 
--- Takes those out who stand first in the queue of a key and whose session has ended: nobody is behind
--- the dead.
-function space.bury(key)
+-- Removes requests of ended sessions from the front of the queue of a key.
+function space.remove_dead(key)
   local id = space.first('k', key)
   while id and not space.is_live(space.session_of(id)) do
     local request = space.request_of(id)
     if request then
       space.remove(id, request)
     else
-      space.forget()
+      space.recount()
     end
     id = space.first('k', key)
   end
@@ -171,7 +168,7 @@ function space.notify(condition, count)
     end
     local request = space.request_of(id)
     if not request then
-      space.forget()
+      space.recount()
     elseif space.is_live(space.session_of(id)) then
       space.unpark(id, request, condition)
       moved = moved + 1
@@ -182,7 +179,7 @@ function space.notify(condition, count)
   return moved
 end
 
--- Takes a request out of the queue. A notification that it has swallowed goes on to the next.
+-- Removes a request from the queue. A notification that woke it is passed on to the next waiter.
 function space.remove(id, request)
   space.dequeue(id, request)
   if not request.condition then
@@ -193,8 +190,7 @@ function space.remove(id, request)
   end
 end
 
--- Ends a session and all it holds and waits for.
-function space.finish(session)
+function space.end_session(session)
   local ends = space.lease_of(session)
   if ends then
     redis.call('HDEL', space.state, 'session:' .. session)
@@ -220,18 +216,17 @@ function space.finish(session)
   end
 end
 
--- Ends a session that is not live and holds a requested key. A session without a record has not
--- expired: its record is lost, and its process may still rely on its lease. The record said how long
--- that lease is, so the guard may end before it: the process is told.
+-- Ends a session that is not live and holds a requested key. If its record is lost, its process may still
+-- rely on the lease, whose length is lost too. The guard may be shorter, so the process is notified.
 function space.evict(session)
   if not space.lease_of(session) then
     space.keep_guard()
     space.announce_loss()
   end
-  space.finish(session)
+  space.end_session(session)
 end
 
--- Ends the sessions whose lease has run out, and the guard; returns when the next of them ends.
+-- Ends the sessions whose lease has ended, and the guard; returns when the next of them ends.
 function space.sweep()
   local next_end
   if space.is_guarded() then
@@ -247,7 +242,7 @@ function space.sweep()
   end
   local session, ends = space.next_lease(0)
   while session and ends <= space.time do
-    space.finish(session)
+    space.end_session(session)
     session, ends = space.next_lease(0)
   end
   if session == space.me then
@@ -256,7 +251,6 @@ function space.sweep()
   return session and math.min(next_end or ends, ends) or next_end
 end
 
--- Whether a request has one of these keys to wait for.
 function space.needs(request, keys)
   for _, key in ipairs(request and request.keys or {}) do
     if keys[key] then
@@ -266,8 +260,8 @@ function space.needs(request, keys)
   return false
 end
 
--- What a request is granted, which must not be in the queue any more: token, contended, extra keys.
--- The optional keys are those that nobody has and that nobody could use without one of the others.
+-- Returns what a request is granted: token, contended, extra keys. The request is no longer in the queue.
+-- An optional key is granted if it is free and its first waiter, if any, also needs one of the keys.
 function space.plan(tokens, keys, optional)
   local extra = {}
   if optional and #optional > 0 then
@@ -303,7 +297,7 @@ function space.grant_text(id, token, contended, extra)
   return id .. ' ' .. token .. ' ' .. contended .. (#extra > 0 and cjson.encode(extra) or '')
 end
 
--- Serves the first in the queue of a key; whether somebody left, so that it is worth trying again.
+-- Serves the first request in the queue of a key; returns whether to try the next one.
 function space.serve(key)
   local id = space.first('k', key)
   if not id then
@@ -311,10 +305,10 @@ function space.serve(key)
   end
   local session, request = space.session_of(id), space.request_of(id)
   if not request then
-    space.forget()
+    space.recount()
     return true
   end
-  if space.gone[session] or not space.is_live(session) then
+  if space.unreachable[session] or not space.is_live(session) then
     space.remove(id, request)
     return true
   end
@@ -342,9 +336,9 @@ function space.serve(key)
     space.grants[#space.grants + 1] = space.grant_text(id, space.token_text(token), contended, extra)
   else
     local message = { 'held', id, space.token_text(token), contended, unpack(extra) }
-    if space.tell(session, message) == 0 then
-      -- Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
-      space.gone[session] = true
+    if space.send(session, message) == 0 then
+      -- The process does not listen: it has died, or it loses its turn because it cannot be notified.
+      space.unreachable[session] = true
       space.free(request.keys)
       if request.notified then
         space.notify(request.notified, 1)

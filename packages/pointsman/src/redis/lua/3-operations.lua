@@ -1,7 +1,7 @@
--- The operations of a batch, in the order in which they stand in the arguments.
+-- The operations of a batch, in the order of the arguments.
 --
--- Invariant: each may be sent again after a lost answer. A request is known by its id, and the second
--- time finds what the first has done.
+-- Invariant: each may be sent again after a lost reply. A request is identified by its id, so the second
+-- copy finds the effect of the first.
 
 local position = 4
 
@@ -20,7 +20,7 @@ end
 
 local operations = {}
 
--- id, how many keys, how many optional keys, tokens, whether to wait; keys, optional keys
+-- id, number of keys, number of optional keys, tokens, whether to wait; keys, optional keys
 function operations.lock(words)
   local id, size, more, tokens, wait = string.match(words, '^(%S+) (%d+) (%d+) (%d+) (%d)$')
   local keys, optional = list(size), list(more)
@@ -32,7 +32,7 @@ function operations.lock(words)
     return 'held ' .. space.grant_text(id, string.sub(held[1], #id + 2), contended, extra)
   end
 
-  -- A key of the lock was deleted by hand: the rest of the lock is of no use.
+  -- A key of the lock was deleted by hand: the rest of the lock is useless.
   for _, rest in ipairs({ mine, extra }) do
     if #rest > 0 then
       space.vacate(id, rest)
@@ -55,7 +55,7 @@ function operations.lock(words)
 
   if space.waiting == 0 or redis.call('HEXISTS', space.state, 'request:' .. id) == 0 then
     for _, key in ipairs(space.waiting > 0 and keys or {}) do
-      space.bury(key)
+      space.remove_dead(key)
     end
     if not blocked and not space.is_guarded() and not space.is_contended(keys) then
       local token, contended, extra = space.plan(tokens + 0, keys, optional)
@@ -72,7 +72,7 @@ function operations.lock(words)
     space.enqueue(id, request)
     space.revoke(held)
   end
-  -- Earlier requests may be gone, and a holder may have ended without a release.
+  -- Earlier requests may have been removed, and a holder may have ended without a release.
   for i, key in ipairs(keys) do
     if not held[i] then
       space.free({ key })
@@ -84,7 +84,7 @@ function operations.lock(words)
   return ends and 'queued ' .. ends - space.time or 'queued'
 end
 
--- id, how many keys; keys
+-- id, number of keys; keys
 function operations.unlock(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys = list(size)
@@ -92,7 +92,7 @@ function operations.unlock(words)
   if #mine > 0 then
     space.vacate(id, mine)
   end
-  -- One that holds all that it wanted is not in the queue.
+  -- A request that holds all of its keys is not in the queue.
   local request = #mine < #keys and space.waiting > 0 and space.request_of(id)
   if request then
     space.remove(id, request)
@@ -100,7 +100,7 @@ function operations.unlock(words)
   return 'number ' .. #mine
 end
 
--- id, token, how many keys; keys
+-- id, token, number of keys; keys
 function operations.take(words)
   local id, token, size = string.match(words, '^(%S+) (%d+) (%d+)$')
   local keys = list(size)
@@ -112,12 +112,12 @@ function operations.take(words)
   end
   if #taken > 0 then
     space.vacate(id, taken)
-    space.tell(space.session_of(id), { 'taken', id, token })
+    space.send(space.session_of(id), { 'taken', id, token })
   end
   return 'number ' .. #taken
 end
 
--- id, how many keys; keys
+-- id, number of keys; keys
 function operations.check(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys = list(size)
@@ -127,7 +127,7 @@ function operations.check(words)
   return space.is_contended(keys) and 'check 1 1' or 'check 1 0'
 end
 
--- id, how many keys; keys, condition
+-- id, number of keys; keys, condition
 function operations.wait(words)
   local id, size = string.match(words, '^(%S+) (%d+)$')
   local keys, condition = list(size), argument()
@@ -150,12 +150,12 @@ function operations.wake(id)
   return 'number 1'
 end
 
--- how many; condition
+-- count; condition
 function operations.notify(count)
   return 'number ' .. space.notify(argument(), count + 0)
 end
 
--- how many
+-- count
 function operations.reserve(count)
   return 'number ' .. space.token_text(space.next_token(count + 0))
 end
@@ -167,7 +167,7 @@ end
 
 -- session
 function operations.leave(session)
-  space.finish(session)
+  space.end_session(session)
   return 'number 0'
 end
 
@@ -194,7 +194,7 @@ if join == 'must' and not space.is_live(me) then
 end
 
 if space.fresh then
-  -- New, or lost by the server? Locks from before may still be in use.
+  -- The namespace is new unless the server has lost its state; then earlier locks may still be in use.
   local holders = space.announce_loss()
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%-?%d+)') * 1000
   if join == 'again' or holders > 0 or uptime < ttl then
@@ -203,7 +203,7 @@ if space.fresh then
 else
   space.check_run()
   if lease and lease <= space.time then
-    space.finish(me)
+    space.end_session(me)
     lease = false
   end
 end
@@ -241,7 +241,7 @@ else
     redis.call('ZADD', space.index, 0, '')
   end
   if renewing then
-    -- Not before the server's clock has come after the last token.
+    -- The keys do not expire before the server's clock has passed the last token.
     local life = math.ceil(3 * ttl + ahead)
     for _, key in ipairs(KEYS) do
       if redis.call('PTTL', key) < life then

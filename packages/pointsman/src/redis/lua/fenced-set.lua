@@ -1,9 +1,9 @@
--- Sets a value, unless a higher fencing token has written it before.
+-- Sets a value, unless a higher fencing token has set it before.
 --
--- KEYS: a hash with the value and the highest token that has written it. ARGV: the value, the token.
+-- KEYS: a hash with the value and the highest token that has set it. ARGV: the value, the token.
 local fence = redis.call('HGET', KEYS[1], 'fence')
 if fence and not string.find(fence, '^%d+$') then
-  return redis.error_reply('ERR the fence of the key is no fencing token')
+  return redis.error_reply('ERR the fence of the key is not a fencing token')
 end
 if not fence and redis.call('EXISTS', KEYS[1]) == 1 then
   return redis.error_reply('WRONGTYPE the key holds a value without a fence')

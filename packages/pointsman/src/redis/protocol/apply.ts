@@ -1,14 +1,14 @@
 /**
- * The protocol, written to be obviously right: what one batch does to the state of a namespace.
+ * The reference implementation of the protocol: what one batch does to the state of a namespace.
  *
- * The handler `pure` runs it inside a transaction, the model search explores it, and the Lua script is
- * tested against it. Invariants, after each batch:
- * - a key is held by at most one request, and only by one of a session that exists;
- * - the first in the queue for a key cannot be granted all of its keys;
- * - every token handed out is higher than all before it;
- * - time in here never runs backwards, and goes on only as far as the server's clock has moved and the
- *   sender of a batch vouches for, so that a jump of that clock cannot end the leases of those who are
- *   alive.
+ * The handler `pure` runs it in a transaction, and the Lua script is tested against it.
+ *
+ * Invariants, after each batch:
+ * - A key is held by at most one request, and only by a request of an existing session.
+ * - The first request in the queue of a key cannot be granted all of its keys.
+ * - Every token is higher than all tokens issued before it.
+ * - The namespace's time never runs backwards. It advances only as far as the server's clock has moved and the sender of
+ *   a batch confirms, so a jump of the server's clock cannot end the leases of live processes.
  */
 
 import {
@@ -23,93 +23,31 @@ import {
   type Result,
   sessionOf,
 } from './protocol.js';
+import { type Clock, emptyState, RequestQueues, type State, type World } from './state.js';
 
-export interface Clock {
-  /** The last token handed out; also the last place in the queue. */
-  token: number;
-  /** The namespace's own time in milliseconds. */
-  time: number;
-  /** The server's clock, in milliseconds, up to where it has been counted. */
-  seen: number;
-  /**
-   * Whether more of it than any lease had to be left out, and nobody who has something to lose has
-   * spoken since.
-   */
-  doubted: boolean;
-  /** The run of the server that this is the state of, if it is known. */
-  run: string | undefined;
-}
-
-export interface Session {
-  /** When its lease runs out, in the namespace's time. */
-  expires: number;
-  incarnation: number;
-  /** How long its lease is, in milliseconds. */
-  ttl: number;
-  /** The secret with which messages to the session are signed. */
-  secret: string;
-}
-
-/** All that the server keeps of a namespace. */
-export interface State {
-  clock: Clock | undefined;
-  /** From key to the request that holds it and the token that it was given. */
-  locks: Map<string, { id: string; token: number }>;
-  sessions: Map<string, Session>;
-  requests: Map<string, Request>;
-  /** Until then nothing is granted, in the namespace's time: locks from before may still be in use. */
-  guard: number | undefined;
-}
-
-/** What a batch can see of the world around the state. */
-export interface World {
-  /** The server's clock in microseconds. */
-  readonly now: number;
-  /** How long the server has been running, in milliseconds. */
-  readonly uptime: number;
-  /** Which run of the server this is. Only looked at if the state is that of another, or seems so. */
-  readonly run: string | undefined;
-  /** Tells all who hold something in the namespace; how many were listening. */
-  announce(message: Message): number;
-  /** Sends a signed message to the process of a session; returns how many connections received it. */
-  tell(process: string, message: Message, secret: string): number;
-}
-
-export const emptyState = (): State => ({
-  clock: undefined,
-  locks: new Map(),
-  sessions: new Map(),
-  requests: new Map(),
-  guard: undefined,
-});
-
-/** An order of their own: that of Redis depends on its history. */
+/** Returns the names in the order in which the Lua script finds them. */
 const sorted = (map: ReadonlyMap<string, unknown>): string[] => [...map.keys()].sort();
 
-/** Applies a batch to the state, which is changed in place. */
 export function apply(state: State, batch: Batch, world: World): Reply {
-  return new Application(state, batch, world).reply();
+  return new BatchExecution(state, batch, world).reply();
 }
 
-/** The queue of each key and of each condition, in order. May still contain requests that have left. */
-type Queues = Record<'key' | 'condition', Map<string, { id: string; request: Request }[]>>;
-
-class Application {
+class BatchExecution {
   readonly #state: State;
   readonly #batch: Batch;
   readonly #world: World;
   readonly #clock: Clock;
-  /** The namespace's time if all that has passed were counted. */
+  /** The namespace's time if all that has passed on the server's clock were counted. */
   #latest: number;
-  /** Keys whose queue may have somebody to serve. */
+  readonly #queues: RequestQueues;
+  /** Keys whose queue is to be served. */
   readonly #freed: string[] = [];
-  /** Built when it is first needed: searching all requests each time takes too long if there are many. */
-  #queues: Queues | undefined;
-  /** Requests that could not be served, and the number of freed keys then: the result holds until a key is freed. */
+  /** Requests that could not be granted, with the number of freed keys then; retried after another key is freed. */
   readonly #tried = new Map<string, number>();
   readonly #grants: Grant[] = [];
   readonly #revoked = new Set<string>();
-  readonly #gone = new Set<string>();
+  /** Sessions whose process does not listen. */
+  readonly #unreachable = new Set<string>();
 
   constructor(state: State, batch: Batch, world: World) {
     this.#state = state;
@@ -124,10 +62,11 @@ class Application {
       this.#clock = { ...state.clock };
       this.#advance(now);
     }
+    this.#queues = new RequestQueues(state.requests);
   }
 
   /**
-   * Moves time on. What has passed and nobody has vouched for yet may still be counted: leases begin
+   * Advances the namespace's time. A span that has passed and is not confirmed yet may be counted later, so leases begin
    * after it.
    */
   #advance(now: number): void {
@@ -136,26 +75,25 @@ class Application {
     const passed = Math.max(now - clock.seen, 0);
     let step = Math.min(passed, Math.max(time - clock.time, 0));
     let rest = passed - step;
-    // Whether the sender had something to lose for a quarter of a lease. Of what was before it began it
-    // cannot speak: processes that come and go would keep time from ever going on.
+    // Whether the sender has had something to lose for a quarter of a lease. It cannot confirm an earlier span;
+    // otherwise short-lived processes could stop the time.
     const lease = join === 'must' ? this.#state.sessions.get(session)?.expires : undefined;
-    const lived = lease !== undefined && lease - clock.time - passed <= (ttl * 3) / 4;
+    const established = lease !== undefined && lease - clock.time - passed <= (ttl * 3) / 4;
     if (rest > this.#longest()) {
-      // Longer than anybody who is alive is silent: the clock has jumped, or nobody is alive. If it was
-      // so before, and nobody with something to lose has spoken since, nobody is.
+      // No live session is silent for so long: the clock has jumped, or no session is live. The latter is certain if
+      // it happens again before a session with something to lose has sent a batch.
       if (clock.doubted) step = passed;
       clock.doubted = true;
       rest = 0;
-    } else if (lived && operations.some(({ name }) => name === 'renew')) {
+    } else if (established && operations.some(({ name }) => name === 'renew')) {
       rest = 0;
     }
-    if (lived) clock.doubted = false;
+    if (established) clock.doubted = false;
     clock.time += step;
     clock.seen = now - rest;
     this.#latest = clock.time + rest;
   }
 
-  /** The longest lease that there is. */
   #longest(): number {
     return Math.max(this.#batch.ttl, ...[...this.#state.sessions.values()].map(({ ttl }) => ttl));
   }
@@ -198,7 +136,7 @@ class Application {
     };
   }
 
-  /** A namespace without state: is it new, or has the server lost it? */
+  /** Begins a namespace without state, which is new unless the server has lost its state. */
   #begin(): void {
     const { join, ttl } = this.#batch;
     const holders = this.#world.announce({ name: 'lost' });
@@ -208,8 +146,8 @@ class Application {
   }
 
   /**
-   * Another run of the server may have read an older state: who was granted something meanwhile is not
-   * in there. Through a proxy the sender's connection may be older than the run, so the server is asked.
+   * Another run of the server may have loaded an older state, which lacks the latest grants. The sender's connection may
+   * be to a proxy and older than the run, so the run is read from the server.
    */
   #checkRun(): void {
     const clock = this.#clock;
@@ -234,40 +172,10 @@ class Application {
     return token;
   }
 
-  /** The first in the queue of a key or of a condition. */
-  #first(name: string, kind: 'key' | 'condition' = 'key'): string | undefined {
-    if (this.#queues === undefined) {
-      this.#queues = { key: new Map(), condition: new Map() };
-      const inOrder = [...this.#state.requests].sort((a, b) => +a[1].order - +b[1].order);
-      for (const [id, request] of inOrder) this.#queue(id, request, this.#queues);
-    }
-    const queue = this.#queues[kind].get(name);
-    // Requests that have left are dropped when they reach the front.
-    while (queue?.[0] && this.#state.requests.get(queue[0].id) !== queue[0].request) queue.shift();
-    return queue?.[0]?.id;
-  }
-
-  /** Enqueues a request; its order is higher than that of all earlier ones. */
-  #enqueue(id: string, request: Request): void {
-    this.#state.requests.set(id, request);
-    if (this.#queues !== undefined) this.#queue(id, request, this.#queues);
-  }
-
-  #queue(id: string, request: Request, queues: Queues): void {
-    const { keys, condition } = request;
-    const kind = condition === undefined ? 'key' : 'condition';
-    for (const name of condition === undefined ? keys : [condition]) {
-      const queue = queues[kind].get(name);
-      if (queue === undefined) queues[kind].set(name, [{ id, request }]);
-      else queue.push({ id, request });
-    }
-  }
-
   #contended(keys: readonly string[]): boolean {
-    return keys.some((key) => this.#first(key) !== undefined);
+    return keys.some((key) => this.#queues.first(key) !== undefined);
   }
 
-  /** Ends the sessions whose lease has run out, and the guard. */
   #sweep(): void {
     const { sessions, requests, guard } = this.#state;
     if (guard !== undefined && !this.#guarded()) {
@@ -287,12 +195,13 @@ class Application {
     sessions.delete(session);
     const held = [...locks].filter(([, { id }]) => sessionOf(id) === session);
     const byRequest = new Map(held.map(([key, { id }]) => [`${id} ${key}`, key]));
-    for (const name of sorted(byRequest)) {
-      const key = byRequest.get(name) as string;
-      locks.delete(key);
-      this.#freed.push(key);
-    }
+    this.#free(sorted(byRequest).map((name) => byRequest.get(name) as string));
     for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);
+  }
+
+  #free(keys: readonly string[]): void {
+    for (const key of keys) this.#state.locks.delete(key);
+    this.#freed.push(...keys);
   }
 
   #remove(id: string): void {
@@ -303,9 +212,9 @@ class Application {
     if (request.notified !== undefined) this.#notify(request.notified, 1);
   }
 
-  /** Takes those out who stand first in the queue of a key and whose session has ended. */
-  #bury(key: string): void {
-    for (let id = this.#first(key); id !== undefined; id = this.#first(key)) {
+  /** Removes requests of ended sessions from the front of the queue of a key. */
+  #removeDead(key: string): void {
+    for (let id = this.#queues.first(key); id !== undefined; id = this.#queues.first(key)) {
       if (this.#isLive(sessionOf(id))) return;
       this.#remove(id);
     }
@@ -314,7 +223,7 @@ class Application {
   #notify(condition: string, count: number): number {
     let moved = 0;
     while (moved < count) {
-      const id = this.#first(condition, 'condition');
+      const id = this.#queues.first(condition, 'condition');
       if (id === undefined) break;
       if (this.#isLive(sessionOf(id))) {
         this.#unpark(id, condition);
@@ -330,7 +239,7 @@ class Application {
     const { tokens, keys } = this.#state.requests.get(id) as Request;
     this.#state.requests.delete(id);
     const order = `${this.#tokens(1)}`;
-    this.#enqueue(id, {
+    this.#queues.add(id, {
       order,
       tokens,
       keys,
@@ -340,32 +249,30 @@ class Application {
     this.#revoke(keys);
   }
 
-  /** Sends a message to the process of a session; returns how many connections received it. */
-  #tell(session: string, message: Message): number {
+  #send(session: string, message: Message): number {
     const known = this.#state.sessions.get(session);
-    return known === undefined ? 0 : this.#world.tell(processOf(session), message, known.secret);
+    return known === undefined ? 0 : this.#world.send(processOf(session), message, known.secret);
   }
 
-  /** Asks those for the keys back who hand them over among their own tasks. */
+  /** Asks processes that hand these keys over among their own tasks to give them back. */
   #revoke(keys: readonly string[]): void {
     for (const key of keys) {
       const id = this.#state.locks.get(key)?.id;
       if (id?.endsWith(REVOCABLE) && !this.#revoked.has(id)) {
         this.#revoked.add(id);
-        this.#tell(sessionOf(id), { name: 'revoke', id });
+        this.#send(sessionOf(id), { name: 'revoke', id });
       }
     }
   }
 
-  /** Serves the queues of freed keys. */
   #settle(): void {
-    // Serving may free further keys, which join the end of the list.
+    // Serving may append keys.
     for (const key of this.#freed) {
       while (!this.#guarded()) {
-        const id = this.#first(key);
+        const id = this.#queues.first(key);
         if (id === undefined) break;
         const request = this.#state.requests.get(id) as Request;
-        if (!this.#isLive(sessionOf(id)) || this.#gone.has(sessionOf(id))) {
+        if (!this.#isLive(sessionOf(id)) || this.#unreachable.has(sessionOf(id))) {
           this.#remove(id);
           continue;
         }
@@ -374,16 +281,16 @@ class Application {
         if (
           this.#holdersOf(request.keys).length > 0 ||
           this.#guarded() ||
-          request.keys.some((wanted) => this.#first(wanted) !== id)
+          request.keys.some((wanted) => this.#queues.first(wanted) !== id)
         )
           break;
         this.#state.requests.delete(id);
         const grant = this.#plan(id, request);
         if (sessionOf(id) === this.#batch.session) {
           this.#grants.push(grant);
-        } else if (this.#tell(sessionOf(id), { name: 'held', grant }) === 0) {
-          // Nobody listens: that process is gone, or loses its turn because it cannot be told of it.
-          this.#gone.add(sessionOf(id));
+        } else if (this.#send(sessionOf(id), { name: 'held', grant }) === 0) {
+          // The process does not listen: it has died, or it loses its turn because it cannot be notified.
+          this.#unreachable.add(sessionOf(id));
           this.#state.requests.set(id, request);
           this.#remove(id);
           continue;
@@ -395,8 +302,8 @@ class Application {
   }
 
   /**
-   * Returns the sessions that hold one of the keys; ends those whose lease has expired. A session without
-   * a record has not expired: its record is lost, and its process may still rely on its lease.
+   * Returns the live sessions that hold one of the keys and ends the others. The process of a session whose record is
+   * lost may still rely on its lease.
    */
   #holdersOf(keys: readonly string[]): string[] {
     const held = keys.flatMap((key) => this.#state.locks.get(key)?.id ?? []).map(sessionOf);
@@ -404,7 +311,7 @@ class Application {
       if (this.#isLive(session)) continue;
       if (!this.#state.sessions.has(session)) {
         this.#keepGuard();
-        // How long its lease was is lost with the record.
+        // The guard may be shorter than that lease, whose length is lost with the record.
         this.#world.announce({ name: 'lost' });
       }
       this.#end(session);
@@ -419,8 +326,8 @@ class Application {
   }
 
   /**
-   * What a request is granted; it must not be in the queue any more. The optional keys are those that
-   * nobody has and that nobody could use without one of the others.
+   * Returns what a request is granted; it is no longer in the queue. An optional key is granted if it is free and its
+   * first waiter, if any, also needs one of the requested keys.
    */
   #plan(
     id: string,
@@ -428,7 +335,7 @@ class Application {
   ): Grant {
     const extra = optional.filter((key) => {
       if (this.#state.locks.has(key)) return false;
-      const first = this.#first(key);
+      const first = this.#queues.first(key);
       const wanted = first === undefined ? undefined : this.#state.requests.get(first)?.keys;
       return wanted?.some((other) => keys.includes(other)) ?? true;
     });
@@ -448,14 +355,11 @@ class Application {
       const { token } = locks.get(keys[0] as string) as { token: number };
       return { name: 'held', grant: { id, token, contended: this.#contended(keys), extra } };
     }
-    // What is left of a lock of which a key was deleted by hand is of no use.
-    for (const key of [...keys.filter(isMine), ...extra]) {
-      locks.delete(key);
-      this.#freed.push(key);
-    }
+    // A key of the lock was deleted by hand: the rest of the lock is useless.
+    this.#free([...keys.filter(isMine), ...extra]);
     const holders = this.#holdersOf(keys);
     if (!requests.has(id)) {
-      for (const key of keys) this.#bury(key);
+      for (const key of keys) this.#removeDead(key);
       if (holders.length === 0 && !this.#guarded() && !this.#contended(keys)) {
         const grant = this.#plan(id, { tokens, keys, optional });
         this.#take(grant, keys);
@@ -463,10 +367,10 @@ class Application {
       }
       if (!wait) return { name: 'busy' };
       const request = { order: `${this.#tokens(1)}`, tokens, keys };
-      this.#enqueue(id, optional.length === 0 ? request : { ...request, optional });
+      this.#queues.add(id, optional.length === 0 ? request : { ...request, optional });
       this.#revoke(keys);
     }
-    // Requests in front may be gone, and a holder may have vanished without a release.
+    // Earlier requests may have been removed, and a holder may have ended without a release.
     this.#freed.push(...keys.filter((key) => !locks.has(key)));
     const ends = holders.map((session) => this.#state.sessions.get(session)?.expires as number);
     if (this.#guarded()) ends.push(this.#state.guard as number);
@@ -479,27 +383,19 @@ class Application {
         return this.#lock(operation);
       case 'unlock': {
         const { id, keys } = operation;
-        let freed = 0;
-        for (const key of keys) {
-          if (this.#state.locks.get(key)?.id === id) {
-            this.#state.locks.delete(key);
-            this.#freed.push(key);
-            freed++;
-          }
-        }
+        const mine = keys.filter((key) => this.#state.locks.get(key)?.id === id);
+        this.#free(mine);
         this.#remove(id);
-        return { name: 'number', value: freed };
+        return { name: 'number', value: mine.length };
       }
       case 'take': {
         const { id, token, keys } = operation;
-        const { locks } = this.#state;
         const taken = keys.filter((key) => {
-          const lock = locks.get(key);
+          const lock = this.#state.locks.get(key);
           return lock?.id === id && lock.token === token;
         });
-        for (const key of taken) locks.delete(key);
-        this.#freed.push(...taken);
-        if (taken.length > 0) this.#tell(sessionOf(id), { name: 'taken', id, token });
+        this.#free(taken);
+        if (taken.length > 0) this.#send(sessionOf(id), { name: 'taken', id, token });
         return { name: 'number', value: taken.length };
       }
       case 'check': {
@@ -513,7 +409,7 @@ class Application {
           return { name: 'number', value: 0 };
         }
         const order = `${this.#tokens(1)}`;
-        this.#enqueue(id, { order, tokens: 1, keys, condition });
+        this.#queues.add(id, { order, tokens: 1, keys, condition });
         return { name: 'number', value: 1 };
       }
       case 'wake': {

@@ -1,8 +1,8 @@
 /**
- * The script, the handler `pure` and the reference do the same: made-up batches are applied to a real
- * server, and from the same state the reference has to come to the same replies, messages and state.
+ * The script, the handler `pure` and the reference implementation are equivalent: random batches are applied to a real
+ * server, and the reference must produce the same replies, messages and state.
  *
- * Time is made to pass by moving the clock that the server's last batch has left in the state.
+ * Time passes by changes to the clock in the stored state.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ import { baseOf, channelOf, type Handler, keysOf } from '../handlers/handler.js'
 import { PureHandler } from '../handlers/pure.js';
 import { ScriptHandler } from '../handlers/script.js';
 import { load, store } from '../handlers/stored.js';
-import { apply, type State } from './apply.js';
+import { apply } from './apply.js';
 import {
   type Batch,
   type Join,
@@ -24,9 +24,10 @@ import {
   type Reply,
   sessionOf,
 } from './protocol.js';
+import type { State } from './state.js';
 import { openMessage } from './wire.js';
 
-/** The names contain every character that has a meaning for a decoder. */
+/** The names contain every character with a meaning in the wire format. */
 const processes = ['p-1', '[q]~"\\{2}.', 'r%s\0:é😀'] as const;
 const sessions = [
   `${processes[0]}.0`,
@@ -37,18 +38,18 @@ const sessions = [
 const secretOf = (session: string): string => `secret-${sessions.indexOf(session as never)}`;
 const keys = ['a', 'b', 'schlüssel:', 'd'] as const;
 const conditions = ['c', 'a'] as const;
-/** Longer and shorter than the server has been running when the tests begin. */
+/** Longer and shorter than the uptime of the server. */
 const ttls = { long: 3_600_000, short: 1_000 };
 
 let server: Server;
 let client: Redis;
 let commands: CommandConnection;
 let listeners: Redis[];
-/** Which run of the server this is. */
+/** The run of the server. */
 let run: string;
 
 beforeAll(async () => {
-  // Hashes then keep the order in which their fields came, as maps do.
+  // Hashes then keep the order of insertion, like maps.
   server = await startServer({ args: ['--hash-max-listpack-value', '100000'] });
   client = new Redis(server.port);
   commands = connectionsOf(client).commands({ up: () => {}, down: () => {} });
@@ -68,19 +69,19 @@ async function uptime(): Promise<number> {
   return Number(/uptime_in_seconds:(\d+)/.exec(info)?.[1]) * 1000;
 }
 
-type Step =
+type Action =
   | {
       readonly do: 'batch';
       readonly batch: Batch;
       readonly pure: boolean;
-      /** By how much the sender takes the namespace's time to be ahead of what the state has. */
+      /** How far the sender's time is ahead of the time in the state. */
       readonly ahead: number | undefined;
-      /** Whether its connection is of this run of the server. */
+      /** Whether the sender's connection is to this run of the server. */
       readonly run: 'this' | 'another' | undefined;
     }
-  /** The same batch as an earlier one, as after a lost answer. */
+  /** Repeats an earlier batch, as after a lost reply. */
   | { readonly do: 'again'; readonly earlier: number; readonly pure: boolean }
-  /** Milliseconds; less than none when the server's clock is set back. */
+  /** Milliseconds; negative if the server's clock is set back. */
   | { readonly do: 'pass'; readonly time: number }
   | { readonly do: 'listen'; readonly process: number }
   | { readonly do: 'flush' }
@@ -88,16 +89,16 @@ type Step =
   | { readonly do: 'delete'; readonly field: string }
   /** The index is evicted. */
   | { readonly do: 'evict' }
-  /** The state is that of another run from now on. */
+  /** Marks the state as that of another run. */
   | { readonly do: 'restart' };
 
 interface Case {
-  /** Which processes listen in the beginning. */
+  /** The processes that listen at the start. */
   readonly listening: readonly boolean[];
-  readonly steps: readonly Step[];
+  readonly actions: readonly Action[];
 }
 
-/** A request stands for the same keys whenever it is sent. */
+/** A request has the same keys in each copy. */
 const requests = sessions.flatMap((session, s) =>
   Array.from({ length: 5 }, (_, i) => ({
     session,
@@ -183,7 +184,7 @@ const anyBatch: fc.Arbitrary<Batch> = fc.constantFrom(...sessions).chain((sessio
   }),
 );
 
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
+const anyAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 30,
     arbitrary: fc.record({
@@ -213,7 +214,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('listen' as const), process: fc.nat({ max: 2 }) }),
   },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'flush' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'flush' }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -224,16 +225,16 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
       ),
     }),
   },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'evict' }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'evict' }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ do: 'restart' }) },
 );
 
 const anyCase: fc.Arbitrary<Case> = fc.record({
   listening: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
-  steps: fc.array(anyStep, { minLength: 5, maxLength: 40, size: 'max' }),
+  actions: fc.array(anyAction, { minLength: 5, maxLength: 40, size: 'max' }),
 });
 
-/** Who takes a lock by force has seen its token before. */
+/** A forced unlock uses a token that was visible before. */
 const withTokens = (batch: Batch, { locks }: State): Batch => ({
   ...batch,
   operations: batch.operations.map((operation) => {
@@ -243,10 +244,10 @@ const withTokens = (batch: Batch, { locks }: State): Batch => ({
   }),
 });
 
-/** All that a batch has brought about. */
+/** The outcome of a batch. */
 interface Outcome {
   readonly reply: Reply;
-  /** What each process was told. */
+  /** The messages to each process. */
   readonly told: readonly (readonly Message[])[];
   readonly state: State;
 }
@@ -263,7 +264,7 @@ function heard(text: string): Message {
   throw new Error(`not signed: ${text}`);
 }
 
-/** One namespace, and who listens there. */
+/** A namespace and its listeners. */
 class Namespace {
   readonly base: string;
   readonly keys: readonly string[];
@@ -272,7 +273,7 @@ class Namespace {
   readonly listening = processes.map(() => false);
   readonly #told: Message[][] = processes.map(() => []);
   readonly #hear: ((channel: string, text: string) => void)[];
-  /** Whether something was deleted by hand. */
+  /** Whether a field was deleted by hand. */
   #touched = false;
 
   constructor(name: string) {
@@ -295,7 +296,7 @@ class Namespace {
     else await listeners[i]?.unsubscribe(...channels);
   }
 
-  /** What was told since the last time. A listener's answer comes behind all that it was told. */
+  /** Returns the messages since the last call. The reply to a subscriber arrives after all its messages. */
   async told(): Promise<Message[][]> {
     await Promise.all(listeners.map((listener) => listener.ping()));
     return this.#told.map((messages) => messages.splice(0));
@@ -312,11 +313,11 @@ class Namespace {
       client.zrange(this.keys[1] as string, '0', '-1'),
       ...this.keys.map((key) => client.pttl(key)),
     ]);
-    // -1: it would stay for ever.
+    // -1: the key would never expire.
     expect(lives).not.toContain(-1);
     const state = load(new Map(Object.entries(fields)));
     if (members.length > 0) {
-      // What was deleted by hand is dropped from the index when it is found there.
+      // Index members of fields deleted by hand are removed when they are read.
       const { index } = store(state);
       if (this.#touched) expect(new Set(members)).toEqual(new Set([...members, ...index]));
       else expect(new Set(members)).toEqual(index);
@@ -332,7 +333,7 @@ class Namespace {
 
 const copyOf = (state: State): State => structuredClone(state);
 
-/** The reference's outcome, if the server's clock was at `now` microseconds. */
+/** The outcome of the reference, with the server's clock at `now` microseconds. */
 function predict(
   before: State,
   batch: Batch,
@@ -352,7 +353,7 @@ function predict(
       });
       return listening.filter(Boolean).length;
     },
-    tell: (process, message) => {
+    send: (process, message) => {
       const i = processes.indexOf(process as never);
       if (!listening[i]) return 0;
       told[i]?.push(message);
@@ -362,7 +363,7 @@ function predict(
   return { reply, told, state };
 }
 
-/** The tokens that an outcome shows. */
+/** The tokens in an outcome. */
 function tokensOf({ reply, told, state }: Outcome): number[] {
   const done = reply.name === 'done' ? reply : { results: [], grants: [] };
   return [
@@ -374,8 +375,8 @@ function tokensOf({ reply, told, state }: Outcome): number[] {
 }
 
 /**
- * When in a millisecond the batch may have been applied. The script does not tell its clock: it shows in
- * the tokens, or else in whether the state was old enough to be given up.
+ * The microseconds at which the batch may have been applied. The script does not report its clock, which shows only in
+ * the tokens, or in whether the state was dropped.
  */
 function moments(actual: Outcome, predicted: Outcome, before: State, least: number): number[] {
   const shifts = tokensOf(actual).map((token, i) => token - (tokensOf(predicted)[i] ?? token));
@@ -384,7 +385,10 @@ function moments(actual: Outcome, predicted: Outcome, before: State, least: numb
   return found.filter((now) => now >= least && now < least + 1000);
 }
 
-function sentBy({ batch, ahead, run: connected }: Step & { do: 'batch' }, { clock }: State): Batch {
+function sentBy(
+  { batch, ahead, run: connected }: Action & { do: 'batch' },
+  { clock }: State,
+): Batch {
   return {
     ...batch,
     ...(ahead !== undefined && clock !== undefined && { time: clock.time + ahead }),
@@ -394,48 +398,50 @@ function sentBy({ batch, ahead, run: connected }: Step & { do: 'batch' }, { cloc
 
 let runs = 0;
 
-async function play({ listening, steps }: Case): Promise<void> {
+async function play({ listening, actions }: Case): Promise<void> {
   const namespace = new Namespace(`run-${++runs}`);
   const sent: Batch[] = [];
   const up = await uptime();
   await namespace.script.prepare();
   await Promise.all(listening.map((on, i) => on && namespace.listen(i, true)));
   try {
-    for (const step of steps) {
+    for (const action of actions) {
       const before = await namespace.state();
-      if (step.do === 'listen') {
-        await namespace.listen(step.process, !namespace.listening[step.process]);
+      if (action.do === 'listen') {
+        await namespace.listen(action.process, !namespace.listening[action.process]);
         continue;
       }
-      if (step.do === 'flush') {
+      if (action.do === 'flush') {
         await client.del(...namespace.keys);
         continue;
       }
-      if (step.do === 'delete') {
-        await namespace.delete(step.field);
+      if (action.do === 'delete') {
+        await namespace.delete(action.field);
         continue;
       }
-      if (step.do === 'evict') {
+      if (action.do === 'evict') {
         await client.del(namespace.keys[1] as string);
         continue;
       }
-      if (step.do === 'pass' || step.do === 'restart') {
+      if (action.do === 'pass' || action.do === 'restart') {
         const { clock } = before;
         if (clock === undefined) continue;
         const { seen, run } = clock;
         const moved =
-          step.do === 'pass' ? { seen: seen - step.time, run } : { seen, run: 'an-earlier-one' };
+          action.do === 'pass'
+            ? { seen: seen - action.time, run }
+            : { seen, run: 'an-earlier-one' };
         const { fields } = store({ ...before, clock: { ...clock, ...moved } });
         await client.hset(namespace.keys[0] as string, '', fields.get('') as string);
         continue;
       }
       const batch =
-        step.do === 'batch'
-          ? withTokens(sentBy(step, before), before)
-          : sent[step.earlier % sent.length];
+        action.do === 'batch'
+          ? withTokens(sentBy(action, before), before)
+          : sent[action.earlier % sent.length];
       if (batch === undefined) continue;
       sent.push(batch);
-      const handler = step.pure ? namespace.pure : namespace.script;
+      const handler = action.pure ? namespace.pure : namespace.script;
       const begun = Date.now();
       const reply = await handler.exchange(batch);
       const ended = Date.now();
@@ -457,6 +463,6 @@ async function play({ listening, steps }: Case): Promise<void> {
   }
 }
 
-test('script, pure and reference agree', { timeout: 60_000 }, async () => {
+test('script, pure and reference are equivalent', { timeout: 60_000 }, async () => {
   await fc.assert(fc.asyncProperty(anyCase, play), { numRuns: 150 });
 });

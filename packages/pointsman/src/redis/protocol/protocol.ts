@@ -1,18 +1,19 @@
 /**
- * What the processes of a namespace say to the server: batches of operations, and their answers.
+ * The messages between the processes of a namespace and the server: batches of operations, and their replies.
  *
- * A batch is applied as a whole, its operations in order; `docs/lock-protocol.md` describes the state
- * behind it. Invariant: every operation may be sent again after a lost answer. A request is known by
- * its id, so the second time finds what the first has done; only a notification may wake twice.
+ * A batch is applied as a whole, its operations in order; `docs/lock-protocol.md` describes the state.
+ *
+ * Invariant: every operation may be sent again after a lost reply. A request is identified by its id, so the second copy
+ * finds the effect of the first; only a notification may wake two waiters.
  */
 
-/** How the session stands: it may be begun, it must exist, or it is begun after one that was lost. */
+/** Whether the session may be new, must exist, or replaces one that was lost. */
 export type Join = 'new' | 'must' | 'again';
 
 export type Operation =
   /**
-   * Locks all of `keys`, or queues for them; takes those of `optional` that nobody holds or waits for.
-   * `tokens` is how many fencing tokens to reserve.
+   * Locks all of `keys`, or queues for them. Also locks those of `optional` that are free and have no waiters. `tokens`
+   * is the number of fencing tokens to reserve.
    */
   | {
       readonly name: 'lock';
@@ -22,35 +23,31 @@ export type Operation =
       readonly keys: readonly string[];
       readonly optional: readonly string[];
     }
-  /** Frees those of `keys` that the request holds, and takes it out of the queue if it is there. */
+  /** Frees those of `keys` that the request holds, and removes it from the queue. */
   | { readonly name: 'unlock'; readonly id: string; readonly keys: readonly string[] }
-  /**
-   * Frees those of `keys` that the request holds with this token, and tells its process. Anybody may
-   * send it.
-   */
+  /** Frees those of `keys` that the request holds with this token, and notifies its process. Any session may send it. */
   | {
       readonly name: 'take';
       readonly id: string;
       readonly token: number;
       readonly keys: readonly string[];
     }
-  /** Whether the request still holds all of `keys`, and whether somebody waits for one of them. */
+  /** Returns whether the request still holds all of `keys`, and whether another request waits for one of them. */
   | { readonly name: 'check'; readonly id: string; readonly keys: readonly string[] }
-  /** Parks a request for `keys` until somebody notifies the condition. */
+  /** Parks a request for `keys` until the condition is notified. */
   | {
       readonly name: 'wait';
       readonly id: string;
       readonly condition: string;
       readonly keys: readonly string[];
     }
-  /** Queues a parked request for its keys although nobody has notified it. */
+  /** Queues a parked request for its keys without a notification. */
   | { readonly name: 'wake'; readonly id: string }
   /** Queues the first `count` requests parked at the condition for their keys. */
   | { readonly name: 'notify'; readonly condition: string; readonly count: number }
   | { readonly name: 'reserve'; readonly tokens: number }
-  /** Renews the session's lease and ends sessions whose lease has run out. */
+  /** Renews the session's lease, and ends expired sessions. */
   | { readonly name: 'renew' }
-  /** Ends a session and all it holds and waits for. */
   | { readonly name: 'leave'; readonly session: string }
   | { readonly name: 'query' };
 
@@ -58,90 +55,87 @@ export interface Batch {
   readonly session: string;
   /** Milliseconds. */
   readonly ttl: number;
-  /** Grows with each connection: what an older one delivers late is refused as stale. */
+  /** Grows with each connection: a batch that arrives late from an older one is refused as stale. */
   readonly incarnation: number;
   readonly join: Join;
   /**
-   * The namespace's time, in milliseconds, that has certainly come by the sender's monotonic clock: what
-   * it was told last, and how long ago that was. 0 if it has not been told.
+   * The time, in milliseconds, that the namespace has certainly reached by the sender's monotonic clock: the time in the
+   * last reply plus the time since. 0 if there was no reply.
    */
   readonly time?: number;
-  /** Which run of the server the connection was made to, by the beginning of its id, if it tells. */
+  /** The beginning of the run id of the server that the connection was made to, if known. */
   readonly run?: string | undefined;
-  /** The word with which messages to the session are signed; no other client can guess it. */
+  /** Signs messages to the session. */
   readonly secret: string;
   readonly operations: readonly Operation[];
 }
 
-/** A request that has been granted its keys. */
 export interface Grant {
   readonly id: string;
   /** The first of the tokens reserved for it. */
   readonly token: number;
-  /** Whether somebody waits for one of its keys. */
+  /** Whether another request waits for one of the keys. */
   readonly contended: boolean;
-  /** The optional keys that it was granted too. */
+  /** The granted optional keys. */
   readonly extra: readonly string[];
 }
 
 export type Result =
   | { readonly name: 'held'; readonly grant: Grant }
-  /** `left`: milliseconds until the lease of a holder runs out; Infinity if nobody holds the keys. */
+  /** `left`: milliseconds until the lease of a holder ends; Infinity if the keys have no holder. */
   | { readonly name: 'queued'; readonly left: number }
   | { readonly name: 'busy' }
   | { readonly name: 'number'; readonly value: number }
   | { readonly name: 'check'; readonly held: boolean; readonly contended: boolean }
-  /** `next`: milliseconds until the first lease of another session runs out, or undefined. */
+  /** `next`: milliseconds until the first lease of another session ends, or undefined. */
   | { readonly name: 'renewed'; readonly next: number | undefined }
   | { readonly name: 'query'; readonly state: Query };
 
-/** What a namespace holds, by request. */
 export interface Query {
-  /** From key to `<id> <token>`. */
+  /** `<id> <token>` by key. */
   readonly locks: ReadonlyMap<string, string>;
   readonly requests: ReadonlyMap<string, Request>;
 }
 
-/** A request in the queue, as the server keeps it. */
+/** A request in the queue, as the server stores it. */
 export interface Request {
-  /** Its place: lower goes first. A decimal number in a string, as it may exceed what JSON keeps. */
+  /** Its place: lower goes first. Decimal text, because it may exceed the numbers of JSON in Lua. */
   readonly order: string;
   readonly tokens: number;
   readonly keys: readonly string[];
   readonly optional?: readonly string[];
-  /** It is parked there and not in the queue for its keys. */
+  /** The condition at which it is parked; it is then not in the queue for its keys. */
   readonly condition?: string;
-  /** The condition that has woken it; passed on if its process turns out to be gone. */
+  /** The condition whose notification has woken it. The notification is passed on if its process has died. */
   readonly notified?: string;
 }
 
 export type Reply =
-  /** The session does not exist; nothing was done. */
+  /** The session does not exist; the batch had no effect. */
   | { readonly name: 'lost' }
-  /** A newer connection of this session has spoken; nothing was done. */
+  /** A newer connection of the session has sent a batch; this one had no effect. */
   | { readonly name: 'stale' }
   | {
       readonly name: 'done';
-      /** Milliseconds that the session's lease had left. */
+      /** Milliseconds until the lease ends. */
       readonly left: number;
       /** The namespace's time in milliseconds. */
       readonly time: number;
       readonly results: readonly Result[];
-      /** Requests of this session that were granted while the batch was applied. */
+      /** Further requests of the session granted by the batch. */
       readonly grants: readonly Grant[];
     };
 
-/** What a process is told in its channel. */
 export type Message =
   | { readonly name: 'held'; readonly grant: Grant }
-  /** Somebody else waits for a key of this request. */
+  /** Another request waits for a key of this request. */
   | { readonly name: 'revoke'; readonly id: string }
-  /** What the request was granted with this token was taken from it by force. */
+  /** `forceUnlock` took the lock that the request was granted with this token. */
   | { readonly name: 'taken'; readonly id: string; readonly token: number }
-  /** The state of the namespace is new: whoever held something has lost it. */
+  /** The state of the namespace is new: all holders have lost their locks. */
   | { readonly name: 'lost' };
 
-/** A request whose id ends so may be asked to come back: its process hands over among its own tasks. */
+/** The end of the id of a request that may be revoked: its process hands keys over among its own tasks. */
 export const REVOCABLE = '~';
 
 export const sessionOf = (id: string): string => id.slice(0, id.indexOf('/'));

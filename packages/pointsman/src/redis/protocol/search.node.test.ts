@@ -1,10 +1,9 @@
 /**
- * The protocol, searched: from a few processes that want a few keys, every order in which things can
- * be sent, arrive and fail is gone through, and in no state is a law of `tests/redis/model/rules.ts` broken.
+ * Model search: explores every order in which a few processes with a few keys can send, receive and fail, and checks the
+ * rules of `tests/redis/model/rules.ts` in each state.
  *
- * The same search has to find each of a list of mistakes, made one at a time in what a batch does
- * or in the model of a client. POINTSMAN_SEARCH is how many states to visit for each setup; there are more for some
- * than anybody can wait for.
+ * The search must also detect each of a list of mutants of the protocol and of the model of a client. POINTSMAN_SEARCH is
+ * the number of states to visit for each setup; some setups have too many to visit all.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +16,7 @@ const states = Number(process.env.POINTSMAN_SEARCH ?? 20_000);
 const timeout = 20_000 + states;
 
 const wish = (keys: string): Wish => ({ keys: [...keys] });
-/** One that is kept until somebody else asks. */
+/** A lock that its process keeps until another process requests it. */
 const kept = (keys: string): Wish => ({ keys: [...keys], revocable: true });
 
 const [a, b, c] = [wish('a'), wish('b'), wish('c')];
@@ -135,31 +134,32 @@ const setups: Setup[] = [
   },
 ];
 
-test.each(setups)('nothing goes wrong: $name', { timeout }, (setup) => {
+test.each(setups)('no rule is broken: $name', { timeout }, (setup) => {
   const { violation, trace } = search(setup, { states, ends: 20 });
   expect({ violation, trace }).toEqual({ violation: undefined, trace: undefined });
 });
 
 const model = new URL('../../../tests/redis/model/', import.meta.url);
-/** Where mistakes are made. */
+/** The files that mutants change. */
 const files = {
   apply: fileURLToPath(new URL('apply.ts', import.meta.url)),
+  state: fileURLToPath(new URL('state.ts', import.meta.url)),
   client: fileURLToPath(new URL('client.ts', model)),
 };
 
-interface Mistake {
+interface Mutant {
   readonly name: string;
   readonly file: keyof typeof files;
   readonly from: string;
   readonly to: string;
-  /** The setup in which it is found, and what is wrong there. */
+  /** The setup in which it is detected, and the broken rule. */
   readonly setup: string;
   readonly finds: RegExp;
 }
 
-const mistakes: Mistake[] = [
+const mutants: Mutant[] = [
   {
-    name: 'takes batches of older connections',
+    name: 'accepts batches of older connections',
     file: 'apply',
     from: 'if (known !== undefined && incarnation < known.incarnation)',
     to: 'if (false)',
@@ -167,7 +167,7 @@ const mistakes: Mistake[] = [
     finds: /waits for ever/,
   },
   {
-    name: 'begins a session that had to exist',
+    name: 'begins a session that must exist',
     file: 'apply',
     from: "if (join === 'must' && !this.#isLive(session))",
     to: 'if (false)',
@@ -175,7 +175,7 @@ const mistakes: Mistake[] = [
     finds: /both hold a/,
   },
   {
-    name: 'grants past those who wait',
+    name: 'grants a request before earlier waiters',
     file: 'apply',
     from: '&& !this.#contended(keys)',
     to: '',
@@ -183,23 +183,23 @@ const mistakes: Mistake[] = [
     finds: /has passed/,
   },
   {
-    name: 'serves the last first',
-    file: 'apply',
+    name: 'serves the last waiter first',
+    file: 'state',
     from: '+a[1].order - +b[1].order',
     to: '+b[1].order - +a[1].order',
     setup: 'overlapping sets',
     finds: /has passed|keys that are free/,
   },
   {
-    name: 'wakes who waits for the first key only',
+    name: 'serves only the waiters of the first freed key',
     file: 'apply',
-    from: '            this.#freed.push(key);',
-    to: '            if (freed === 0) this.#freed.push(key);',
+    from: 'locks.delete(key);\n    this.#freed.push(...keys);',
+    to: 'locks.delete(key);\n    this.#freed.push(...keys.slice(0, 1));',
     setup: 'overlapping sets',
     finds: /keys that are free/,
   },
   {
-    name: 'wakes nobody when a request is given up',
+    name: 'serves no waiter after a request is cancelled',
     file: 'apply',
     from: 'if (request.condition === undefined) this.#freed.push(...request.keys);',
     to: '',
@@ -207,7 +207,7 @@ const mistakes: Mistake[] = [
     finds: /keys that are free/,
   },
   {
-    name: 'leaves the requests of sessions that have ended',
+    name: 'keeps the requests of ended sessions',
     file: 'apply',
     from: 'for (const id of sorted(requests)) if (sessionOf(id) === session) this.#remove(id);',
     to: '',
@@ -215,15 +215,15 @@ const mistakes: Mistake[] = [
     finds: /session has ended/,
   },
   {
-    name: 'leaves the locks of sessions that have ended',
+    name: 'keeps the locks of ended sessions',
     file: 'apply',
-    from: 'locks.delete(key);\n      this.#freed.push(key);\n    }\n    for',
-    to: '}\n    for',
+    from: 'this.#free(sorted(byRequest).map((name) => byRequest.get(name) as string));',
+    to: '',
     setup: 'leases that end',
     finds: /which has ended/,
   },
   {
-    name: 'gives a token twice',
+    name: 'issues a token twice',
     file: 'apply',
     from: 'this.#clock.token + 1, this.#world.now',
     to: 'this.#clock.token, this.#world.now',
@@ -239,15 +239,15 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'takes a session without a record for one that has expired',
+    name: 'treats a session without a record as expired',
     file: 'apply',
-    from: 'this.#keepGuard();\n        // How long its lease was',
-    to: '// How long its lease was',
+    from: 'this.#keepGuard();\n        // The guard may be shorter',
+    to: '// The guard may be shorter',
     setup: 'a session that is deleted by hand',
     finds: /both hold/,
   },
   {
-    name: 'does not look at the queue of a key without a holder',
+    name: 'does not serve the queue of a key without a holder',
     file: 'apply',
     from: 'this.#freed.push(...keys.filter((key) => !locks.has(key)));',
     to: '',
@@ -255,7 +255,7 @@ const mistakes: Mistake[] = [
     finds: /waits for ever/,
   },
   {
-    name: 'grants at once after a start',
+    name: 'grants at once after a start of the server',
     file: 'apply',
     from: '|| this.#world.uptime < ttl',
     to: '',
@@ -263,7 +263,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'goes on with the state of an earlier run',
+    name: 'continues with the state of an earlier run',
     file: 'apply',
     from: 'clock.run !== this.#world.run) this.#keepGuard();',
     to: 'clock.run !== this.#world.run);',
@@ -271,7 +271,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: "takes the server's clock for the time",
+    name: "uses the server's clock as the time",
     file: 'apply',
     from: 'Math.max(time - clock.time, 0)',
     to: 'passed',
@@ -287,15 +287,15 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'forgets that somebody has spoken since a jump',
+    name: 'ignores batches sent since a jump',
     file: 'apply',
-    from: 'if (lived) clock.doubted = false;',
+    from: 'if (established) clock.doubted = false;',
     to: '',
     setup: "two jumps of the server's clock",
     finds: /both hold/,
   },
   {
-    name: 'begins leases before what may still be counted',
+    name: 'begins leases before time that may be counted later',
     file: 'apply',
     from: 'this.#latest = clock.time + rest;',
     to: 'this.#latest = clock.time;',
@@ -303,7 +303,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'counts its lease from when the answer comes',
+    name: 'counts its lease from the reply',
     file: 'client',
     from: 'sent.at + reply.left',
     to: 'now + reply.left',
@@ -311,7 +311,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'holds something and would not hear of a loss',
+    name: 'holds a lock while it could miss a loss',
     file: 'client',
     from: 'if (heard === 0 || heard !== this.heard)',
     to: 'if (false)',
@@ -319,7 +319,7 @@ const mistakes: Mistake[] = [
     finds: /in doubt/,
   },
   {
-    name: 'takes what was granted before it would have heard of a loss',
+    name: 'accepts a grant from before it subscribed to losses',
     file: 'client',
     from: 'this.#grant(result.grant, sent.heard, now)',
     to: '((this.confirmed = this.heard), this.#grant(result.grant, this.heard, now))',
@@ -327,7 +327,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'is sure of what it holds although it would not hear of a loss',
+    name: 'considers its locks valid while it could miss a loss',
     file: 'client',
     from: '&& this.confirmed !== 0 && this.confirmed === this.heard',
     to: '',
@@ -335,7 +335,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'is sure as soon as it would hear of a loss',
+    name: 'considers its locks valid before the server has confirmed them',
     file: 'client',
     from: '&& this.confirmed !== 0 && this.confirmed === this.heard',
     to: '&& this.heard !== 0',
@@ -343,7 +343,7 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'takes news of a grant for newer than that it was taken',
+    name: 'accepts a grant that was taken by force',
     file: 'client',
     from: 'if (grant.token <= claim.taken)',
     to: 'if (false)',
@@ -351,10 +351,10 @@ const mistakes: Mistake[] = [
     finds: /both hold/,
   },
   {
-    name: 'wakes nobody when a lock is taken by force',
+    name: 'serves no waiter after a lock is taken by force',
     file: 'apply',
-    from: 'this.#freed.push(...taken);',
-    to: '',
+    from: 'this.#free(taken);',
+    to: 'for (const key of taken) this.#state.locks.delete(key);',
     setup: 'a lock that is taken by force',
     finds: /keys that are free/,
   },
@@ -368,11 +368,11 @@ const mistakes: Mistake[] = [
   },
 ];
 
-/** The search, over sources of which one has the mistake. */
-async function searchWith({ file, from, to }: Mistake): Promise<typeof search> {
+/** The search, built from sources with the mutant. */
+async function searchWith({ file, from, to }: Mutant): Promise<typeof search> {
   const path = files[file];
   const source = readFileSync(path, 'utf8');
-  // A mistake that no longer fits would never be made.
+  // The text to replace must occur exactly once.
   expect(source.split(from)).toHaveLength(2);
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('search.ts', model))],
@@ -383,7 +383,7 @@ async function searchWith({ file, from, to }: Mistake): Promise<typeof search> {
     target: 'es2022',
     plugins: [
       {
-        name: 'mistake',
+        name: 'mutant',
         setup({ onLoad }) {
           onLoad({ filter: /\.ts$/ }, ({ path: loaded }) =>
             loaded === path
@@ -398,10 +398,10 @@ async function searchWith({ file, from, to }: Mistake): Promise<typeof search> {
   return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)).search;
 }
 
-describe('finds who', () => {
-  test.each(mistakes)('$name', { timeout: 60_000 }, async (mistake) => {
-    const setup = setups.find(({ name }) => name === mistake.setup) as Setup;
-    const found = (await searchWith(mistake))(setup, { states: 200_000, ends: 5 });
-    expect(found.violation).toMatch(mistake.finds);
+describe('detects a mutant that', () => {
+  test.each(mutants)('$name', { timeout: 60_000 }, async (mutant) => {
+    const setup = setups.find(({ name }) => name === mutant.setup) as Setup;
+    const found = (await searchWith(mutant))(setup, { states: 200_000, ends: 5 });
+    expect(found.violation).toMatch(mutant.finds);
   });
 });

@@ -1,13 +1,12 @@
 /**
- * The real client over a server in memory and a network that delays and loses, on a clock that is not
- * real: made-up work of several processes, thousands of times. A failure names its seed, which brings
- * the same run again.
+ * Simulation: the real client over a server in memory, a network that delays and loses messages, and a fake clock. Random
+ * work of several processes, thousands of runs. A failure reports the seed that repeats the run.
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, test, vi } from 'vitest';
 import { Network, type Random, randomFrom, Server } from '../../../tests/redis/model/memory.js';
+import type { RedisGuard } from '../acquisition.js';
 import { Connections } from '../connections.js';
-import type { RedisGuard } from '../guard.js';
 import { RedisMutex } from '../redis-mutex.js';
 
 vi.mock('../handlers/script.js', async () => {
@@ -15,7 +14,7 @@ vi.mock('../handlers/script.js', async () => {
   return { ScriptHandler: MemoryHandler };
 });
 
-/** How many made-up works are played. */
+/** The number of runs. */
 const runs = Number(process.env.POINTSMAN_SIMULATIONS ?? 1_500);
 const TTL = 300;
 const keys = ['a', 'b', 'c'];
@@ -35,11 +34,11 @@ interface Plan {
   readonly processes: number;
   readonly tasks: number;
   readonly rounds: number;
-  /** How often, in a hundred, something takes longer than a lease on its way. */
+  /** Percentage of transfers that take longer than a lease. */
   readonly slow: number;
-  /** How often, in a hundred, a message is lost. */
+  /** Percentage of messages that are lost. */
   readonly unheard: number;
-  /** How many of each there are. */
+  /** The number of each fault. */
   readonly cuts: number;
   readonly swallows: number;
   readonly crashes: number;
@@ -59,7 +58,7 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   losses: fc.constantFrom(0, 0, 0, 1),
 });
 
-/** Knows who is inside, and sees to it that nobody else is. */
+/** Records the holders, and every violation of mutual exclusion and of the order of tokens. */
 class Judge {
   readonly #inside = new Set<{ readonly guard: RedisGuard; readonly process: Participant }>();
   readonly #tokens = new Map<string, number>();
@@ -71,7 +70,7 @@ class Judge {
     for (const other of this.#inside) {
       const shared = other.guard.keys.filter((key) => guard.keys.includes(key));
       if (shared.length > 0 && !other.process.dead && other.guard.valid) {
-        this.wrong.push(`${process.name} and ${other.process.name} are both inside with ${shared}`);
+        this.wrong.push(`${process.name} and ${other.process.name} both hold ${shared}`);
       }
     }
     for (const key of guard.keys) {
@@ -89,9 +88,10 @@ class Judge {
 class Participant {
   readonly network: Network;
   readonly connections: Connections;
-  readonly mutex: RedisMutex;
+  readonly local: RedisMutex;
+  readonly strict: RedisMutex;
   dead = false;
-  /** Tasks that are not over. */
+  /** The number of running tasks. */
   busy = 0;
 
   constructor(
@@ -103,7 +103,9 @@ class Participant {
   ) {
     this.network = new Network(server, delay, random);
     this.connections = new Connections(this.network);
-    this.mutex = new RedisMutex(this.connections as never, { name, ttl: TTL, namespace: 'n' });
+    const options = { name, ttl: TTL, namespace: 'n' };
+    this.local = new RedisMutex(this.connections as never, options);
+    this.strict = new RedisMutex(this.connections as never, { ...options, mode: 'strict' });
   }
 
   async task(random: Random, rounds: number): Promise<void> {
@@ -112,8 +114,8 @@ class Participant {
       await later(pick(random, [0, 0, 1, 10, 200]));
       const wanted = keys.filter(() => random() < 0.5);
       if (wanted.length === 0) wanted.push(pick(random, keys));
-      const mode = random() < 0.6 ? 'local' : 'strict';
-      const guard = await this.#lock(random, wanted, mode);
+      const mutex = random() < 0.6 ? this.local : this.strict;
+      const guard = await this.#lock(random, wanted, mutex);
       if (guard === undefined || this.dead) continue;
       const leave = this.judge.enter(guard, this);
       const stay = pick(random, [undefined, undefined, 0, 1, 5, 50, 500]);
@@ -129,20 +131,20 @@ class Participant {
   async #lock(
     random: Random,
     wanted: string[],
-    mode: 'local' | 'strict',
+    mutex: RedisMutex,
   ): Promise<RedisGuard | undefined> {
     const kind = random();
-    if (kind < 0.1) return this.mutex.tryLock(wanted, { mode }).catch(() => undefined);
+    if (kind < 0.1) return mutex.tryLock(wanted).catch(() => undefined);
     if (kind < 0.25) {
       const timeout = pick(random, [0, 1, 5, 20]);
-      return this.mutex.lock(wanted, { mode, timeout }).catch(() => undefined);
+      return mutex.lock(wanted, { timeout }).catch(() => undefined);
     }
     if (kind < 0.35) {
       const controller = new AbortController();
       setTimeout(() => controller.abort(), pick(random, [0, 1, 3, 10, 400]));
-      return this.mutex.lock(wanted, { mode, signal: controller.signal }).catch(() => undefined);
+      return mutex.lock(wanted, { signal: controller.signal }).catch(() => undefined);
     }
-    return this.mutex.lock(wanted, { mode }).catch(() => undefined);
+    return mutex.lock(wanted).catch(() => undefined);
   }
 
   die(): void {
@@ -174,7 +176,7 @@ async function play(plan: Plan) {
     (_, i) => new Participant(`p${i}`, server, random, delay, judge),
   );
   for (const process of all) {
-    // A batch from before a loss that arrives after it begins the session again as it was before.
+    // A batch sent before a loss and applied after it would begin the session again.
     if (losses > 0) process.network.late = 0;
     else process.network.unheard = unheard / 100;
     for (let i = 0; i < tasks; i++) void process.task(random, rounds);
@@ -183,7 +185,7 @@ async function play(plan: Plan) {
   for (let i = 0; i < cuts; i++) {
     faults.push(() => {
       const { forCommands, forMessages } = pick(random, all).network;
-      // Of a loss of the state that comes when nobody listens, nobody is told.
+      // A loss of the state without a subscriber is not announced to any process.
       const lost = losses > 0 ? forCommands : pick(random, [forCommands, forMessages]);
       lost?.cut();
     });
@@ -194,7 +196,7 @@ async function play(plan: Plan) {
       const kind = pick(random, ['forCommands', 'forMessages'] as const);
       network[kind]?.swallow();
     };
-    // Often while what was cut before is being made again.
+    // Half of them happen while a cut connection is being established again.
     const soon = random() < 0.5;
     faults.push(() => {
       if (!soon) return swallow();
@@ -225,14 +227,14 @@ async function play(plan: Plan) {
     check(judge.wrong.join(', '), judge.wrong.length);
   }
   const stuck = all.filter(({ busy, dead }) => busy > 0 && !dead).map(({ name }) => name);
-  check(`tasks of ${stuck} are never served`, stuck.length);
+  check(`tasks of ${stuck} were never served`, stuck.length);
 
-  // To send everybody away would also serve them: each must be let in again.
+  // Refusing all requests would also end them, so each process must get a lock again.
   const proven = new Set<string>();
-  for (const { mutex, name, dead } of all) {
+  for (const { local, name, dead } of all) {
     if (dead) continue;
     const again = (): Promise<unknown> =>
-      mutex.run(keys, () => proven.add(name)).catch(() => later(10).then(again));
+      local.run(keys, () => proven.add(name)).catch(() => later(10).then(again));
     void again();
   }
   const living = all.filter(({ dead }) => !dead);
@@ -240,14 +242,17 @@ async function play(plan: Plan) {
     await vi.advanceTimersByTimeAsync(100);
   }
   const refused = living.filter(({ name }) => !proven.has(name)).map(({ name }) => name);
-  check(`${refused} got no lock when everything was well again`, refused.length);
+  check(`${refused} got no lock after the faults`, refused.length);
 
-  // Somebody looks on until those who died have been found out, and then nothing is left.
+  // An observer stays until dead processes have been detected; then nothing is left.
   const observer = new Participant('observer', server, random, delay, judge);
-  const guard = observer.mutex.lock(keys);
+  const guard = observer.local.lock(keys);
   guard.catch(() => {});
   await vi.advanceTimersByTimeAsync(5 * TTL);
-  const closing = [...all.filter(({ dead }) => !dead), observer].map(({ mutex }) => mutex.close());
+  const closing = [...all.filter(({ dead }) => !dead), observer].flatMap(({ local, strict }) => [
+    local.close(),
+    strict.close(),
+  ]);
   await vi.advanceTimersByTimeAsync(5 * TTL);
   await Promise.all(closing);
   check(`unhandled: ${unhandled}`, unhandled.splice(0).length);
@@ -258,12 +263,12 @@ async function play(plan: Plan) {
   vi.clearAllTimers();
 }
 
-test('nobody is inside together, nobody is forgotten, nothing is left', {
+test('holders exclude each other, every request is served, and nothing is left behind', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(fc.asyncProperty(anyPlan, play), {
     numRuns: runs,
-    // The same runs each time, unless others are asked for.
+    // The same runs each time, unless the variable is set.
     ...(process.env.POINTSMAN_SIMULATIONS === undefined && { seed: 1 }),
   });
 });

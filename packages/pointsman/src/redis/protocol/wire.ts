@@ -1,15 +1,15 @@
 /**
- * The protocol as Redis carries it: operations as the arguments of the script, answers as its reply.
+ * The wire format: operations as arguments of the script, and its reply.
  *
- * Invariants: numbers that exceed what JSON or a 32-bit client keeps travel as decimal text; names that
- * may contain anything are arguments of their own, or JSON.
+ * Invariants:
+ * - Numbers that exceed JSON in Lua or a 32-bit integer travel as decimal text. Names that may contain any character are
+ *   separate arguments, or JSON.
+ * - Any client with write access can store or publish any text. Text without the expected shape is never interpreted: a
+ *   message is dropped; a reply or a record throws a {@link MalformedError}, which rejects only the operations of that
+ *   batch.
  *
- * Each argument and each item of a reply costs time on the way. So what stands together in a batch or in
- * an operation is one argument, and a reply is one text.
- *
- * A client with write access to the server can put anything into a message or a record. Data without the
- * expected shape is never interpreted: a message is dropped, and a reply or a record throws a
- * {@link MalformedError}, which rejects only the operations of that batch.
+ * Each argument and each item of a reply costs time, so the fields of a batch or an operation share one argument, and a
+ * reply is one text.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,8 +27,8 @@ import type {
 
 const flag = (set: boolean): string => (set ? '1' : '0');
 
-/** An operation: its name and its numbers and ids in one word, then its names. */
-function wordsOf(operation: Operation): readonly string[] {
+/** Encodes an operation: one argument for its name, numbers and ids, then its keys and its condition. */
+function argumentsOf(operation: Operation): readonly string[] {
   switch (operation.name) {
     case 'lock': {
       const { id, tokens, wait, keys, optional } = operation;
@@ -67,11 +67,10 @@ export function encodeBatch(batch: Batch): string[] {
   const words = [
     `${session} ${ttl} ${incarnation} ${join} ${flag(renew)} ${time} ${run} ${secret}`,
   ];
-  for (const operation of operations) words.push(...wordsOf(operation));
+  for (const operation of operations) words.push(...argumentsOf(operation));
   return words;
 }
 
-/** A reply or a record that does not have the expected shape. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError';
 
@@ -80,7 +79,7 @@ export class MalformedError extends Error {
   }
 }
 
-/** Returns the groups of a pattern; throws if the text does not match. */
+/** Matches a pattern. Throws a {@link MalformedError} if the text does not match. */
 export function parse(what: string, text: unknown, pattern: RegExp): RegExpExecArray {
   const found = typeof text === 'string' ? pattern.exec(text) : null;
   if (found === null) throw new MalformedError(what, text);
@@ -98,17 +97,17 @@ function parseJson(what: string, text: unknown): unknown {
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** Returns a token, or `undefined` for any text that is not one. Tokens are safe integers. */
+/** Returns a token, or undefined if the text is not a positive safe integer. */
 function tokenOf(text: unknown): number | undefined {
   const token = typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : 0;
   return token > 0 && Number.isSafeInteger(token) ? token : undefined;
 }
 
 const reply = 'the reply of the server';
-/** A process name may contain any character but spaces and slashes, so the words are counted. */
+/** Fields are separated by spaces: a process name may contain any character but spaces and slashes. */
 const grantPattern = /^(\S+) (\d+) ([01])(\[.*\])?$/;
 
-/** `<request> <token> <contended>`, and the optional keys in JSON if there are any. */
+/** Decodes `<request> <token> <contended><optional keys in JSON>`. */
 function grantOf(line: string): Grant {
   const [, id = '', digits, contended, json] = parse(reply, line, grantPattern);
   const token = tokenOf(digits);
@@ -149,7 +148,7 @@ export function requestsOf(flat: readonly string[]): Map<string, Request> {
   return requests;
 }
 
-/** The maps as JSON: an empty one is an object to Lua. */
+/** Accepts an empty object, because Lua encodes an empty list as one. */
 function listIn(json: unknown): readonly string[] {
   if (isStrings(json)) return json;
   if (Object(json) === json && Object.keys(json as object).length === 0) return [];
@@ -164,10 +163,9 @@ function queryOf(json: string): Query {
   return { locks, requests: requestsOf(listIn(maps[1])) };
 }
 
-/** A lock: the request that holds it, and its token. */
+/** The record of a lock: the request that holds it, and its token. */
 export const lockPattern = /^(\S+\/\d+~?) (\d+)$/;
 
-/** Which results an operation may have, by the first word of their lines. */
 const resultNames: Record<Operation['name'], readonly string[]> = {
   lock: ['held', 'queued', 'busy'],
   unlock: ['number'],
@@ -217,7 +215,7 @@ function resultOf(line: string, operation: Operation | undefined): Result {
 }
 
 /**
- * A line for the batch, one for each operation, and one for each request granted meanwhile.
+ * Decodes a reply: a line for the batch, one for each operation, and one for each request granted meanwhile.
  *
  * @throws {MalformedError} if the text is not a reply to these operations.
  */
@@ -253,7 +251,7 @@ export function encodeMessage(message: Message): string {
   }
 }
 
-/** Returns undefined if the text is not a message: any client with the right to PUBLISH can send one. */
+/** Returns undefined if the text is not a message. */
 export function decodeMessage(text: string): Message | undefined {
   let message: unknown;
   try {
@@ -274,13 +272,12 @@ export function decodeMessage(text: string): Message | undefined {
   return { name, grant: { id, token, contended: contended === 1, extra } };
 }
 
-/** The length of a signature, in characters. */
 const SIGNED = 40;
 
 const signatureOf = (text: string, secret: string): string =>
   createHash('sha1').update(`${secret}${text}${secret}`).digest('hex');
 
-/** A message as it is published in the channel of a process: its signature, then its JSON. */
+/** Encodes a message for the channel of a process: its signature, then its JSON. */
 export function signMessage(message: Message, secret: string): string {
   const text = encodeMessage(message);
   return signatureOf(text, secret) + text;
@@ -289,9 +286,9 @@ export function signMessage(message: Message, secret: string): string {
 const lost = encodeMessage({ name: 'lost' });
 
 /**
- * Returns the message in a text from a channel, or undefined if the server has not signed it for this session. Any
- * client that may publish can send a text to a channel, and any that may subscribe can read it. The loss of the state is
- * announced to all sessions without a signature: a session that receives the announcement only asks the server.
+ * Returns the message in a text from a channel, or undefined if the server has not signed it for this session. Clients
+ * with the right to publish can send any text, and those with the right to subscribe can read it. A loss of the state is
+ * announced to all sessions without a signature; a session that receives it only asks the server.
  */
 export function openMessage(text: string, secret: string): Message | undefined {
   if (text === lost) return { name: 'lost' };

@@ -1,64 +1,58 @@
 /**
- * The stream of batches that keeps a session and the server in step.
+ * The stream of batches that keeps a session and the server in step. Operations of one tick travel in one batch.
  *
- * Invariant: operations reach the server in the order in which they were asked for. One without an
- * answer is sent again after a loss, before all that came later, under a higher incarnation, so that its
- * first copy is refused if it comes late.
- *
- * Operations asked for in one tick travel in one batch.
+ * Invariant: operations reach the server in the order of the calls. After a lost connection, an operation without a
+ * reply is sent again before all later ones. The higher incarnation makes the server refuse a late first copy.
  */
 
 import { nextMicrotask } from '../../sync/wait/give-up.js';
 import { ConnectionLostError } from '../connection/connection.js';
 import { type RedisLockError, refusalOf } from '../errors.js';
 import type { Handler } from '../handlers/handler.js';
-import { type Moment, now } from '../lease.js';
 import type { Metrics } from '../metrics.js';
 import type { Batch, Operation, Reply, Result } from '../protocol/protocol.js';
+import { type Moment, now } from './time.js';
 
-/** An operation on its way. One of its functions is called once, unless it has nothing to ask for. */
+/** An operation without a reply. One of `done`, `failed` and `lost` is called once, unless `operation` returns undefined. */
 export interface PendingOperation {
-  /** Undefined if there is nothing left to ask for. */
+  /** Called for each batch that carries it. Undefined if it is no longer needed. */
   operation(): Operation | undefined;
-  done(result: Result, alarmed: number): void;
+  done(result: Result, continuity: number): void;
   /** The server has refused the batch. */
   failed(error: RedisLockError): void;
-  /** The session has ended before there was an answer. */
+  /** The session has ended before the reply. */
   lost(): void;
 }
 
 export interface SentBatch {
   readonly operations: readonly PendingOperation[];
   readonly at: Moment;
-  /** How this process would hear of a loss of the state, as `Connections.hears` says it. */
-  readonly alarmed: number;
+  readonly continuity: number;
 }
 
-/** Whose batches these are. */
 export interface Sender {
-  /** What messages of errors begin with. */
   readonly label: string;
   readonly handler: Handler;
-  readonly alarmed: number;
-  /** Whether batches may be sent. If not, it calls `flush` when they may. */
+  readonly continuity: number;
+  /** Whether batches may be sent. If not, the session calls `flush` when they may. */
   ready(): boolean;
-  /** A batch of this session; `begun` if one without an answer has begun it. */
+  /** Creates a batch; `begun` if an earlier one without a reply has begun the session. */
   batch(operations: readonly Operation[], incarnation: number, begun: boolean): Batch;
   received(reply: Reply, batch: SentBatch): void;
   /** The server has forgotten what the handler had prepared. */
   unprepared(): void;
 }
 
-/** Operations in a batch: the server does nothing else meanwhile. */
-const MOST_OPERATIONS = 256;
+/** The maximum number of operations in a batch, which the server processes without interruption. */
+const MAX_OPERATIONS = 256;
 
 export class BatchStream {
-  /** Why nothing can be sent; undefined if it can. */
+  /** Why nothing can be sent; undefined if batches can be sent. */
   suspended: unknown = new ConnectionLostError('not connected yet');
   readonly #sender: Sender;
   readonly #metrics: Metrics;
   #unsent: PendingOperation[] = [];
-  /** Sent and not answered, in order. */
+  /** Batches without a reply, in order. */
   #sent: SentBatch[] = [];
   #incarnation = 0;
   #scheduled = false;
@@ -68,12 +62,10 @@ export class BatchStream {
     this.#metrics = metrics;
   }
 
-  /** Whether everything has been answered. */
   get empty(): boolean {
     return this.#sent.length + this.#unsent.length === 0;
   }
 
-  /** When the first batch without an answer was sent. */
   get unansweredSince(): Moment | undefined {
     return this.#sent[0]?.at;
   }
@@ -93,13 +85,13 @@ export class BatchStream {
     this.#unsent = this.take();
   }
 
-  /** Another connection: what the last one delivers late is stale. */
+  /** Continues on another connection. Batches that arrive late from the old one are stale. */
   resume(): void {
     this.suspended = undefined;
     this.#incarnation++;
   }
 
-  /** Takes out all that has no answer, in order. */
+  /** Removes and returns all operations without a reply, in order. */
   take(): PendingOperation[] {
     const operations = this.#sent.flatMap((batch) => batch.operations);
     this.#sent = [];
@@ -117,7 +109,7 @@ export class BatchStream {
     while (this.#unsent.length > 0) {
       const pending: PendingOperation[] = [];
       const operations: Operation[] = [];
-      for (const each of this.#unsent.splice(0, MOST_OPERATIONS)) {
+      for (const each of this.#unsent.splice(0, MAX_OPERATIONS)) {
         const operation = each.operation();
         if (operation === undefined) continue;
         pending.push(each);
@@ -128,9 +120,9 @@ export class BatchStream {
   }
 
   #exchange(pending: readonly PendingOperation[], operations: readonly Operation[]): void {
-    // What has no answer yet has begun the session, and may have been granted something by now.
+    // A batch without a reply may have begun the session, and may have been granted something.
     const batch = this.#sender.batch(operations, this.#incarnation, this.#sent.length > 0);
-    const sent = { operations: pending, at: now(), alarmed: this.#sender.alarmed };
+    const sent = { operations: pending, at: now(), continuity: this.#sender.continuity };
     this.#sent.push(sent);
     this.#metrics.batches++;
     this.#sender.handler.exchange(batch).then(
@@ -140,7 +132,7 @@ export class BatchStream {
       (error) => {
         if (!this.#sent.includes(sent)) return;
         if (error instanceof ConnectionLostError) {
-          // Not the connection itself: the server has forgotten what was prepared.
+          // With a cause, the connection works, but the server has forgotten what was prepared.
           if (error.cause !== undefined) this.#sender.unprepared();
           return;
         }

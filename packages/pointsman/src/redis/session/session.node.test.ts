@@ -1,23 +1,23 @@
-/** What a session believes while answers and messages cross on their way. */
+/** Replies and messages of a session that overtake each other. */
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { Acquisition } from '../acquisition.js';
 import type { Connections } from '../connections.js';
 import { Metrics } from '../metrics.js';
 import type { Batch, Reply, Result } from '../protocol/protocol.js';
 import { signMessage } from '../protocol/wire.js';
-import type { Claim } from './claims.js';
+import { StrictQueue } from '../strict.js';
 import { Session } from './session.js';
 
-test('an answer that a grant has overtaken does not bring the lock into doubt', async () => {
+test('a reply that a grant has overtaken does not put the lock in doubt', async () => {
   const ttl = 60_000;
-  /** Whether a loss of the state would be heard of, as {@link Connections.hears} says it. */
-  let hears = 0;
+  let continuity = 0;
   let listener: (text: string) => void = () => {};
   const connections = {
     factory: { database: 0 },
     add() {},
     delete() {},
     unlisten() {},
-    hears: () => hears,
+    continuity: () => continuity,
     async listen(_: string, listen: (text: string) => void) {
       listener = listen;
     },
@@ -43,17 +43,9 @@ test('an answer that a grant has overtaken does not bring the lock into doubt', 
   );
   session.resume('run');
   const granted = vi.fn();
-  const claim: Claim = {
-    keys: ['k'],
-    owned: ['k'],
-    tokens: 1,
-    revocable: false,
-    wait: true,
-    granted,
-    lost: () => {},
-    refused: () => {},
-  };
-  session.ask(claim);
+  const queue = new StrictQueue(session);
+  const acquisition = new Acquisition(queue, new Metrics(), ['k'], {}, granted);
+  queue.enter(acquisition);
   await expect.poll(() => sent.length).toBe(1);
   const renewed = session.renew();
   await expect.poll(() => sent.length).toBe(2);
@@ -65,13 +57,13 @@ test('an answer that a grant has overtaken does not bring the lock into doubt', 
   });
   sent[0]?.answer({ name: 'queued', left: ttl });
   await expect.poll(() => session.lease.valid).toBe(true);
-  hears = 1;
-  const id = session.idOf(claim) as string;
+  continuity = 1;
+  const id = queue.idOf(acquisition) as string;
   const grant = { id, token: 1, contended: false, extra: [] };
   listener(signMessage({ name: 'held', grant }, sent[0]?.batch.secret as string));
   expect(granted).toHaveBeenCalledOnce();
   expect(session.checkLease()).toBe(true);
-  // Both were sent before a loss would have been heard of.
+  // Both were sent before a loss would have been announced to the process.
   sent[1]?.answer({ name: 'renewed', next: undefined });
   await renewed;
   expect(session.checkLease()).toBe(true);

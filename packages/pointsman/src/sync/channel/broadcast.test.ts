@@ -152,7 +152,7 @@ test('using closes it', () => {
 test('bad input', async () => {
   for (const capacity of [0, -1, 1.5, Number.POSITIVE_INFINITY, Number.NaN]) {
     expect(() => new Broadcast(capacity)).toThrow(
-      `capacity must be an integer from 1 on, got ${capacity}`,
+      `capacity must be an integer >= 1, got ${capacity}`,
     );
   }
   expect(() => new Broadcast(undefined as never)).toThrow(TypeError);

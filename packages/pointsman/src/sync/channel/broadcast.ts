@@ -13,7 +13,7 @@
 
 import { causeOf, checkInteger, checkNotOptions, detached, LaggedError } from '../errors.js';
 import type { WaitOptions } from '../options.js';
-import { claim } from '../wait/give-up.js';
+import { winContest } from '../wait/give-up.js';
 import type { NameOptions } from '../wait/queue.js';
 import { Publisher, Subscriber } from './publisher.js';
 
@@ -183,7 +183,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
       this._slot = place;
       this._seen = _source._sent - _source._length;
       const missed = this._seen - _seen;
-      claim(signal);
+      winContest(signal);
       throw new LaggedError(`${this._label}${missed} values were missed`, missed);
     }
     const { value, next } = place as { value: T; next: Slot<T> };
@@ -192,7 +192,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     next.readers++;
     place.readers--;
     _source._trim();
-    claim(signal);
+    winContest(signal);
     return value;
   }
 

@@ -5,11 +5,11 @@ import { Channel, ClosedError, QueueFullError, TimeoutError } from '../index.js'
 import * as giveUp from '../wait/give-up.js';
 
 /** What `select` does, step by step, which is nobody else's business. */
-const { OwnSignal, tell } = giveUp as unknown as {
+const { OwnSignal, callAll } = giveUp as unknown as {
   OwnSignal: new (
     contest: Contest,
   ) => AbortSignal & { set: Set<unknown>; abort(reason: unknown): void };
-  tell(waiters: Set<unknown>, reason: unknown): void;
+  callAll(waiters: Set<unknown>, reason: unknown): void;
 };
 
 interface Contest {
@@ -440,7 +440,7 @@ describe('whenFull', () => {
     await channel.send(1);
     await expect(channel.send(2)).rejects.toThrow(QueueFullError);
     await expect(channel.send(2, { timeout: 60_000 })).rejects.toThrow(
-      'jobs: the queue is full: 0 may wait',
+      'jobs: the queue is full: 0 waiting',
     );
     expect(channel.trySend(2)).toBe(false);
     await expect(channel.sendAll([2, 3])).rejects.toThrow(QueueFullError);
@@ -479,7 +479,7 @@ describe('cases of a select', () => {
     let winner: unknown;
     const dismiss = () => {
       for (const signal of signals) if (signal !== winner) signal.abort(gone);
-      for (const signal of signals) if (signal !== winner) tell(signal.set, gone);
+      for (const signal of signals) if (signal !== winner) callAll(signal.set, gone);
     };
     const contest: Contest = {
       root: dismiss,
@@ -606,9 +606,7 @@ describe('cases of a select', () => {
 
 describe('bad input', () => {
   test('of the constructor', () => {
-    expect(() => new Channel(-1)).toThrow(
-      'capacity must be an integer from 0 on or Infinity, got -1',
-    );
+    expect(() => new Channel(-1)).toThrow('capacity must be an integer >= 0 or Infinity, got -1');
     expect(() => new Channel(1.5)).toThrow(RangeError);
     expect(() => new Channel(undefined as never)).toThrow(TypeError);
     expect(() => new Channel(1, { maxWaiting: 1 } as never)).toThrow(
@@ -637,7 +635,7 @@ describe('bad input', () => {
       await expect(channel.sendAll([1], options)).rejects.toThrow(/must be|expected only/);
     }
     await expect(channel.receiveMany(0)).rejects.toThrow(
-      'max must be an integer from 1 on or Infinity, got 0',
+      'max must be an integer >= 1 or Infinity, got 0',
     );
     await expect(channel.sendAll(5 as never)).rejects.toThrow(
       'source must be an iterable or async iterable, got 5',

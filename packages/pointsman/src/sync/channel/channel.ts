@@ -20,8 +20,8 @@ import {
   timedOut,
 } from '../errors.js';
 import type { WaitOptions } from '../options.js';
-import { claim, giveUpOn } from '../wait/give-up.js';
-import { Line, type Place } from '../wait/line.js';
+import { ChunkedList, type Position } from '../wait/chunked-list.js';
+import { giveUpOn, winContest } from '../wait/give-up.js';
 import { readQueueOptions, readRequest, WaitQueue } from '../wait/queue.js';
 import { firstOf, grantWith, Receiver } from './receiver.js';
 
@@ -40,12 +40,12 @@ const policies = ['wait', 'drop-oldest', 'reject'];
 const channelNames: ReadonlySet<string> = new Set(['name', 'whenFull']);
 
 /** A value that can be removed with its sender; also wraps `undefined`, which the list does not accept. */
-class Held<T> implements Place {
+class Held<T> implements Position {
   chunk: unknown;
   index = 0;
 
   constructor(
-    readonly line: Line<T | Held<T>>,
+    readonly line: ChunkedList<T | Held<T>>,
     readonly value: T,
   ) {}
 
@@ -94,7 +94,7 @@ export class Channel<T> extends Receiver<T> {
   /** Maximum number of buffered values. */
   readonly capacity: number;
   readonly #drops: boolean;
-  #values = new Line<T | Held<T>>();
+  #values = new ChunkedList<T | Held<T>>();
   readonly #senders: WaitQueue<void>;
 
   /**
@@ -336,7 +336,7 @@ export class Channel<T> extends Receiver<T> {
     // While values were buffered, no receiver has seen the earlier end.
     if (this.length > 0) this._ending = undefined;
     this.close(reason === undefined ? cancelledError(this._label) : reason);
-    this.#values = new Line();
+    this.#values = new ChunkedList();
   }
 
   /** @internal */
@@ -352,14 +352,14 @@ export class Channel<T> extends Receiver<T> {
     const first = values.front as T | Held<T>;
     values.shift();
     const sender = firstOf(this.#senders, signal);
-    if (!sender) claim(signal);
+    if (!sender) winContest(signal);
     else grantWith(this.#senders, undefined, sender, signal);
     return first instanceof Held ? first.value : first;
   }
 
   /** @internal */
   override _dismiss(reason: unknown): void {
-    const buffered = new Line<T | Held<T>>();
+    const buffered = new ChunkedList<T | Held<T>>();
     for (let { length } = this; length > 0; length--) {
       buffered.push(this.#values.front as T | Held<T>);
       this.#values.shift();
@@ -388,7 +388,7 @@ export class Channel<T> extends Receiver<T> {
       values.shift();
     }
     values.push(value === undefined ? new Held(values, value) : value);
-    claim(signal);
+    winContest(signal);
     return true;
   }
 }

@@ -8,14 +8,15 @@
 import { Closable } from '../closable.js';
 import { dispose } from '../dispose.js';
 import type { WaitOptions } from '../options.js';
-import { claim, contestOf, isOver } from '../wait/give-up.js';
+import { filter } from '../wait/chunked-list.js';
+import { contestOf, isOver, winContest } from '../wait/give-up.js';
 import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from '../wait/queue.js';
 
 /** @internal Returns the first waiter that may be granted by a caller with this signal. */
 // biome-ignore lint/suspicious/noExplicitAny: any kind of grant
 export const firstOf = (queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined =>
   // Most waiters have no request. This is small enough to be inlined.
-  queue.plain ? queue._line.front : firstFor(queue, signal);
+  queue.plain ? queue._list.front : firstFor(queue, signal);
 
 /**
  * Two cases of one `select` never match each other. If another waiter is behind such cases, that waiter is next and the
@@ -33,12 +34,9 @@ function firstFor(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefin
     } else if (!isRival(front)) {
       return front;
     } else {
-      let { first: chunk } = queue._line;
-      const stays = (waiter: Waiter | undefined) =>
-        waiter && !isRival(waiter) && !isOver(waiter.signal);
-      while (chunk !== undefined && !chunk.places.some(stays)) chunk = chunk.next;
-      if (chunk === undefined) return undefined;
-      claim(signal);
+      const stays = (waiter: Waiter) => !isRival(waiter) && !isOver(waiter.signal);
+      if (filter(queue._list, stays).length === 0) return undefined;
+      winContest(signal);
     }
   }
   return undefined;
@@ -55,15 +53,15 @@ export function grantWith<Grant>(
   other?: AbortSignal,
 ): void {
   if (typeof waiter === 'function') {
-    queue._line.shift();
+    queue._list.shift();
     waiter(grant);
-    claim(other);
+    winContest(other);
     return;
   }
   queue.take(waiter);
   settle(waiter, grant);
   const leave = contestOf(waiter.signal)?.decide(waiter.signal);
-  claim(other);
+  winContest(other);
   leave?.();
 }
 

@@ -6,7 +6,7 @@
 
 import { causeOf, detached } from '../errors.js';
 import type { WaitOptions } from '../options.js';
-import { claim } from '../wait/give-up.js';
+import { winContest } from '../wait/give-up.js';
 import type { NameOptions } from '../wait/queue.js';
 import { Publisher, Subscriber } from './publisher.js';
 import { firstOf } from './receiver.js';
@@ -130,7 +130,7 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
   /** @internal */
   _take(signal?: AbortSignal): T {
     this._seen = this._source._sent;
-    claim(signal);
+    winContest(signal);
     return this.value;
   }
 

@@ -1,4 +1,4 @@
-/** A lock for each key that many readers or one writer hold. */
+/** A readers-writer lock for each key. */
 
 import { detached } from '../errors.js';
 import type { WaitOptions } from '../options.js';
@@ -8,11 +8,8 @@ import type { QueueOptions } from '../wait/queue.js';
 import { Keyed, requestOf } from './keyed.js';
 
 /**
- * Lets many readers of the same key in together, or one writer alone. Keys are independent of each other and
- * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
- *
- * Each key has the guarantees of {@link RwLock}. A key can be of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
+ * An {@link RwLock} for each key. Keys are independent, compared as in a `Map`, and take no memory unless held or waited
+ * for. They can be of any type; the default is `PropertyKey`, so that the compiler rejects options in place of a key.
  *
  * @example
  * ```ts
@@ -29,60 +26,59 @@ import { Keyed, requestOf } from './keyed.js';
  * ```
  */
 export class KeyedRwLock<Key = PropertyKey> extends Keyed<Key, RwLock> {
-  /** How many readers are inside this key. */
+  constructor(options?: QueueOptions) {
+    super(options, (given) => new RwLock(given));
+  }
+
+  /** The number of read locks of this key that are held. */
   readersOf(key: Key): number {
     if (!(this instanceof KeyedRwLock)) throw detached('readersOf');
     return this._find(key)?.readers ?? 0;
   }
 
-  /** Whether a writer is inside this key. */
+  /** Whether the write lock of this key is held. */
   isWriting(key: Key): boolean {
     if (!(this instanceof KeyedRwLock)) throw detached('isWriting');
     return this._find(key)?.writing === true;
   }
 
-  /** Comes in as a reader of this key. As {@link RwLock.read}. */
+  /** Acquires a read lock of this key. As {@link RwLock.read}. */
   read(key: Key, options?: WaitOptions): Promise<Permit> {
-    return requestOf(this, 'read', key, (entry) => entry.read(options));
+    return requestOf(this, 'read', key, (lock) => lock.read(options));
   }
 
-  /** Comes in as a writer of this key. As {@link RwLock.write}. */
+  /** Acquires the write lock of this key. As {@link RwLock.write}. */
   write(key: Key, options?: WriteOptions): Promise<WritePermit> {
-    return requestOf(this, 'write', key, (entry) => entry.write(options));
+    return requestOf(this, 'write', key, (lock) => lock.write(options));
   }
 
-  /** Comes in as a reader of this key if that needs no waiting. As {@link RwLock.tryRead}. */
+  /** Acquires a read lock of this key without waiting. As {@link RwLock.tryRead}. */
   tryRead(key: Key): Permit | undefined {
     if (!(this instanceof KeyedRwLock)) throw detached('tryRead');
-    return this._request(key, (entry) => entry.tryRead());
+    return this._request(key, (lock) => lock.tryRead());
   }
 
-  /** Comes in as a writer of this key if nobody is inside. As {@link RwLock.tryWrite}. */
+  /** Acquires the write lock of this key without waiting. As {@link RwLock.tryWrite}. */
   tryWrite(key: Key): WritePermit | undefined {
     if (!(this instanceof KeyedRwLock)) throw detached('tryWrite');
-    return this._request(key, (entry) => entry.tryWrite());
+    return this._request(key, (lock) => lock.tryWrite());
   }
 
-  /** Runs `fn` as a reader of this key. As {@link RwLock.runRead}. */
+  /** Runs `fn` with a read lock of this key. As {@link RwLock.runRead}. */
   runRead<T>(
     key: Key,
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: WaitOptions,
   ): Promise<T> {
-    return requestOf(this, 'runRead', key, (entry) => entry.runRead(fn, options));
+    return requestOf(this, 'runRead', key, (lock) => lock.runRead(fn, options));
   }
 
-  /** Runs `fn` as a writer of this key. As {@link RwLock.runWrite}. */
+  /** Runs `fn` with the write lock of this key. As {@link RwLock.runWrite}. */
   runWrite<T>(
     key: Key,
     fn: (permit: WritePermit) => T | PromiseLike<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return requestOf(this, 'runWrite', key, (entry) => entry.runWrite(fn, options));
-  }
-
-  /** @internal */
-  override _create(options: QueueOptions): RwLock {
-    return new RwLock(options);
+    return requestOf(this, 'runWrite', key, (lock) => lock.runWrite(fn, options));
   }
 }

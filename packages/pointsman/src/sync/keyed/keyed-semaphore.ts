@@ -1,4 +1,4 @@
-/** A semaphore for each key: at most `limit` permits of the same key are out at once. */
+/** A semaphore for each key. */
 
 import { checkCount, checkNotOptions, detached } from '../errors.js';
 import type { Permit } from '../semaphore/permit.js';
@@ -7,11 +7,9 @@ import type { QueueOptions } from '../wait/queue.js';
 import { Keyed, requestOf } from './keyed.js';
 
 /**
- * Lets at most `limit` permits of each key be out at once. Keys are independent of each other and
- * compared as a `Map` compares them. A key costs nothing unless somebody holds it or waits for it.
- *
- * Each key has the guarantees of {@link Semaphore}. A key can be of any type; without a type
- * argument it is a string, a number or a symbol, so that the compiler rejects options in place of a key.
+ * A {@link Semaphore} for each key. Keys are independent, compared as in a `Map`, and take no memory unless held or
+ * waited for. They can be of any type; the default is `PropertyKey`, so that the compiler rejects options in place of a
+ * key.
  *
  * @example
  * ```ts
@@ -27,36 +25,35 @@ import { Keyed, requestOf } from './keyed.js';
  * ```
  */
 export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
-  /** How many permits there are for each key. */
+  /** The number of permits for each key. */
   readonly limit: number;
 
   /**
-   * @param limit How many permits there are for each key: an integer from 1 on, or `Infinity`.
-   * @param options `maxWaiting` is the bound for each key; to the `name` the messages of errors add the key.
-   * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
+   * @param limit The number of permits for each key: an integer >= 1, or `Infinity`.
+   * @param options `maxWaiting` bounds the queue of each key; error messages add the key to the `name`.
    */
   constructor(limit: number, options?: QueueOptions) {
     if (typeof limit === 'object') checkNotOptions('KeyedSemaphore', 'limit', limit);
     checkCount('limit', limit, 1);
-    super(options);
+    super(options, (given) => new Semaphore(limit, given));
     this.limit = limit;
   }
 
-  /** How many permits of this key are free. */
+  /** The number of free permits of this key. */
   availableFor(key: Key): number {
     if (!(this instanceof KeyedSemaphore)) throw detached('availableFor');
     return this._find(key)?.available ?? this.limit;
   }
 
-  /** Takes permits of this key, waiting until it is this request's turn. As {@link Semaphore.acquire}. */
+  /** Acquires permits of this key; waits until it is this request's turn. As {@link Semaphore.acquire}. */
   acquire(key: Key, options?: AcquireOptions): Promise<Permit> {
-    return requestOf(this, 'acquire', key, (entry) => entry.acquire(options));
+    return requestOf(this, 'acquire', key, (semaphore) => semaphore.acquire(options));
   }
 
-  /** Takes permits of this key if that needs no waiting. As {@link Semaphore.tryAcquire}. */
+  /** Acquires permits of this key without waiting. As {@link Semaphore.tryAcquire}. */
   tryAcquire(key: Key, options?: TryAcquireOptions): Permit | undefined {
     if (!(this instanceof KeyedSemaphore)) throw detached('tryAcquire');
-    return this._request(key, (entry) => entry.tryAcquire(options));
+    return this._request(key, (semaphore) => semaphore.tryAcquire(options));
   }
 
   /** Runs `fn` with a permit of this key. As {@link Semaphore.run}. */
@@ -65,16 +62,6 @@ export class KeyedSemaphore<Key = PropertyKey> extends Keyed<Key, Semaphore> {
     fn: (permit: Permit) => T | PromiseLike<T>,
     options?: AcquireOptions,
   ): Promise<T> {
-    return requestOf(this, 'run', key, (entry) => entry.run(fn, options));
-  }
-
-  /** Waits until it could have permits of this key, and takes none. As {@link Semaphore.waitForPermit}. */
-  waitForPermit(key: Key, options?: AcquireOptions): Promise<void> {
-    return requestOf(this, 'waitForPermit', key, (entry) => entry.waitForPermit(options));
-  }
-
-  /** @internal */
-  override _create(options: QueueOptions): Semaphore {
-    return new Semaphore(this.limit, options);
+    return requestOf(this, 'run', key, (semaphore) => semaphore.run(fn, options));
   }
 }

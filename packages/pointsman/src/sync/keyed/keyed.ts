@@ -1,9 +1,8 @@
 /**
- * One primitive for each key, for exactly as long as it is in use.
+ * One primitive for each key, exactly while the key is held or a request waits for it.
  *
- * Invariant: a key has an entry while somebody holds it or waits for it, and only then. The entries
- * never leave this module, only permits do; so nobody can hold on to an entry that was dropped, and one
- * key can never have two.
+ * Invariant: primitives never leave this package, only permits do. So no reference to a dropped primitive remains, and a
+ * key never has two.
  */
 
 import { Drainable, type Ending } from '../closable.js';
@@ -11,23 +10,26 @@ import { causeOf, describe, detached } from '../errors.js';
 import { type QueueOptions, readQueueOptions } from '../wait/queue.js';
 
 /** What {@link KeyedSemaphore}, {@link KeyedMutex} and {@link KeyedRwLock} have in common. */
-export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
-  readonly #entries = new Map<Key, Entry>();
+export abstract class Keyed<Key, Primitive extends Drainable> extends Drainable {
+  readonly #primitives = new Map<Key, Primitive>();
+  readonly #create: (options: QueueOptions) => Primitive;
   /** @internal */
   readonly _options: ReturnType<typeof readQueueOptions>;
 
-  constructor(options?: QueueOptions) {
+  /** @internal `create` makes the primitive of a key. */
+  constructor(options: QueueOptions | undefined, create: (options: QueueOptions) => Primitive) {
     const read = readQueueOptions(options);
     super(read.label);
     this._options = read;
+    this.#create = create;
   }
 
-  /** How many keys are held or waited for. */
+  /** The number of keys that are held or waited for. */
   get keyCount(): number {
-    return this.#entries.size;
+    return this.#primitives.size;
   }
 
-  /** Whether no key is held and nobody waits. */
+  /** Whether no key is held and no request waits. */
   get idle(): boolean {
     return this.keyCount === 0;
   }
@@ -35,17 +37,17 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
   /** The keys that are held or waited for, in the order in which they came into use. */
   keys(): IterableIterator<Key> {
     if (!(this instanceof Keyed)) throw detached('keys');
-    return this.#entries.keys();
+    return this.#primitives.keys();
   }
 
-  /** The number of waiting requests of all keys. A request for several keys counts once for each. Takes O(keys) time. */
+  /** The number of waiting requests of all keys; a request for several keys counts for each. Takes O(keys) time. */
   get waiting(): number {
     let waiting = 0;
-    for (const entry of this.#entries.values()) waiting += entry.waiting;
+    for (const primitive of this.#primitives.values()) waiting += primitive.waiting;
     return waiting;
   }
 
-  /** How many requests wait for this key. */
+  /** The number of waiting requests for this key. */
   waitingFor(key: Key): number {
     if (!(this instanceof Keyed)) throw detached('waitingFor');
     return this._find(key)?.waiting ?? 0;
@@ -54,59 +56,56 @@ export abstract class Keyed<Key, Entry extends Drainable> extends Drainable {
   /** @internal */
   get _active(): number {
     let active = 0;
-    for (const entry of this.#entries.values()) active += entry._active;
+    for (const primitive of this.#primitives.values()) active += primitive._active;
     return active;
   }
 
-  /** @internal Ends all entries. An entry that is created later has ended from the start, so it refuses its request. */
+  /** @internal A primitive that is created later is ended when it is created. */
   override _end(ending: Ending): void {
     super._end(ending);
-    for (const entry of this.#entries.values()) entry._end(ending);
+    for (const primitive of this.#primitives.values()) primitive._end(ending);
   }
 
   /** @internal */
   _dismiss(reason: unknown): void {
-    for (const entry of this.#entries.values()) entry._dismiss(reason);
+    for (const primitive of this.#primitives.values()) primitive._dismiss(reason);
   }
-
-  /** @internal Makes the primitive of a key. Its options are those of all keys. */
-  abstract _create(options: QueueOptions): Entry;
 
   /** @internal */
-  _find(key: Key): Entry | undefined {
-    return this.#entries.get(key);
+  _find(key: Key): Primitive | undefined {
+    return this.#primitives.get(key);
   }
 
-  /** @internal Makes a request of the key's entry, which exists if only for this request. */
-  _request<Result>(key: Key, request: (entry: Entry) => Result): Result {
-    const found = this.#entries.get(key);
+  /** @internal Makes a request of the key's primitive, which is created if there is none. */
+  _request<Result>(key: Key, request: (primitive: Primitive) => Result): Result {
+    const found = this.#primitives.get(key);
     if (found) return request(found);
     const { name, maxWaiting } = this._options;
-    const entry = this._create({ name: name && `${name} ${describe(key)}`, maxWaiting });
-    if (this._ending) entry._end(this._ending);
-    this.#entries.set(key, entry);
-    entry._watched = true;
-    entry._onIdle = () => {
-      // It may be told twice, and the key have another entry by then.
-      if (this.#entries.get(key) !== entry) return;
-      this.#entries.delete(key);
+    const primitive = this.#create({ name: name && `${name} ${describe(key)}`, maxWaiting });
+    if (this._ending) primitive._end(this._ending);
+    this.#primitives.set(key, primitive);
+    const drop = () => {
+      // It may become idle twice, and the key may have another primitive by then.
+      if (this.#primitives.get(key) !== primitive) return;
+      this.#primitives.delete(key);
       if (this.idle) this._idled();
     };
+    primitive._onIdle = drop;
     try {
-      return request(entry);
+      return request(primitive);
     } finally {
-      // Refused, or over already: then nothing will ever come back to make it idle.
-      if (entry.idle) entry._onIdle();
+      // The request was refused or has been released: no later release makes the primitive idle.
+      if (primitive.idle) drop();
     }
   }
 }
 
-/** @internal Makes a request that waits: whatever is wrong, its promise rejects. */
-export function requestOf<Key, Entry extends Drainable, Result>(
-  keyed: Keyed<Key, Entry>,
+/** @internal Makes a request that returns a promise, which rejects with the error that `request` throws. */
+export function requestOf<Key, Primitive extends Drainable, Result>(
+  keyed: Keyed<Key, Primitive>,
   method: string,
   key: Key,
-  request: (entry: Entry) => Promise<Result>,
+  request: (primitive: Primitive) => Promise<Result>,
 ): Promise<Result> {
   try {
     return keyed._request(key, request);

@@ -1,4 +1,4 @@
-/** Several keys at once: all or none, in the order of the requests, and never for good. */
+/** Several keys at once: all or none, in the order of the requests, without deadlock. */
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -19,8 +19,8 @@ const waiting = (mutex: KeyedMutex<string>, keys: string) =>
 const locked = (mutex: KeyedMutex<string>, keys: string) =>
   [...keys].map((key) => mutex.isLocked(key));
 
-describe('what is granted', () => {
-  test('is one lock for all keys, each once, which goes back once', async () => {
+describe('a granted request', () => {
+  test('is one permit for all keys, each once, which is given back once', async () => {
     const mutex = new KeyedMutex<string>();
     const locks = await mutex.lockAll(['b', 'a', 'b']);
     expect([locks.keys, locks.permits, locks.released]).toEqual([['b', 'a'], 2, false]);
@@ -40,7 +40,7 @@ describe('what is granted', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('goes back at the end of a block', async () => {
+  test('is released at the end of a `using` block', async () => {
     const mutex = new KeyedMutex<string>();
     {
       using _locks = await mutex.lockAll(new Set(['a', 'b']));
@@ -49,7 +49,7 @@ describe('what is granted', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('is held by its keys, and only by those', async () => {
+  test('passes assertHeldBy for its keys only', async () => {
     const mutex = new KeyedMutex<string>();
     const locks = await mutex.lockAll(['a', 'b']);
     const other = await mutex.lock('c');
@@ -63,14 +63,14 @@ describe('what is granted', () => {
     other.release();
   });
 
-  test('is nothing for no keys, at once', async () => {
+  test('without keys is empty, and granted at once', async () => {
     const mutex = new KeyedMutex<string>();
     expect((await mutex.lockAll([])).keys).toEqual([]);
     expect(mutex.tryLockAll([])?.permits).toBe(0);
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('has the owner of the request for each key', async () => {
+  test('sets its owner for each key', async () => {
     const mutex = new KeyedMutex<string>();
     const [owner, next] = [{}, {}];
     const locks = await mutex.lockAll(['a', 'b'], { owner });
@@ -82,7 +82,7 @@ describe('what is granted', () => {
     (await later).release();
   });
 
-  test('runs a function, and goes back when it has settled', async () => {
+  test('is released when the function of runAll has settled', async () => {
     const mutex = new KeyedMutex<string>();
     const error = new Error('lost');
     expect(await mutex.runAll(['a', 'b'], ({ keys }) => [keys, mutex.keyCount])).toEqual([
@@ -98,8 +98,8 @@ describe('what is granted', () => {
   });
 });
 
-describe('while it waits', () => {
-  test('it holds nothing, and stands in the line of each key', async () => {
+describe('a waiting request', () => {
+  test('holds nothing, and has a place in the queue of each key', async () => {
     const mutex = new KeyedMutex<string>();
     const held = await mutex.lock('b');
     const all = mutex.lockAll(['a', 'b', 'c']);
@@ -112,7 +112,7 @@ describe('while it waits', () => {
       undefined,
       undefined,
     ]);
-    // Nobody overtakes it, and nobody else is kept.
+    // No request for one of its keys overtakes it; other keys are not affected.
     expect(mutex.tryLock('a')).toBe(undefined);
     expect(mutex.tryLockAll(['c', 'd'])).toBe(undefined);
     const other = mutex.tryLockAll(['d', 'e']) as Locks<string>;
@@ -125,7 +125,7 @@ describe('while it waits', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('no later request for one of its keys overtakes it, though the key is free', async () => {
+  test('is not overtaken at a free key by a later request', async () => {
     const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const b = await mutex.lock('b');
@@ -141,21 +141,21 @@ describe('while it waits', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('a higher priority overtakes it, which never blocks both for good', async () => {
+  test('is overtaken by a higher priority, without deadlock', async () => {
     const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const b = await mutex.lock('b');
     const low = mutex.runAll(['a', 'b'], () => order.push('low'), { priority: -1 });
     const high = mutex.runAll(['b', 'a'], () => order.push('high'), { priority: 1 });
     const one = mutex.run('a', () => order.push('a, at once'), { priority: 2 });
-    // Without a priority it goes before the low one, which had been offered the key.
+    // It goes before the low request, which has been offered the key.
     b.release();
     await Promise.all([low, high, one]);
     expect(order).toEqual(['a, at once', 'high', 'low']);
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('a key it has been offered may be taken by a higher priority before it gets the others', async () => {
+  test('can lose a key that it was offered to a request of higher priority', async () => {
     const mutex = new KeyedMutex<string>();
     const b = await mutex.lock('b');
     const low = mutex.lockAll(['a', 'b'], { priority: -1 });
@@ -169,7 +169,33 @@ describe('while it waits', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('philosophers eat in the order in which they sat down, as far as their forks allow', async () => {
+  test('loses a key that it was offered to a request for several keys of higher priority', async () => {
+    const mutex = new KeyedMutex<string>();
+    const [b, c] = [await mutex.lock('b'), await mutex.lock('c')];
+    const low = mutex.lockAll(['a', 'b']);
+    const high = mutex.lockAll(['a', 'c'], { priority: 1 });
+    b.release();
+    // The high request is at the front of `a`, so the low one takes neither of its keys.
+    expect(locked(mutex, 'abc')).toEqual([false, false, true]);
+    c.release();
+    (await high).release();
+    (await low).release();
+    expect(mutex.keyCount).toBe(0);
+  });
+
+  test('is overtaken at once by a request for several free keys of higher priority', async () => {
+    const mutex = new KeyedMutex<string>();
+    const c = await mutex.lock('c');
+    const low = mutex.lockAll(['a', 'c']);
+    const high = mutex.lockAll(['a', 'b'], { priority: 1 });
+    expect(locked(mutex, 'ab')).toEqual([true, true]);
+    (await high).release();
+    c.release();
+    (await low).release();
+    expect(mutex.keyCount).toBe(0);
+  });
+
+  test('2,000 philosophers eat in the order in which they sat down', async () => {
     const mutex = new KeyedMutex<number>();
     const eaten: number[] = [];
     const count = 2_000;
@@ -203,7 +229,7 @@ describe('giving up', () => {
     ],
   ];
 
-  test.each(ways)('by %s leaves no trace, and lets those behind in', async (_, start) => {
+  test.each(ways)('by %s leaves no trace, and the requests behind are served', async (_, start) => {
     const mutex = new KeyedMutex<string>();
     const b = await mutex.lock('b');
     const [all, giveUp] = start(mutex);
@@ -220,7 +246,7 @@ describe('giving up', () => {
     await refused;
   });
 
-  test('in the step of the grant counts if it came before', async () => {
+  test('in the step of the grant takes effect only if it comes first', async () => {
     for (const abortsFirst of [true, false]) {
       const mutex = new KeyedMutex<string>();
       const controller = new AbortController();
@@ -235,7 +261,7 @@ describe('giving up', () => {
     }
   });
 
-  test('a listener that was told before cannot let it in any more', async () => {
+  test('a release by an earlier listener of the same signal does not grant it', async () => {
     const mutex = new KeyedMutex<string>();
     const controller = new AbortController();
     const b = await mutex.lock('b');
@@ -246,7 +272,7 @@ describe('giving up', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('a timeout of 0 takes what can be had at once', async () => {
+  test('a timeout of 0 succeeds only if all keys are free', async () => {
     const mutex = new KeyedMutex<string>({ name: 'files' });
     (await mutex.lockAll(['a', 'b'], { timeout: 0 })).release();
     const a = await mutex.lock('a');
@@ -257,7 +283,7 @@ describe('giving up', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('when it is closed or cancelled', async () => {
+  test('by close or cancel', async () => {
     for (const how of ['close', 'cancel'] as const) {
       const mutex = new KeyedMutex<string>();
       const b = await mutex.lock('b');
@@ -278,8 +304,8 @@ describe('giving up', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('an owner that holds one of the keys, before any effect', async () => {
+describe('a refused request', () => {
+  test('has an owner that holds one of the keys', async () => {
     const mutex = new KeyedMutex<string>();
     const [a, b] = [await mutex.lock('a'), await mutex.lock('b', { owner: 'ann' })];
     for (const keys of [
@@ -294,24 +320,24 @@ describe('what is refused', () => {
     b.release();
   });
 
-  test('a request beyond the bound of one of its lines, before any effect', async () => {
+  test('finds the queue of one of its keys full', async () => {
     const mutex = new KeyedMutex<string>({ name: 'files', maxWaiting: 1 });
     const a = await mutex.lock('a');
     const waiter = mutex.lock('a');
     await expect(mutex.lockAll(['b', 'a'])).rejects.toThrow(
-      'files "a": the queue is full: 1 may wait',
+      'files "a": the queue is full: 1 waiting',
     );
     expect([waiting(mutex, 'ab'), mutex.keyCount]).toEqual([[1, 0], 1]);
     a.release();
     (await waiter).release();
     const none = new KeyedMutex<string>({ maxWaiting: 0 });
     const locks = await none.lockAll(['a', 'b']);
-    await expect(none.lockAll(['c', 'a'])).rejects.toThrow('the queue is full: 0 may wait');
+    await expect(none.lockAll(['c', 'a'])).rejects.toThrow('the queue is full: 0 waiting');
     locks.release();
     expect([mutex.keyCount, none.keyCount]).toEqual([0, 0]);
   });
 
-  test('keys and options that cannot be used', async () => {
+  test('has invalid keys or options', async () => {
     const mutex = new KeyedMutex<string>();
     for (const keys of [undefined, null, 'ab', 7, {}]) {
       await expect(mutex.lockAll(keys as never)).rejects.toThrow(
@@ -322,16 +348,13 @@ describe('what is refused', () => {
     const wrong = { permits: 1 } as LockOptions;
     await expect(mutex.lockAll(['a'], wrong)).rejects.toThrow('options has "permits"');
     await expect(mutex.runAll(['a'], undefined as never)).rejects.toThrow('fn must be a function');
-    const { lockAll, runAll } = mutex;
-    await expect(lockAll(['a'])).rejects.toThrow(TypeError);
-    await expect(runAll(['a'], () => {})).rejects.toThrow(TypeError);
     await expect(mutex.lockAll(['a'], { signal: AbortSignal.abort('no') })).rejects.toBe('no');
     expect(mutex.keyCount).toBe(0);
   });
 });
 
 describe('in a select', () => {
-  test('exactly one takes effect', async () => {
+  test('exactly one waiting case takes effect', async () => {
     const mutex = new KeyedMutex<string>();
     const [a, b, c] = [await mutex.lock('a'), await mutex.lock('b'), await mutex.lock('c')];
     const first = select(
@@ -355,7 +378,7 @@ describe('in a select', () => {
     expect(mutex.keyCount).toBe(0);
   });
 
-  test('also where all of them could be had at once', async () => {
+  test('exactly one takes effect if all keys are free', async () => {
     const mutex = new KeyedMutex<string>();
     const { value } = await select({
       ab: (only) => mutex.lockAll(['a', 'b'], only),
@@ -367,7 +390,7 @@ describe('in a select', () => {
   });
 });
 
-/** The law, as simply as it can be said: whoever is first in each of its lines, and finds all keys free, is let in. */
+/** The model: a request is granted when all its keys are free and no earlier request waits for one of them. */
 class Model {
   readonly held = new Set<string>();
   #queue: { id: number; keys: string[]; priority: number }[] = [];
@@ -407,7 +430,7 @@ class Model {
   }
 }
 
-test('in any order of requests, releases and aborts it does what the law says', async () => {
+test('behaves as the model with any requests, releases and aborts', async () => {
   const key = fc.constantFrom('a', 'b', 'c', 'd');
   const step = fc.oneof(
     fc.record({
@@ -420,7 +443,7 @@ test('in any order of requests, releases and aborts it does what the law says', 
     fc.record({ do: fc.constant('tick' as const) }),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
       const mutex = new KeyedMutex<string>();
       const model = new Model();
       const requests: {

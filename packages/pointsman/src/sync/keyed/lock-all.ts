@@ -1,27 +1,32 @@
 /**
- * Several keys of a keyed mutex at once, all or none.
+ * Locks several keys of a keyed mutex at once, all or none.
  *
- * A request stands in the line of each of its keys. Where it is its turn and the key is free, it is offered the key:
- * it takes none until it has been offered all, and then takes all in one step. Until then the key stays free and
- * nobody behind is let in, so that it keeps its place in each line and holds nothing. Nobody waits for somebody who
- * waits, so there is no deadlock, whatever the priorities.
+ * A request waits in the queue of each key. At the front of the queue of a free key it is offered the key; it takes all
+ * keys in one step when it has been offered all. Until then the key stays free and no request behind is served. So a
+ * waiting request holds nothing, and there is no deadlock with any priorities.
  *
- * Invariant: a request counts the offer of a key for exactly as long as it is at the front of its line and the key is
- * free. Whoever is let in instead, or offered the key, withdraws it.
+ * Invariant: a request takes its keys only while each is free and has the request at the front of its queue.
  */
 
 import { checkFunction, detached, fullError, invalid, timedOut } from '../errors.js';
-import { Gate, lockNames, tryLockNames } from '../mutex/gate.js';
-import type { LockOptions, TryLockOptions } from '../mutex/mutex.js';
-import { Permit } from '../semaphore/permit.js';
-import { runWith } from '../semaphore/semaphore.js';
-import { claim, contestOf, giveUpOn, isOver, OwnSignal, tell } from '../wait/give-up.js';
-import { readRequest, type Waiter, type WaitRequest } from '../wait/queue.js';
+import {
+  checkOwner,
+  type LockOptions,
+  lockNames,
+  type TryLockOptions,
+  tryLockNames,
+} from '../mutex/lock.js';
+import { Permit, runWith } from '../semaphore/permit.js';
+import type { Semaphore } from '../semaphore/semaphore.js';
+import { callAll, contestOf, giveUpOn, isOver, OwnSignal, winContest } from '../wait/give-up.js';
+import { readRequest, type WaitRequest } from '../wait/queue.js';
 import { Keyed } from './keyed.js';
 
-type Locking<Key> = Keyed<Key, SharedGate>;
+const partNames: ReadonlySet<string> = new Set([...lockNames, 'group']);
 
-/** The locks of several keys, held together: what {@link KeyedMutex.lockAll} grants. They go back together, once. */
+type Locking<Key> = Keyed<Key, Semaphore>;
+
+/** The locks of several keys, as {@link KeyedMutex.lockAll} grants them. They are released together, once. */
 export class Locks<Key> extends Permit {
   /** @internal */
   declare readonly _locks: ReadonlyMap<Key, Permit>;
@@ -42,50 +47,31 @@ function giveBack(locks: ReadonlyMap<unknown, Permit>): void {
   for (const lock of locks.values()) lock._giveBack();
 }
 
-/** A request for several keys: to each of their gates, it is the owner of a request there. */
-class Several {
-  readonly request: WaitRequest;
+/** A request for several keys: the group of the requests for each. */
+class MultiKeyRequest {
   readonly #count: number;
-  readonly #offers = new Set<SharedGate>();
+  /** The keys that were offered; another request may have taken one since. */
+  readonly #offers = new Set<Semaphore>();
   #taken = false;
 
-  constructor(request: WaitRequest, count: number) {
-    this.request = request;
+  constructor(count: number) {
     this.#count = count;
   }
 
-  /** Whether it takes the lock of this gate now. */
-  offer(gate: SharedGate): boolean {
+  /** Whether it takes this key now. If so, it takes the others in the same step. */
+  offer(lock: Semaphore): boolean {
     if (this.#taken) return true;
-    this.#offers.add(gate);
-    if (this.#offers.size < this.#count) return false;
-    // Who needed no place in the line, because of a higher priority, has not withdrawn the offer.
-    for (const each of this.#offers) if (!each.available) this.#offers.delete(each);
-    if (this.#offers.size < this.#count) return false;
+    const offers = this.#offers.add(lock);
+    if (offers.size < this.#count) return false;
+    for (const other of offers) {
+      // The request is not in the queue of a last key for which it need not wait.
+      const isFree = other === lock || (other.available > 0 && other._front?.group === this);
+      if (!isFree) offers.delete(other);
+    }
+    if (offers.size < this.#count) return false;
     this.#taken = true;
-    // To set the limit is to serve the line: the others come to this point again.
-    for (const other of this.#offers) if (other !== gate) other.limit = 1;
+    for (const other of offers) if (other !== lock) other._serve();
     return true;
-  }
-
-  withdraw(gate: SharedGate): void {
-    this.#offers.delete(gate);
-  }
-}
-
-/** The gate of a key that may be wanted together with others. */
-export class SharedGate extends Gate {
-  #offered: Several | undefined;
-
-  /** @internal */
-  override _grant(waiter: Waiter): Permit | undefined {
-    const several = waiter.owner instanceof Several ? waiter.owner : undefined;
-    if (this.#offered !== several) this.#offered?.withdraw(this);
-    this.#offered = several;
-    if (!several) return super._grant(waiter);
-    if (!several.offer(this)) return undefined;
-    this.#offered = undefined;
-    return super._grant(several.request);
   }
 }
 
@@ -96,7 +82,7 @@ function readKeys<Key>(keys: Iterable<Key>): Set<Key> {
   return new Set(keys);
 }
 
-/** All locks, if nobody holds or waits for any of these keys. Throws if one of them is refused. */
+/** Takes the locks of all keys, if none is held or waited for. Throws if one of them is refused. */
 function take<Key>(
   keyed: Locking<Key>,
   keys: Set<Key>,
@@ -104,17 +90,16 @@ function take<Key>(
 ): Locks<Key> | undefined {
   let idle = true;
   for (const key of keys) {
-    const gate = keyed._find(key);
-    gate?._refuse(request);
-    if (gate?.idle === false) idle = false;
+    const lock = keyed._find(key);
+    if (lock) checkOwner(lock, request);
+    if (lock?.idle === false) idle = false;
   }
   if (!idle) return undefined;
-  const { owner } = request;
   const locks = new Map<Key, Permit>();
   for (const key of keys) {
-    locks.set(key, keyed._request(key, (gate) => gate.tryAcquire({ owner } as object)) as Permit);
+    locks.set(key, keyed._request(key, (lock) => lock._take(request)) as Permit);
   }
-  claim(request.signal);
+  winContest(request.signal);
   return new Locks(locks);
 }
 
@@ -138,23 +123,23 @@ export const lockAll = <Key>(
     const request = readRequest(options, lockNames);
     const locks = take(keyed, keys, request);
     if (locks) return resolve(locks);
-    const { priority } = request;
     const { maxWaiting, label } = keyed._options;
     if (request.timeout === 0) throw timedOut(0, label);
     for (const key of keys) {
-      const gate = keyed._find(key);
-      if ((gate?.waiting ?? 0) < maxWaiting) continue;
-      throw fullError(gate?._label ?? label, maxWaiting);
+      const lock = keyed._find(key);
+      if ((lock?.waiting ?? 0) < maxWaiting) continue;
+      throw fullError(lock?._label ?? label, maxWaiting);
     }
 
-    const several = new Several(request, keys.size);
-    let taken = 0;
+    const group = new MultiKeyRequest(keys.size);
+    let granted = 0;
     let over = false;
+    // The waits for the keys win together; for an outer contest they are one wait.
     const signal = new OwnSignal({
       root: contestOf(request.signal)?.root,
       isLost: () => over || isOver(request.signal),
       decide() {
-        if (++taken < keys.size) return undefined;
+        if (++granted < keys.size) return undefined;
         stop();
         return contestOf(request.signal)?.decide(request.signal);
       },
@@ -162,25 +147,27 @@ export const lockAll = <Key>(
     const leave = (reason: unknown): void => {
       over = true;
       stop();
-      tell(signal.set, reason);
+      callAll(signal.set, reason);
       reject(reason);
     };
     const stop = giveUpOn(
       request,
       (reason) => {
-        // Unless it was closed or cancelled before in this turn: then it is about to be told so.
+        // Otherwise `close` or `cancel` has rejected it before in this step.
         if (signal.set.size === keys.size) leave(reason);
       },
       (timeout) => timedOut(timeout, label),
     );
-    const places = [...keys].map((key) =>
-      keyed._request(key, (gate) => gate.acquire({ owner: several, priority, signal } as object)),
+    const { priority, owner } = request;
+    const part = { priority, owner, group, signal: signal as unknown as AbortSignal };
+    const permits = [...keys].map((key) =>
+      keyed._request(key, (lock) => lock._request(readRequest(part, partNames))),
     );
-    Promise.all(places).then(
-      (permits) => {
-        resolve(new Locks(new Map([...keys].map((key, n) => [key, permits[n] as Permit]))));
+    Promise.all(permits).then(
+      (all) => {
+        resolve(new Locks(new Map([...keys].map((key, n) => [key, all[n] as Permit]))));
       },
-      // A line that it left before its signal told it knows no reason.
+      // There is none if a queue rejected it because its signal was over.
       (reason) => leave(reason ?? request.signal?.reason),
     );
   });

@@ -150,7 +150,6 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           acquire: (options) => semaphore.acquire(options),
           run: (options) => semaphore.run(never, options),
-          waitForPermit: (options) => semaphore.waitForPermit(options),
           drain: (options) => semaphore.drain(options),
         },
         runs: (fn, options) => semaphore.run(fn, options),
@@ -170,7 +169,6 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           lock: (options) => mutex.lock(options),
           run: (options) => mutex.run(never, options),
-          waitForUnlock: (options) => mutex.waitForUnlock(options),
           drain: (options) => mutex.drain(options),
         },
         runs: (fn, options) => mutex.run(fn, options),
@@ -190,7 +188,6 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           acquire: (options) => keyed.acquire('key', options),
           run: (options) => keyed.run('key', never, options),
-          waitForPermit: (options) => keyed.waitForPermit('key', options),
           drain: (options) => keyed.drain(options),
         },
         runs: (fn, options) => keyed.run('key', fn, options),
@@ -215,7 +212,6 @@ const subjects: Record<string, { arguments: Argument[]; create: () => Subject }>
         waits: {
           lock: (options) => keyed.lock('key', options),
           run: (options) => keyed.run('key', never, options),
-          waitForUnlock: (options) => keyed.waitForUnlock('key', options),
           drain: (options) => keyed.drain(options),
         },
         runs: (fn, options) => keyed.run('key', fn, options),
@@ -389,9 +385,7 @@ describe.each(Object.entries(subjects))('%s', (_, { arguments: known, create }) 
     const free = subject.state();
     const others: Record<string, string[]> = {
       drain: ['permits', 'priority', 'owner'],
-      ...(known.includes(permits)
-        ? {}
-        : { lock: ['permits'], run: ['permits'], waitForUnlock: ['permits'] }),
+      ...(known.includes(permits) ? {} : { lock: ['permits'], run: ['permits'] }),
     };
     for (const [method, wait] of Object.entries(subject.waits)) {
       for (const name of [...(others[method] ?? ['owner']), 'time out', 'Signal']) {

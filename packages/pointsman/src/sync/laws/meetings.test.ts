@@ -134,7 +134,7 @@ describe('Barrier', () => {
       expect(() => new Barrier(bad)).toThrow(RangeError);
     }
     for (const bad of [undefined, null, '2', {}]) {
-      expect(() => new Barrier(bad as never)).toThrow('size must be an integer from 1');
+      expect(() => new Barrier(bad as never)).toThrow('size must be an integer >= 1');
     }
     for (const bad of [null, { maxWaiting: 1 }, { name: 1 }]) {
       expect(() => new Barrier(2, bad as never)).toThrow(TypeError);
@@ -213,10 +213,10 @@ describe('Latch', () => {
   test('bad input', async () => {
     for (const bad of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => new Latch(bad)).toThrow(RangeError);
-      expect(() => new Latch(1).countDown(bad)).toThrow('n must be an integer from 0');
+      expect(() => new Latch(1).countDown(bad)).toThrow('n must be an integer >= 0');
     }
     for (const bad of [undefined, null, '2', {}]) {
-      expect(() => new Latch(bad as never)).toThrow('count must be an integer from 0');
+      expect(() => new Latch(bad as never)).toThrow('count must be an integer >= 0');
     }
     expect(() => new Latch(2, { maxWaiting: 1 } as never)).toThrow('options has "maxWaiting"');
     const latch = new Latch(2);

@@ -62,17 +62,11 @@ test('who comes while all are notified waits for the next time', async () => {
 
 test('a key never has two locks, although it becomes idle twice in one step', async () => {
   const keyed = new KeyedMutex<string>();
-  const held = await keyed.lock('a');
   let mine: Permit | undefined;
-  const { first } = await whenGranted(
-    (only) => keyed.waitForUnlock('a', only),
-    () => {
-      keyed.tryLock('a')?.release();
-      mine = keyed.tryLock('a');
-    },
-  );
-  held.release();
-  await first;
+  await keyed.run('a', (lock) => {
+    lock.release();
+    mine = keyed.tryLock('a');
+  });
   expect(mine?.released).toBe(false);
   expect(keyed.tryLock('a')).toBeUndefined();
   mine?.release();

@@ -352,19 +352,6 @@ test('a semaphore with a limit of 0 serves its queue when the limit is raised', 
   await end;
 });
 
-test('waits that acquire nothing are served too', async () => {
-  const semaphore = new Semaphore(1);
-  const mutex = new Mutex();
-  const [permit, lock] = [await semaphore.acquire(), await mutex.lock()];
-  const waits = [semaphore.waitForPermit(), mutex.waitForUnlock()];
-  const ends = [semaphore.shutdown(), mutex.shutdown()];
-  await expect(semaphore.waitForPermit()).rejects.toThrow(ClosedError);
-  await expect(mutex.waitForUnlock()).rejects.toThrow(ClosedError);
-  permit.release();
-  lock.release();
-  await Promise.all([...waits, ...ends]);
-});
-
 test('requests for several keys are served in their turn, with requests for one key between them', async () => {
   const mutex = new KeyedMutex<string>();
   const [a, b] = [await mutex.lock('a'), await mutex.lock('b')];

@@ -1,7 +1,7 @@
 /** Who is told what: the listeners of a limiter's events. */
 
 import { checkFunction, checkOneOf } from '../errors.js';
-import { tell } from '../wait/give-up.js';
+import { callAll } from '../wait/give-up.js';
 import type { LimiterEvents } from './options.js';
 
 type Tell = (detail: object) => void;
@@ -31,6 +31,6 @@ export class Listeners {
 
   tell(event: keyof LimiterEvents, key?: unknown, error?: unknown): void {
     const told = this.#told.get(event);
-    if (told) tell(told, { key, error });
+    if (told) callAll(told, { key, error });
   }
 }

@@ -460,7 +460,7 @@ describe('a full queue', () => {
     const { limiter, permit, order, ask } = await full();
     for (const name of ['a', 'b', 'c']) ask(name);
     await expect(limiter.acquire()).rejects.toThrow(QueueFullError);
-    await expect(limiter.acquire()).rejects.toThrow('api: the queue is full: 2 may wait');
+    await expect(limiter.acquire()).rejects.toThrow('api: the queue is full: 2 waiting');
     permit.release();
     await flush();
     expect(order).toEqual(['c: QueueFullError', 'a', 'b']);
@@ -1045,13 +1045,13 @@ describe('bad input', () => {
   test.each<[unknown, RegExp]>([
     [undefined, /options must be an object, got undefined/],
     [{}, /options must have at least one of concurrency, rate and perKey/],
-    [{ concurrency: 0 }, /concurrency must be an integer from 1 on or Infinity, got 0/],
-    [{ rate: { limit: 0, per: 1 } }, /rate.limit must be an integer from 1/],
+    [{ concurrency: 0 }, /concurrency must be an integer >= 1 or Infinity, got 0/],
+    [{ rate: { limit: 0, per: 1 } }, /rate.limit must be an integer >= 1/],
     [
       { rate: { limit: 1, per: 0 } },
       /rate.per must be a finite number of milliseconds above 0, got 0/,
     ],
-    [{ rate: { limit: 1, per: 1, burst: 0.5 } }, /rate.burst must be an integer from 1/],
+    [{ rate: { limit: 1, per: 1, burst: 0.5 } }, /rate.burst must be an integer >= 1/],
     [{ rate: { limit: 1, per: 1, name: 1 } }, /rate.name must be a string, got 1/],
     [{ rate: [{ limit: 1, interval: 1 }] }, /rate has "interval", expected only/],
     [{ rate: 5 }, /rate must be an object, got 5/],
@@ -1061,7 +1061,7 @@ describe('bad input', () => {
       /whenFull must be one of reject, drop-oldest, got "drop"/,
     ],
     [{ concurrency: 1, whenFull: 'wait' }, /whenFull must be one of reject, drop-oldest/],
-    [{ concurrency: 1, maxKeys: 0 }, /maxKeys must be an integer from 1 on or Infinity, got 0/],
+    [{ concurrency: 1, maxKeys: 0 }, /maxKeys must be an integer >= 1 or Infinity, got 0/],
     [{ rate: [] }, /rate must not be an empty array/],
     [{ perKey: { rate: [] } }, /rate must not be an empty array/],
     [
@@ -1089,7 +1089,7 @@ describe('bad input', () => {
     [{ weight: '1' }, /weight must be an integer/],
     [{ weight: null }, /weight must be an object, got null/],
     [{ weight: { tokens: 6 } }, /weight.tokens must be an integer from 0 to 5, got 6/],
-    [{ weight: { tokens: -1 } }, /weight.tokens must be an integer from 0/],
+    [{ weight: { tokens: -1 } }, /weight.tokens must be an integer from 0 to 5/],
     [{ weight: { token: 1 } }, /weight has "token", expected only concurrency, tokens/],
     [{ priority: '1' }, /priority must be a finite number/],
     [{ permits: 1 }, /options has "permits"/],
@@ -1121,7 +1121,7 @@ describe('bad input', () => {
     await expect(limiter.run('fn' as never)).rejects.toThrow('fn must be a function, got "fn"');
     await expect(limiter.waitForSpace({ timeout: -1 })).rejects.toThrow(/timeout must be a number/);
     await expect(limiter.run(() => {}, { runTimeout: -1 })).rejects.toThrow(
-      'runTimeout must be a number of milliseconds from 0 on, got -1',
+      'runTimeout must be a number of milliseconds >= 0, got -1',
     );
     await expect(limiter.acquire({ runTimeout: 1 } as never)).rejects.toThrow(
       /options has "runTimeout"/,

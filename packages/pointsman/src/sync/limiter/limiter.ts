@@ -33,7 +33,7 @@ import {
 } from '../errors.js';
 import { checkOptions, checkTimeout, type WaitOptions } from '../options.js';
 import { HandedPermit, Permit } from '../semaphore/permit.js';
-import { claim, isOver, nextMicrotask } from '../wait/give-up.js';
+import { isOver, nextMicrotask, winContest } from '../wait/give-up.js';
 import { insert, remove } from '../wait/heap.js';
 import { begin, readRequest, rejection, settle, WaitQueue } from '../wait/queue.js';
 import { Reservations } from '../wait/reservations.js';
@@ -553,7 +553,7 @@ export class Limiter extends Drainable {
     shared.out -= permits;
     lane.out -= permits;
     if (isAlone && this.#waiting === 0) {
-      if (this._watched && this.idle) this._idled();
+      if (this.idle) this._idled();
       return;
     }
     this.#back = true;
@@ -710,7 +710,7 @@ export class Limiter extends Drainable {
     }
     const permit = this.#start(this.#laneOf(key), weight, Permit);
     this.#tell('started', key);
-    claim(request.signal);
+    winContest(request.signal);
     // Its key has lost the turn that others of it had. Whoever has it now goes on after this one.
     if (this.#lanes.ready[0] !== first) nextMicrotask.then(() => this.#serve());
     return permit;
@@ -845,7 +845,7 @@ export class Limiter extends Drainable {
         settle(front, permit);
         if (!front.runs) logSoon(permit);
         this.#tell('started', lane.key);
-        claim(signal);
+        winContest(signal);
       } else {
         try {
           this.#check(weight);
@@ -865,7 +865,7 @@ export class Limiter extends Drainable {
 
   /** Tells those who want to know how many are left. */
   #report(): void {
-    if (this._watched && this.idle) this._idled();
+    if (this.idle) this._idled();
     const left = this.#left;
     const isNews = left || this.#back;
     this.#left = this.#back = false;

@@ -10,8 +10,8 @@
 
 import { cancelledError, checkFunction, checkOneOf, invalid } from '../errors.js';
 import { checkOptions, checkSignal } from '../options.js';
+import { ChunkedList } from '../wait/chunked-list.js';
 import { giveUpOn, nextMicrotask } from '../wait/give-up.js';
-import { Line } from '../wait/line.js';
 import type { Weight } from './rules.js';
 import type { RunContext, Work } from './work.js';
 
@@ -102,7 +102,7 @@ class Mapping<Input, Output> {
   readonly #controller = new AbortController();
   readonly #plainOptions = { signal: this.#controller.signal };
   /** In order, those that were started as well; otherwise those that are ready. */
-  readonly #slots = new Line<Slot<Output>>();
+  readonly #slots = new ChunkedList<Slot<Output>>();
   readonly #errors: unknown[] = [];
   #index = 0;
   #running = 0;

@@ -1,4 +1,4 @@
-/** A condition: that the same lock is held again, whatever ends the wait, and that no notification is lost. */
+/** A condition: the same lock is held again after each wait, and no notification is lost. */
 import { nextMacrotask } from '@pointsman/spec';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -19,14 +19,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A mutex, a condition of it, and a lock that is held. */
+/** A mutex, a condition of it, and its held lock. */
 async function scene(options?: ConstructorParameters<typeof Mutex>[0]) {
   const mutex = new Mutex(options);
   return { mutex, condition: new Condition(mutex), lock: await mutex.lock() };
 }
 
 describe('wait', () => {
-  test('gives the lock back, and holds the same one again when it is notified', async () => {
+  test('releases the lock, and holds it again after a notification', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     expect([condition.waiting, mutex.locked]).toEqual([1, false]);
@@ -44,7 +44,7 @@ describe('wait', () => {
     (await mutex.lock()).release();
   });
 
-  test('using stays right, also when it rejects', async () => {
+  test('works with `using`, also when it rejects', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const wait = async (options?: object) => {
@@ -61,7 +61,7 @@ describe('wait', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('notified, it stands behind those who waited for the lock, and before those who come', async () => {
+  test('a notified waiter requests the lock in the step of the notification', async () => {
     const { mutex, condition, lock } = await scene();
     const order: string[] = [];
     const enter = (name: string, locked: Promise<Permit>) =>
@@ -82,7 +82,7 @@ describe('wait', () => {
     expect(order).toEqual(['before', 'notified', 'after']);
   });
 
-  test('all who are notified hold it one after the other, in the order in which they came', async () => {
+  test('notified waiters hold the lock one after the other, in the order of arrival', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const order: number[] = [];
@@ -104,7 +104,7 @@ describe('wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('keeps its owner, who is nobody while it waits', async () => {
+  test('keeps its owner, and the mutex has none during the wait', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const lock = await mutex.lock({ owner: 'ann' });
@@ -121,7 +121,7 @@ describe('wait', () => {
     expect(mutex.owner).toBeUndefined();
   });
 
-  test('its owner is nobody also while the lock is held by one who waited for it and has none', async () => {
+  test('the mutex has no owner while a holder without an owner has the lock', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const lock = await mutex.lock({ owner: 'ann' });
@@ -135,7 +135,7 @@ describe('wait', () => {
     expect(mutex.owner).toBe('ann');
   });
 
-  test('the same owner may hold another lock meanwhile', async () => {
+  test('the same owner can hold another lock during the wait', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const lock = await mutex.lock({ owner: 'ann' });
@@ -158,7 +158,7 @@ describe('wait', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('a timeout bounds the wait for the notification, not that for the lock', async () => {
+  test('a timeout bounds the wait for the notification, not the wait for the lock', async () => {
     const { mutex, condition, lock } = await scene({ name: 'jobs' });
     const wait = condition.wait(lock, { timeout: 5 });
     const other = await mutex.lock();
@@ -179,7 +179,7 @@ describe('wait', () => {
 });
 
 describe('giving up', () => {
-  test('before it waits: the lock is never given back', async () => {
+  test('before the wait: the lock is not released', async () => {
     const { mutex, condition, lock } = await scene();
     const other = mutex.lock();
     await expect(condition.wait(lock, { signal: AbortSignal.abort('gone') })).rejects.toBe('gone');
@@ -192,7 +192,7 @@ describe('giving up', () => {
     (await other).release();
   });
 
-  test('the lock is held again in the step of the abort, if nobody else holds it', async () => {
+  test('a free lock is held again in the step of the abort', async () => {
     const { mutex, condition, lock } = await scene();
     const controller = new AbortController();
     const wait = condition.wait(lock, { signal: controller.signal });
@@ -202,7 +202,7 @@ describe('giving up', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('in the step in which it was notified, before: the notification is for the next', async () => {
+  test('before a notification in the same step: the next waiter is notified', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const controller = new AbortController();
@@ -218,7 +218,7 @@ describe('giving up', () => {
     second.release();
   });
 
-  test('in the step in which it was notified, after: it counts as notified', async () => {
+  test('after a notification in the same step: the waiter is notified', async () => {
     const { mutex, condition, lock } = await scene();
     const controller = new AbortController();
     const wait = condition.wait(lock, { signal: controller.signal });
@@ -228,7 +228,7 @@ describe('giving up', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('notified by a listener of its own signal, that is before it was told: it is for the next', async () => {
+  test('a notification by an earlier listener of the same signal wakes the next waiter', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     const controller = new AbortController();
@@ -247,7 +247,7 @@ describe('giving up', () => {
 });
 
 describe('when the mutex is closed', () => {
-  test('as it waits for a notification: that ends, and the lock is not held', async () => {
+  test('during the wait for a notification: it rejects without the lock', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     const timed = condition.wait(await mutex.lock(), { timeout: 60_000 });
@@ -261,7 +261,7 @@ describe('when the mutex is closed', () => {
     await mutex.drain();
   });
 
-  test('as it waits for the lock', async () => {
+  test('during the wait for the lock: it rejects without the lock', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     const other = await mutex.lock();
@@ -274,7 +274,7 @@ describe('when the mutex is closed', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('before: who holds the lock gives it back, and does not get it again', async () => {
+  test('before the wait: the lock is released and not acquired again', async () => {
     const { mutex, condition, lock } = await scene();
     mutex.close('going home');
     const wait = condition.wait(lock);
@@ -284,7 +284,7 @@ describe('when the mutex is closed', () => {
     expect(lock.released).toBe(true);
   });
 
-  test('after it was held again: nothing happens', async () => {
+  test('after the lock is held again: the lock stays valid', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     condition.notify();
@@ -293,7 +293,7 @@ describe('when the mutex is closed', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('cancel meets who waits for the lock, not who waits for a notification', async () => {
+  test('cancel rejects a wait for the lock, not a wait for a notification', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     mutex.cancel('not now');
@@ -306,7 +306,7 @@ describe('when the mutex is closed', () => {
     other.release();
   });
 
-  test('maxWaiting counts who comes back', async () => {
+  test('maxWaiting bounds the request for the lock after a notification', async () => {
     const { mutex, condition, lock } = await scene({ maxWaiting: 0 });
     const wait = condition.wait(lock);
     const other = await mutex.lock();
@@ -317,8 +317,8 @@ describe('when the mutex is closed', () => {
   });
 });
 
-describe('a lock that is released while it waits', () => {
-  test('for a notification: it leaves, and nobody comes back for the lock', async () => {
+describe('a lock that is released during the wait', () => {
+  test('for a notification: the wait ends, and the lock is not requested again', async () => {
     const mutex = new Mutex();
     const condition = new Condition(mutex);
     let wait: Promise<void> | undefined;
@@ -332,7 +332,7 @@ describe('a lock that is released while it waits', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('for the lock: it takes its turn, and lets the next in', async () => {
+  test('for the lock: it is granted in its turn and released at once', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     const other = await mutex.lock();
@@ -348,7 +348,7 @@ describe('a lock that is released while it waits', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('and the mutex is closed', async () => {
+  test('for the lock, before the mutex is closed: it rejects with the reason', async () => {
     const { mutex, condition, lock } = await scene();
     const wait = condition.wait(lock);
     const other = await mutex.lock();
@@ -361,8 +361,8 @@ describe('a lock that is released while it waits', () => {
   });
 });
 
-describe('a lock that cannot wait', () => {
-  test('is refused at once', async () => {
+describe('bad input', () => {
+  test('a lock that is not held is refused at once', async () => {
     const { mutex, condition, lock } = await scene();
     const released = await new Mutex().lock();
     released.release();
@@ -390,14 +390,11 @@ describe('a lock that cannot wait', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('other bad input', async () => {
+  test('an invalid mutex, predicate or timeout is refused', async () => {
     for (const bad of [undefined, null, {}, new KeyedMutex()]) {
       expect(() => new Condition(bad as never)).toThrow('mutex must be a Mutex');
     }
     const { condition, lock } = await scene();
-    const { wait, waitFor } = condition;
-    await expect(wait(lock)).rejects.toThrow(TypeError);
-    await expect(waitFor(lock, () => true)).rejects.toThrow(TypeError);
     await expect(condition.waitFor(lock, 1 as never)).rejects.toThrow(
       'predicate must be a function',
     );
@@ -407,7 +404,7 @@ describe('a lock that cannot wait', () => {
 });
 
 describe('waitFor', () => {
-  test('asks first, and waits only if it must', async () => {
+  test('calls the predicate first, and waits only if it returns false', async () => {
     const { mutex, condition, lock } = await scene();
     const other = mutex.lock();
     await condition.waitFor(lock, () => true, { timeout: 0 });
@@ -419,7 +416,7 @@ describe('waitFor', () => {
     (await other).release();
   });
 
-  test('asks again under the lock, whenever it was notified', async () => {
+  test('calls the predicate after each notification, with the lock held', async () => {
     const { mutex, condition, lock } = await scene();
     let count = 0;
     const wait = condition.waitFor(lock, () => {
@@ -438,7 +435,7 @@ describe('waitFor', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('its timeout bounds all its waits for notifications together', async () => {
+  test('its timeout bounds all waits for notifications together', async () => {
     const { mutex, condition, lock } = await scene({ name: 'jobs' });
     const wait = condition.waitFor(lock, () => false, { timeout: 10 });
     const outcome = expect(wait).rejects.toThrow('jobs: timed out after 10 ms');
@@ -452,7 +449,7 @@ describe('waitFor', () => {
     expect([condition.waiting, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('an abort ends it, and the lock is held', async () => {
+  test('an abort ends it with the lock held', async () => {
     const { mutex, condition, lock } = await scene();
     const controller = new AbortController();
     const wait = condition.waitFor(lock, () => false, { signal: controller.signal });
@@ -462,7 +459,7 @@ describe('waitFor', () => {
     mutex.assertHeldBy(lock);
   });
 
-  test('what the predicate throws ends it, and the lock is held', async () => {
+  test('an error of the predicate ends it with the lock held', async () => {
     const { mutex, condition, lock } = await scene();
     const fail = () => {
       throw new Error('lost');
@@ -473,7 +470,7 @@ describe('waitFor', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('notified, and aborted as it waits for the lock: what it waited for counts', async () => {
+  test('an abort after the notification, during the wait for the lock, has no effect', async () => {
     const { mutex, condition, lock } = await scene();
     const controller = new AbortController();
     let ready = false;
@@ -489,7 +486,7 @@ describe('waitFor', () => {
   });
 });
 
-test('a bounded buffer loses nothing, whoever gives up when, in any order', async () => {
+test('a bounded buffer loses no value, with any aborts in any order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -543,12 +540,12 @@ test('a bounded buffer loses nothing, whoever gives up when, in any order', asyn
           all.push(leaves, abort());
         }
         for (const _ of consumers) all.push(take());
-        // As many as are taken for sure; who gives up may have taken one before.
+        // The consumers that do not give up take their share; one that gives up may have taken a value before.
         const total = consumers.length + impatient.length;
         for (let value = 0; value < total; value++) all.push(put(value).catch(() => {}));
         await scheduler.waitIdle();
         expect(taken.length).toBe(total - gone);
-        // Those who put wait for room that nobody makes any more: what is left fits, or waits.
+        // The other producers wait for space: what is left is in the buffer or waits.
         expect(buffer.length).toBe(Math.min(gone, capacity));
         expect(notEmpty.waiting).toBe(0);
         mutex.close();

@@ -1,22 +1,21 @@
 /**
- * A condition variable: holders of a lock wait at it until another holder says that things have changed.
+ * A condition variable: holders of a lock wait until another holder notifies them.
  *
- * Invariant: no notification is missed that is given under the lock. Who waits is in the queue before its lock goes
- * back, and stands in the queue for the lock from the very step in which it was notified or gave up.
+ * Invariant: a notification sent with the lock held is not missed. A waiter enters the queue before its lock is
+ * released, and requests the lock again in the step in which it is notified or gives up.
  */
 
 import { cancelledError, checkFunction, detached, invalid, timedOut } from '../errors.js';
 import { wakeNext } from '../notify.js';
 import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
-import { claim, giveUpOn, isOver } from '../wait/give-up.js';
+import type { Semaphore } from '../semaphore/semaphore.js';
+import { giveUpOn, isOver, winContest } from '../wait/give-up.js';
 import { readRequest, WaitQueue } from '../wait/queue.js';
-import type { Gate } from './gate.js';
 import { Mutex } from './mutex.js';
 
 /**
- * Where holders of a lock wait until what the lock guards has changed. A mutex may have several, one for each thing
- * to wait for.
+ * Lets holders of a lock wait until the data that it guards has changed. A mutex may have several conditions.
  *
  * @example
  * ```ts
@@ -45,57 +44,51 @@ export class Condition {
   readonly #mutex: Mutex;
   #queue: WaitQueue<void> | undefined;
 
-  /**
-   * @param mutex Whose locks wait here.
-   * @throws {TypeError} for anything else.
-   */
+  /** @throws {TypeError} unless `mutex` is a `Mutex`. */
   constructor(mutex: Mutex) {
     if (!(mutex instanceof Mutex)) throw invalid('mutex', mutex, 'a Mutex');
     this.#mutex = mutex;
   }
 
-  /** How many wait for a notification. Who was notified and waits for the lock is one of those who wait there. */
+  /** The number of waits for a notification. Notified waiters that wait for the lock count as `waiting` of the mutex. */
   get waiting(): number {
     return this.#queue?.length ?? 0;
   }
 
   /**
-   * Gives the lock back, waits for a notification, and holds the same lock again when it settles, also when it
-   * rejects: so `using lock` stays right. It may wake although nothing has changed for it, because somebody else was
-   * faster: check what you wait for in a loop, or call {@link waitFor}.
+   * Releases the lock, waits for a notification, and holds the same lock again when it settles, also when it rejects: so
+   * `using lock` stays right. Another holder may have been faster, so check the data in a loop or call {@link waitFor}.
    *
-   * `signal` and `timeout` bound the wait for the notification, and `timeout: 0` gives nothing back. Whoever was
-   * notified or gave up then waits for the lock behind those who waited for it before, however long that takes. A
-   * notification counts if it came before the abort, also in the same step. As a case of a `select` it wins by its
-   * notification; if it loses, it comes back for the lock all the same, at once where nobody else holds it.
+   * `signal` and `timeout` bound the wait for the notification; with `timeout: 0` the lock is not released. After a
+   * notification or giving up it waits for the lock behind earlier requests, without bound. A notification counts if it
+   * came before the abort, also in the same step. As a case of a `select` it wins by its notification; a losing case
+   * still acquires the lock again.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, and with a `TypeError`
-   * for a lock that is not held or belongs to another mutex. The lock is not held again, and `lock.released` says so,
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, or a `TypeError` for a lock that is not held or
+   * belongs to another mutex. In three cases the lock is not held again, and `lock.released` is true:
    *
-   * - if the mutex was closed, which ends the wait, or its `cancel` met this one as it waited for the lock, or its
-   *   `maxWaiting` left no room: it rejects with the reason for that;
-   * - if the mutex was shut down, and no request holds the lock or waits for it any more: it rejects with the
-   *   `ClosedError`. Until then a shutdown does not affect the wait;
-   * - if the lock was released by somebody meanwhile, at the end of a `using` block for example that did not await
-   *   this: it rejects with an `AbortError`, and nobody comes back for the lock.
+   * - The mutex was closed, or `cancel` or `maxWaiting` rejected the request for the lock: rejects with that reason.
+   * - The mutex was shut down, and no request holds the lock or waits for it any more: rejects with the `ClosedError`.
+   *   Until then a shutdown does not affect the wait.
+   * - The lock was released meanwhile, for example by a `using` block that did not await this: rejects with an
+   *   `AbortError`.
    */
   async wait(lock: Permit, options?: WaitOptions): Promise<void> {
     if (!(this instanceof Condition)) throw detached('wait');
-    const gate = this.#gateOf(lock);
+    const semaphore = this.#semaphoreOf(lock);
+    const label = semaphore._label;
     const request = readRequest(options);
-    this.#queue ??= new WaitQueue(gate._label);
+    this.#queue ??= new WaitQueue(label);
     const queue = this.#queue;
     const notified = queue.insert(request);
-    // Refused at once: then the lock stays where it is.
+    // Refused at once: the lock is not released.
     if (!request.chunk) return notified;
 
-    const { owner } = gate;
-    gate._conditionWaits ??= new Set();
-    gate._watched = true;
-    const waits = gate._conditionWaits;
+    const owner = semaphore._owner;
+    const waits = this.#mutex._conditionWaits;
     let again: Promise<Permit> | undefined;
     let abandoned = false;
-    const leave = (): void => queue.reject(cancelledError(gate._label), request);
+    const leave = (): void => queue.reject(cancelledError(label), request);
     const end = (reason: unknown): void => {
       again = Promise.reject(reason);
       leave();
@@ -105,8 +98,8 @@ export class Condition {
     request.resolve = (outcome) => {
       waits.delete(end);
       if (!abandoned) {
-        again ??= gate._reacquire();
-        again.catch(() => {}); // Its reason is told below.
+        again ??= acquireAgain(semaphore);
+        again.catch(() => {}); // Its reason is thrown below.
       }
       resolve?.(outcome);
     };
@@ -116,7 +109,7 @@ export class Condition {
         if (waits.has(end)) leave();
       },
     };
-    gate._giveBack(1);
+    semaphore._giveBack(1);
     try {
       await notified;
     } finally {
@@ -127,17 +120,16 @@ export class Condition {
       if (abandoned) {
         held?._giveBack();
       } else if (held !== undefined) {
-        gate._hold(lock, owner);
+        lock._issuer = semaphore;
+        semaphore._owner = owner;
       }
     }
-    if (abandoned) throw cancelledError(gate._label);
+    if (abandoned) throw cancelledError(label);
   }
 
   /**
-   * Waits until `predicate` holds, which is asked under the lock: before it waits, and whenever it was notified. All
-   * else is as with {@link wait}; `timeout` bounds all the waits for notifications together.
-   *
-   * What `predicate` throws or rejects with is what this rejects with, and the lock is held.
+   * Waits until `predicate` returns true. It is called with the lock held, first and after each notification; an error of
+   * it rejects this call with the lock held. Otherwise as {@link wait}; `timeout` bounds all waits together.
    */
   async waitFor(
     lock: Permit,
@@ -145,15 +137,15 @@ export class Condition {
     options?: WaitOptions,
   ): Promise<void> {
     if (!(this instanceof Condition)) throw detached('waitFor');
-    const gate = this.#gateOf(lock);
+    const semaphore = this.#semaphoreOf(lock);
     const request = readRequest(options);
     checkFunction('predicate', predicate);
-    // A signal of its own: under that of a `select`, the first notification would be what it is granted.
+    // A separate signal: with that of a `select`, the first notification would win.
     const controller = new AbortController();
     const stop = giveUpOn(
       request,
       (reason) => controller.abort(reason),
-      (timeout) => timedOut(timeout, gate._label),
+      (timeout) => timedOut(timeout, semaphore._label),
     );
     const only = { signal: controller.signal, timeout: request.timeout === 0 ? 0 : undefined };
     try {
@@ -161,28 +153,37 @@ export class Condition {
     } finally {
       stop();
     }
-    // Nobody may listen any more; then the notification that it has had is for somebody else.
+    // A wait that is over does not use its notification: that goes to the next waiter.
     if (isOver(request.signal)) this.notify();
-    else claim(request.signal);
+    else winContest(request.signal);
   }
 
   /**
-   * Wakes who has waited longest. Give it while you hold the lock, or who waits may look before what you changed can
-   * be seen. Nothing is kept if nobody waits.
+   * Wakes the waiter that has waited longest, if any. Call it with the lock held; otherwise the waiter may check the data
+   * before your change.
    */
   notify(): void {
     if (!(this instanceof Condition)) throw detached('notify');
     if (this.#queue) wakeNext(this.#queue);
   }
 
-  /** Wakes all who wait now. They hold the lock one after the other, in the order in which they came. */
+  /** Wakes all current waiters. They acquire the lock one after the other, in the order of arrival. */
   notifyAll(): void {
     if (!(this instanceof Condition)) throw detached('notifyAll');
     this.#queue?.resolveAll();
   }
 
-  #gateOf(lock: Permit): Gate {
+  #semaphoreOf(lock: Permit): Semaphore {
     this.#mutex.assertHeldBy(lock);
-    return lock._issuer as Gate;
+    return lock._issuer as Semaphore;
   }
+}
+
+/** Requests the lock again, also after a shutdown: the wait began with the lock. */
+function acquireAgain(semaphore: Semaphore): Promise<Permit> {
+  const ending = semaphore._ending;
+  semaphore._ending = undefined;
+  const again = semaphore.acquire();
+  semaphore._ending = ending;
+  return again;
 }

@@ -1,7 +1,6 @@
-/** What a mutex adds to a semaphore of one: the lock, its owner and the proof of holding it. */
+/** What a mutex adds to a semaphore of one permit: owners, `assertHeldBy`, and its own methods. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
-import { dispose } from '../dispose.js';
 import {
   ClosedError,
   KeyedMutex,
@@ -12,7 +11,7 @@ import {
 } from '../index.js';
 
 describe('lock', () => {
-  test('lets one in at a time, in order', async () => {
+  test('has one holder at a time, in order', async () => {
     const mutex = new Mutex();
     let inside = 0;
     const order: number[] = [];
@@ -30,7 +29,7 @@ describe('lock', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('tells whether it is locked, and who waits', async () => {
+  test('reports `locked` and `waiting`', async () => {
     const mutex = new Mutex();
     expect([mutex.locked, mutex.waiting]).toEqual([false, 0]);
     const lock = await mutex.lock();
@@ -43,7 +42,7 @@ describe('lock', () => {
     expect([mutex.locked, mutex.waiting]).toEqual([false, 0]);
   });
 
-  test('takes a priority', async () => {
+  test('accepts a priority', async () => {
     const mutex = new Mutex();
     const lock = await mutex.lock();
     const order: string[] = [];
@@ -54,23 +53,10 @@ describe('lock', () => {
     await mutex.drain();
     expect(order).toEqual(['urgent', 'plain', 'late']);
   });
-
-  test('is released once', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock();
-    lock.release();
-    const other = await mutex.lock();
-    lock.release();
-    lock[dispose]();
-    expect(mutex.locked).toBe(true);
-    expect(mutex.tryLock()).toBeUndefined();
-    other.release();
-    expect(mutex.locked).toBe(false);
-  });
 });
 
 describe('tryLock', () => {
-  test('takes the lock, or tells at once that it is taken', () => {
+  test('returns the lock, or undefined if it is held', () => {
     const mutex = new Mutex();
     const lock = mutex.tryLock();
     expect(lock?.permits).toBe(1);
@@ -83,7 +69,7 @@ describe('tryLock', () => {
     expect(mutex.owner).toBeUndefined();
   });
 
-  test('does not overtake', async () => {
+  test('does not overtake a waiter', async () => {
     const mutex = new Mutex();
     const lock = mutex.tryLock();
     const waiter = mutex.lock();
@@ -95,7 +81,7 @@ describe('tryLock', () => {
 });
 
 describe('run', () => {
-  test('holds the lock meanwhile, and hands on result and error', async () => {
+  test('holds the lock until fn settles, with its result or error', async () => {
     const mutex = new Mutex();
     expect(await mutex.run(() => mutex.locked)).toBe(true);
     expect(mutex.locked).toBe(false);
@@ -109,7 +95,7 @@ describe('run', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('starts fn before it returns if the lock is free, owner or not', async () => {
+  test('starts fn before it returns if the lock is free, with and without an owner', async () => {
     const mutex = new Mutex();
     const log: unknown[] = [];
     const plain = mutex.run(() => log.push('plain'));
@@ -121,7 +107,7 @@ describe('run', () => {
     expect(log).toEqual(['plain', 'returned', 'ann', 'returned']);
   });
 
-  test('knows its owner', async () => {
+  test('has the owner of its options', async () => {
     const mutex = new Mutex();
     const owner = { name: 'import' };
     await mutex.run(
@@ -137,7 +123,7 @@ describe('run', () => {
 });
 
 describe('owner', () => {
-  test('who holds the lock and asks again is refused at once', async () => {
+  test('a request of the owner that holds the lock is rejected at once', async () => {
     const mutex = new Mutex();
     const lock = await mutex.lock({ owner: 'import' });
     const waiter = mutex.lock({ owner: 'export' });
@@ -161,7 +147,7 @@ describe('owner', () => {
     expect([mutex.locked, mutex.waiting, mutex.owner]).toEqual([false, 0, undefined]);
   });
 
-  test('may be of any kind, and is compared by identity', async () => {
+  test('can be any value, compared by identity', async () => {
     const bare = Object.create(null);
     for (const owner of [
       '',
@@ -194,7 +180,7 @@ describe('owner', () => {
     (await other).release();
   });
 
-  test('is not checked for who gives none', async () => {
+  test('is not checked for requests without an owner', async () => {
     const mutex = new Mutex();
     const lock = await mutex.lock();
     expect(mutex.owner).toBeUndefined();
@@ -208,7 +194,7 @@ describe('owner', () => {
     expect(mutex.locked).toBe(false);
   });
 
-  test('may queue for the lock while somebody else holds it', async () => {
+  test('can have several requests in the queue while another owner holds the lock', async () => {
     const mutex = new Mutex();
     const lock = await mutex.lock({ owner: 'ann' });
     const bob = [mutex.lock({ owner: 'bob' }), mutex.lock({ owner: 'bob' })];
@@ -245,7 +231,7 @@ describe('owner', () => {
         locks.push(lockAs(mutex, other));
         expect(mutex.owner).toBe(ownerOf(one));
         (await locks[0])?.release();
-        // In the same step, before the waiter knows.
+        // In the step of the release, before the waiter's continuation runs.
         expect(mutex.owner).toBe(ownerOf(other));
         const third = lockAs(mutex, one);
         (await locks[1])?.release();
@@ -255,14 +241,14 @@ describe('owner', () => {
       (await locks.at(-1))?.release();
       expect(mutex.owner).toBeUndefined();
       expect(mutex.locked).toBe(false);
-      // Who held it before may have it again.
+      // The first owner can acquire it again.
       const again = await lockAs(mutex, one);
       expect(mutex.owner).toBe(ownerOf(one));
       again.release();
     },
   );
 
-  test.each(kinds)('of a run is gone with the run: %s comes next', async (next) => {
+  test.each(kinds)('of a run is cleared at its end: %s is next', async (next) => {
     const mutex = new Mutex();
     for (const fail of [false, true]) {
       const run = mutex.run(
@@ -286,7 +272,7 @@ describe('owner', () => {
     }
   });
 
-  test('of a stale lock does not come back by a second release', async () => {
+  test('is not changed by a second release of an earlier lock', async () => {
     const mutex = new Mutex();
     const ann = await mutex.lock({ owner: 'ann' });
     ann.release();
@@ -301,7 +287,7 @@ describe('owner', () => {
     plain.release();
   });
 
-  test('who gives up leaves the owner as it was', async () => {
+  test('is not changed by a waiter that gives up', async () => {
     const mutex = new Mutex();
     const ann = await mutex.lock({ owner: 'ann' });
     const controller = new AbortController();
@@ -313,7 +299,7 @@ describe('owner', () => {
     expect(mutex.owner).toBeUndefined();
   });
 
-  test('is still known when the mutex has been closed', async () => {
+  test('stays known when the mutex is closed', async () => {
     const mutex = new Mutex();
     const ann = await mutex.lock({ owner: 'ann' });
     mutex.close('closed');
@@ -325,23 +311,18 @@ describe('owner', () => {
 });
 
 describe('assertHeldBy', () => {
-  test('takes the lock that run gives to fn', async () => {
-    const mutex = new Mutex();
-    await mutex.run((lock) => mutex.assertHeldBy(lock));
-  });
-
-  test('of a key takes a lock of that key only, while it is held', () => {
+  test('of a key accepts only a held lock of that key', () => {
     const locks = new KeyedMutex<string>();
     const ann = locks.tryLock('ann') as Permit;
     const bob = locks.tryLock('bob') as Permit;
     locks.assertHeldBy('ann', ann);
     expect(() => locks.assertHeldBy('ann', bob)).toThrow(/of another mutex/);
-    expect(() => locks.assertHeldBy('nobody', bob)).toThrow(TypeError);
+    expect(() => locks.assertHeldBy('carol', bob)).toThrow(TypeError);
     ann.release();
     expect(() => locks.assertHeldBy('ann', ann)).toThrow(/released/);
   });
 
-  test('accepts the lock that is held, however it was taken', async () => {
+  test('accepts the held lock, however it was acquired', async () => {
     const mutex = new Mutex();
     const waysIn: (() => Promise<Permit>)[] = [
       () => mutex.lock(),
@@ -361,9 +342,10 @@ describe('assertHeldBy', () => {
       lock.release();
       expect(() => mutex.assertHeldBy(lock)).toThrow(TypeError);
     }
+    await mutex.run((lock) => mutex.assertHeldBy(lock));
   });
 
-  test('refuses everything else', async () => {
+  test('throws for any other value', async () => {
     const mutex = new Mutex();
     const released = await mutex.lock();
     released.release();
@@ -418,7 +400,7 @@ describe('drain and close', () => {
     await drain;
   });
 
-  test('close sends the waiters away, and leaves the holder alone', async () => {
+  test('close rejects the waiters; the holder keeps the lock', async () => {
     const mutex = new Mutex();
     const lock = await mutex.lock();
     const waiters = [mutex.lock(), mutex.lock({ owner: 'ann' }), mutex.run(() => 'never')];
@@ -435,7 +417,7 @@ describe('drain and close', () => {
     expect(() => mutex.tryLock()).toThrow(ClosedError);
   });
 
-  test('close gives its reason, whatever it is', async () => {
+  test('close rejects with any reason, or with a ClosedError', async () => {
     for (const reason of [new Error('why'), null, 0, '', false]) {
       const mutex = new Mutex();
       mutex.close(reason);

@@ -1,34 +1,23 @@
-/** A mutual exclusion lock: one holder at a time, waiters first come, first served. */
+/** A mutual exclusion lock: at most one holder, FIFO within a priority. */
 
 import { asyncDispose } from '../dispose.js';
 import { causeOf, detached } from '../errors.js';
 import type { WaitOptions } from '../options.js';
 import type { Permit } from '../semaphore/permit.js';
-import type { TryAcquireOptions } from '../semaphore/semaphore.js';
+import { Semaphore } from '../semaphore/semaphore.js';
 import type { QueueOptions } from '../wait/queue.js';
-import { assertHeld, Gate } from './gate.js';
-
-/** What {@link Mutex.tryLock} may be told. */
-export interface TryLockOptions {
-  /**
-   * Who asks: any value but `undefined`, compared by identity. An owner that holds the lock already is
-   * refused with a `ReentrancyError`, instead of waiting for itself forever.
-   */
-  readonly owner?: unknown;
-}
-
-/** What {@link Mutex.lock} may be told. */
-export interface LockOptions extends WaitOptions, TryLockOptions {
-  /** As in `AcquireOptions.priority`. */
-  readonly priority?: number | undefined;
-}
+import {
+  acquire,
+  assertHeld,
+  type LockOptions,
+  run,
+  type TryLockOptions,
+  tryAcquire,
+} from './lock.js';
 
 /**
- * Lets one in at a time.
- *
- * The laws are those of {@link Semaphore}: FIFO, giving up leaves no trace, release is exactly once, the
- * caller's context is kept. The lock is not reentrant: a holder that locks again waits for itself,
- * unless it says who it is with `owner` and is told so.
+ * A mutual exclusion lock with the guarantees of {@link Semaphore}. It is not reentrant: a holder that locks again waits
+ * for itself forever, or is rejected if both requests name the same `owner`.
  *
  * @example
  * ```ts
@@ -49,39 +38,39 @@ export interface LockOptions extends WaitOptions, TryLockOptions {
  * ```
  */
 export class Mutex {
-  readonly #gate: Gate;
+  /** A semaphore of one permit. */
+  readonly #lock: Semaphore;
+  #conditionWaits: Set<(reason: unknown) => void> | undefined;
 
-  /** @throws {RangeError | TypeError} for options that cannot be used. */
   constructor(options?: QueueOptions) {
-    this.#gate = new Gate(options);
+    this.#lock = new Semaphore(1, options);
   }
 
-  /** Whether somebody holds the lock. */
+  /** Whether the lock is held. */
   get locked(): boolean {
-    return !this.#gate.idle;
+    return this.#lock.available === 0;
   }
 
-  /** How many requests wait in the queue. */
+  /** The number of waiting requests. */
   get waiting(): number {
-    return this.#gate.waiting;
+    return this.#lock.waiting;
   }
 
-  /** The `owner` that the holder gave; `undefined` while nobody holds the lock or the holder gave none. */
+  /** The `owner` of the holder; `undefined` if the lock is free or the holder passed none. */
   get owner(): unknown {
-    return this.#gate.owner;
+    return this.#lock._owner;
   }
 
   /** Whether {@link close} or {@link shutdown} has been called. */
   get closed(): boolean {
-    return this.#gate.closed;
+    return this.#lock.closed;
   }
 
   /**
-   * Takes the lock, waiting in the queue until it is this request's turn. The permit that it grants is
-   * the lock: release it, or let `using` do so.
+   * Acquires the lock; waits until it is this request's turn. Release the permit that it grants, or declare it with
+   * `using`.
    *
-   * Never throws: it rejects as {@link Semaphore.acquire} does, and with a {@link ReentrancyError} when
-   * the same `owner` holds the lock.
+   * Rejects as {@link Semaphore.acquire} does, and with a {@link ReentrancyError} if the same `owner` holds the lock.
    *
    * @example
    * ```ts
@@ -94,26 +83,24 @@ export class Mutex {
    */
   lock(options?: LockOptions): Promise<Permit> {
     try {
-      return this.#gate.acquire(options);
+      return acquire(this.#lock, options);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Mutex, 'lock'));
     }
   }
 
   /**
-   * Takes the lock if that needs no waiting; otherwise it is `undefined` and nothing has changed.
+   * Acquires the lock without waiting; returns `undefined` if it is held.
    *
-   * @throws The reason of {@link close}, if closed; a {@link ReentrancyError} when the same `owner`
-   * holds the lock.
+   * @throws The reason of {@link close}, if closed; a {@link ReentrancyError} if the same `owner` holds the lock.
    */
   tryLock(options?: TryLockOptions): Permit | undefined {
     if (!(this instanceof Mutex)) throw detached('tryLock');
-    return this.#gate.tryAcquire(options as TryAcquireOptions);
+    return tryAcquire(this.#lock, options);
   }
 
   /**
-   * Runs `fn` under the lock, and unlocks when the result of `fn` has settled. The result, value or
-   * error, is that of `fn`; `fn` is given the lock.
+   * Runs `fn` with the lock. As {@link Semaphore.run}.
    *
    * @example
    * ```ts
@@ -126,38 +113,14 @@ export class Mutex {
    */
   run<T>(fn: (lock: Permit) => T | PromiseLike<T>, options?: LockOptions): Promise<T> {
     try {
-      return this.#gate.run(fn, options);
+      return run(this.#lock, fn, options);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Mutex, 'run'));
     }
   }
 
   /**
-   * Waits until the lock could be had, and does not take it: as a {@link lock} that is released in the same
-   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody else
-   * may hold the lock. An `owner` that holds it would wait for itself, and is refused as {@link lock} refuses it.
-   *
-   * @example
-   * ```ts
-   * import { Mutex } from 'pointsman';
-   *
-   * const mutex = new Mutex();
-   * const lock = await mutex.lock();
-   * const unlocked = mutex.waitForUnlock({ timeout: 1_000 }).then(() => console.log(mutex.locked)); // false
-   * lock.release();
-   * await unlocked;
-   * ```
-   */
-  async waitForUnlock(options?: LockOptions): Promise<void> {
-    if (!(this instanceof Mutex)) throw detached('waitForUnlock');
-    await this.#gate.waitForPermit(options);
-  }
-
-  /**
-   * For code that must only run under the lock: throws unless `lock` is held, and is a lock of this very
-   * mutex.
-   *
-   * @throws {TypeError} naming what is wrong.
+   * Throws a `TypeError` unless `lock` is held and was granted by this mutex.
    *
    * @example
    * ```ts
@@ -172,38 +135,57 @@ export class Mutex {
    */
   assertHeldBy(lock: Permit): void {
     if (!(this instanceof Mutex)) throw detached('assertHeldBy');
-    assertHeld(this.#gate, lock);
+    assertHeld(this.#lock, lock);
   }
 
-  /** Waits until nobody holds the lock or waits for it. As {@link Semaphore.drain}. */
+  /** Waits until the lock is free and no request waits. As {@link Semaphore.drain}. */
   async drain(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Mutex)) throw detached('drain');
-    return this.#gate.drain(options);
+    return this.#lock.drain(options);
   }
 
   /**
-   * Shuts down gracefully: refuses new requests, serves those that wait, and resolves when the lock is free and stays
-   * free. See {@link Semaphore.shutdown}.
+   * Shuts down gracefully. As {@link Semaphore.shutdown}.
    *
-   * A wait at a {@link Condition} continues: once it is notified or gives up, it acquires the lock again as before.
-   * When the lock is free and no request waits for it, no holder is left that could notify: the remaining waits at
-   * conditions reject with the `ClosedError`, without the lock.
+   * A wait at a {@link Condition} continues, and acquires the lock again as before. When the lock is free and no request
+   * waits for it, no holder is left that could notify: the remaining waits reject with the `ClosedError`, without the
+   * lock.
    */
   async shutdown(options?: WaitOptions): Promise<void> {
     if (!(this instanceof Mutex)) throw detached('shutdown');
-    return this.#gate.shutdown(options);
+    const done = this.#lock.shutdown(options);
+    if (this.#lock.idle) this.#endConditionWaits();
+    return done;
   }
 
-  /** Sends all waiters away and refuses all requests from now on. As {@link Semaphore.close}. */
+  /** Rejects waiting and new requests. As {@link Semaphore.close}. */
   close(reason?: unknown): void {
     if (!(this instanceof Mutex)) throw detached('close');
-    this.#gate.close(reason);
+    this.#lock.close(reason);
+    this.#endConditionWaits(reason);
   }
 
-  /** Sends all waiters away, and goes on. As {@link Semaphore.cancel}. */
+  /** Rejects all waiting requests; the mutex stays open. As {@link Semaphore.cancel}. */
   cancel(reason?: unknown): void {
     if (!(this instanceof Mutex)) throw detached('cancel');
-    this.#gate.cancel(reason);
+    this.#lock.cancel(reason);
+  }
+
+  /** @internal Each function ends a pending wait at a condition with a reason, without the lock. */
+  get _conditionWaits(): Set<(reason: unknown) => void> {
+    if (this.#conditionWaits === undefined) {
+      this.#conditionWaits = new Set();
+      this.#lock._onIdle = () => this.#endConditionWaits();
+    }
+    return this.#conditionWaits;
+  }
+
+  /** Ends all waits at conditions if the lock is refused from now on: no holder can notify them. */
+  #endConditionWaits(reason?: unknown): void {
+    const ending = this.#lock._ending;
+    if (ending === undefined) return;
+    for (const end of this.#conditionWaits ?? [])
+      end(reason === undefined ? ending.reason : reason);
   }
 
   /** Calls {@link shutdown} without options, for `await using`. */

@@ -1,43 +1,46 @@
 /**
- * A lock that many readers or one writer hold, fair by phases: readers come in together, writers one at a time, and
- * where both wait they take turns (B. B. Brandenburg, J. H. Anderson, "Spin-Based Reader-Writer Synchronization for
- * Multiprocessor Real-Time Systems", Real-Time Systems 46, 2010).
+ * A readers-writer lock, fair by phases: readers enter together, writers one at a time, and where both wait they
+ * alternate (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for Multiprocessor Real-Time Systems",
+ * Real-Time Systems 46, 2010).
  *
- * Invariant, whenever none of this code is running: readers wait only while a writer is inside or waits; writers
- * wait only while somebody is inside. So whoever comes needs one look: a reader at the writers, a writer at whether
- * it is empty.
+ * Invariant, whenever none of this code is running: a reader waits only while a writer holds or waits; a writer waits
+ * only while the lock is held. So a new reader checks only for writers, a new writer only whether the lock is free.
  *
- * A writer leaves as a reader: it lets in all readers who wait, as one of them, and then goes. So to downgrade is to
- * leave without going, and there is no moment in between in which another writer could come.
+ * A writer leaves as a reader: it admits the waiting readers and then leaves as one of them. A downgrade omits the
+ * leaving, so no other writer can enter in between.
  */
 
 import { Drainable } from '../closable.js';
 import { causeOf, checkFunction, detached, fullError } from '../errors.js';
 import { type WaitOptions, waitNames } from '../options.js';
-import { HandedPermit, Permit } from '../semaphore/permit.js';
-import { runWith } from '../semaphore/semaphore.js';
-import { claim } from '../wait/give-up.js';
-import { type QueueOptions, readQueueOptions, readRequest, WaitQueue } from '../wait/queue.js';
+import { HandedPermit, Permit, runWith } from '../semaphore/permit.js';
+import {
+  mustWait,
+  type QueueOptions,
+  readQueueOptions,
+  readRequest,
+  WaitQueue,
+} from '../wait/queue.js';
 
-/** What {@link RwLock.write} may be told. */
+/** Options for {@link RwLock.write}. */
 export interface WriteOptions extends WaitOptions {
   /**
-   * Among the writers who wait those with a higher priority come first, equals in the order in which they came. Any
-   * finite number. Default 0. It makes no difference to readers, whose turn comes after every writer.
+   * Orders the waiting writers: higher ones first, FIFO within a priority. Any finite number. Default 0. It has no effect
+   * on readers, whose turn comes after each writer.
    */
   readonly priority?: number | undefined;
 }
 
 const writeNames: ReadonlySet<string> = new Set([...waitNames, 'priority']);
 
-/** The right to be inside alone, as {@link RwLock.write} grants it. */
+/** The write lock, as {@link RwLock.write} grants it. */
 export class WritePermit extends Permit {
-  /** @internal The lock that it is of, until it is released. */
+  /** @internal */
   declare _issuer: RwLock | undefined;
 
   /**
-   * Goes on as a reader, at once: no other writer comes in between, and what was written is what is read. This
-   * permit is released, and the one that is returned must be. Readers who wait come in too.
+   * Turns the write lock into a read lock and admits the waiting readers; no writer enters in between. This permit is
+   * released; release the returned one.
    *
    * @throws {TypeError} if this permit was released.
    *
@@ -61,17 +64,16 @@ export class WritePermit extends Permit {
 }
 
 /**
- * Lets many readers in together, or one writer alone.
+ * A readers-writer lock: held by any number of readers or by one writer.
  *
- * - **Fair by phases.** When a writer leaves, all readers who wait then come in together; when the last reader of
- *   such a phase has left, the writer who has waited longest. A reader who comes while a writer waits, waits too. So
- *   a reader waits for one writer at most that has not come in yet, however many there are, and a writer for the
- *   readers of one phase and for the writers before it, each with the readers of one phase.
- * - **Giving up leaves no trace.** Readers who waited only for a writer that gives up come in at once.
+ * - **Fair by phases.** When a writer leaves, all waiting readers enter together; when the last reader of that phase
+ *   leaves, the next writer. A reader that arrives while a writer waits, waits too. So a reader waits for at most one
+ *   writer that has not entered yet; a writer for the readers of one phase, and for each writer before it with its phase.
+ * - **Giving up leaves no trace.** Readers that waited only for a writer that gives up enter at once.
  * - **Release is exactly once**, and **the caller's context is kept**, as with a {@link Semaphore}.
  *
- * It is not reentrant. A holder that asks again may wait for itself: also a reader that reads, as soon as a writer
- * waits between the two.
+ * The lock is not reentrant. A holder that requests it again can wait for itself forever, also a reader: a writer may
+ * wait in between.
  *
  * @example
  * ```ts
@@ -87,42 +89,39 @@ export class WritePermit extends Permit {
  *
  * async function reload(): Promise<void> {
  *   using permit = await lock.write();
- *   settings = { version: settings.version + 1 }; // nobody else is here
+ *   settings = { version: settings.version + 1 }; // no reader or other writer is here
  * }
  *
  * console.log(await Promise.all([version(), reload(), version()])); // [ 1, undefined, 2 ]
  * ```
  */
 export class RwLock extends Drainable {
-  /** How many readers are inside; -1 is a writer. */
+  /** The number of readers that hold the lock; -1 for a writer. */
   #inside = 0;
-  readonly #most: number;
+  readonly #max: number;
   readonly #reads: WaitQueue<Permit>;
   readonly #writes: WaitQueue<WritePermit>;
 
-  /**
-   * @param options `maxWaiting` bounds readers and writers together.
-   * @throws {RangeError | TypeError} for options that cannot be used.
-   */
+  /** @param options `maxWaiting` bounds readers and writers together. */
   constructor(options?: QueueOptions) {
     const { label, maxWaiting } = readQueueOptions(options);
     super(label);
-    this.#most = maxWaiting;
+    this.#max = maxWaiting;
     this.#reads = new WaitQueue(label, maxWaiting);
     this.#writes = new WaitQueue(label, maxWaiting);
   }
 
-  /** How many readers are inside. */
+  /** The number of readers that hold the lock. */
   get readers(): number {
     return Math.max(this.#inside, 0);
   }
 
-  /** Whether a writer is inside. */
+  /** Whether a writer holds the lock. */
   get writing(): boolean {
     return this.#inside < 0;
   }
 
-  /** How many requests wait, readers and writers together. */
+  /** The number of waiting requests, readers and writers together. */
   get waiting(): number {
     return this.#reads.length + this.#writes.length;
   }
@@ -132,16 +131,12 @@ export class RwLock extends Drainable {
     return Math.abs(this.#inside);
   }
 
-  /** Whether nobody is inside and nobody waits. */
+  /** Whether the lock is free and no request waits. */
   get idle(): boolean {
     return this.#inside === 0 && this.waiting === 0;
   }
 
-  /**
-   * Comes in as a reader: at once, unless a writer is inside or waits.
-   *
-   * Never throws: it rejects as {@link Semaphore.acquire} does.
-   */
+  /** Acquires a read lock; waits while a writer holds or awaits the lock. Rejects as {@link Semaphore.acquire} does. */
   read(options?: WaitOptions): Promise<Permit> {
     try {
       const permit = options === undefined && this.#enter(this.#reads, true);
@@ -152,9 +147,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Comes in as a writer: at once if nobody is inside, and otherwise in its turn.
-   *
-   * Never throws: it rejects as {@link Semaphore.acquire} does.
+   * Acquires the write lock; waits until it is this request's turn. Rejects as {@link Semaphore.acquire} does.
    *
    * @example
    * ```ts
@@ -175,7 +168,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Comes in as a reader if that needs no waiting; otherwise it is `undefined` and nothing has changed.
+   * Acquires a read lock without waiting; returns `undefined` if it would have to wait.
    *
    * @throws The reason of {@link close}, if closed.
    */
@@ -185,7 +178,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Comes in as a writer if nobody is inside; otherwise it is `undefined` and nothing has changed.
+   * Acquires the write lock without waiting; returns `undefined` if the lock is held.
    *
    * @throws The reason of {@link close}, if closed.
    */
@@ -195,7 +188,7 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Runs `fn` as a reader, and leaves when its result has settled. As {@link Semaphore.run}.
+   * Runs `fn` with a read lock. As {@link Semaphore.run}.
    *
    * @example
    * ```ts
@@ -215,8 +208,8 @@ export class RwLock extends Drainable {
   }
 
   /**
-   * Runs `fn` as a writer, and leaves when its result has settled. As {@link Semaphore.run}. A permit that `fn` got
-   * by {@link WritePermit.downgrade} is not released by this.
+   * Runs `fn` with the write lock. As {@link Semaphore.run}. It does not release the permit of a
+   * {@link WritePermit.downgrade}.
    */
   runWrite<T>(fn: (permit: WritePermit) => T | PromiseLike<T>, options?: WriteOptions): Promise<T> {
     try {
@@ -234,13 +227,13 @@ export class RwLock extends Drainable {
 
   /** @internal */
   _downgrade(): Permit {
-    this.#letReadersIn();
+    this.#admitReaders();
     return new Permit(this, 1);
   }
 
   /** @internal */
   _giveBack(): void {
-    if (this.#inside < 0) this.#letReadersIn();
+    if (this.#inside < 0) this.#admitReaders();
     this.#leave();
   }
 
@@ -248,7 +241,7 @@ export class RwLock extends Drainable {
     return this.#inside >= 0 && this.#writes.length === 0;
   }
 
-  /** A permit, or the promise of it, if it can be had at once. */
+  /** Returns a permit if it can be granted at once, with `promised` as a promise. */
   #enter(queue: unknown, promised?: boolean): Permit | undefined {
     this._refuse();
     if (queue === this.#reads) {
@@ -261,7 +254,7 @@ export class RwLock extends Drainable {
     return new WritePermit(this, 1, promised);
   }
 
-  /** A permit if one can be had at once, otherwise the promise of one. */
+  /** Returns a permit if it can be granted at once, otherwise a promise of one. */
   #request<Held extends Permit>(
     queue: WaitQueue<Held>,
     options: WriteOptions | undefined,
@@ -269,18 +262,13 @@ export class RwLock extends Drainable {
     const names = queue === (this.#reads as unknown) ? waitNames : writeNames;
     const request = options === undefined ? options : readRequest(options, names);
     const permit = this.#enter(queue) as Held | undefined;
-    if (permit) {
-      claim(request?.signal);
-      return permit;
+    if (!permit && this.waiting >= this.#max && request?.timeout !== 0) {
+      throw fullError(this._label, this.#max);
     }
-    if (this.waiting >= this.#most && request?.timeout !== 0) {
-      throw fullError(this._label, this.#most);
-    }
-    if (!request) return queue.append();
-    return queue.insert(request, () => {
-      // Those who waited for nobody but a writer that has given up.
+    return queue.enter(request, permit ?? mustWait, () => {
+      // Admits the readers that waited only for a writer that has given up.
       if (!this.#mayRead()) return;
-      this.#letReadersIn();
+      this.#admitReaders();
       this.#leave();
     });
   }
@@ -291,16 +279,14 @@ export class RwLock extends Drainable {
     options: WriteOptions | undefined,
   ): Promise<T> {
     checkFunction('fn', fn);
-    const granted = this.#request(queue, options);
-    if (granted instanceof Permit) return runWith(granted, fn);
-    return granted.then((permit) => runWith(permit, fn));
+    return runWith(this.#request(queue, options), fn);
   }
 
   /**
-   * Begins a phase of readers with all who wait, and with one more: a writer that leaves, or nobody at all. That one
-   * keeps the phase from ending while it begins, whatever those do who are told of a grant.
+   * Begins a phase of readers: the waiting ones, and the caller as one more, which keeps the phase from ending meanwhile:
+   * a grant may run a listener that releases.
    */
-  #letReadersIn(): void {
+  #admitReaders(): void {
     this.#inside = this.readers + 1;
     const queue = this.#reads;
     for (let { next } = queue; next; next = queue.next) {
@@ -309,7 +295,7 @@ export class RwLock extends Drainable {
     }
   }
 
-  /** A reader goes, and the last one lets a writer in. */
+  /** Removes a reader; after the last one a writer enters. */
   #leave(): void {
     if (--this.#inside > 0) return;
     const { next } = this.#writes;
@@ -317,10 +303,10 @@ export class RwLock extends Drainable {
       this.#inside = -1;
       this.#writes.grant(new WritePermit(this, 1), next);
     } else if (this.#reads.length > 0) {
-      // They waited for writers who have all given up.
-      this.#letReadersIn();
+      // The writers that these readers waited for have all given up.
+      this.#admitReaders();
       this.#leave();
-    } else if (this._watched) {
+    } else {
       this._idled();
     }
   }

@@ -622,7 +622,7 @@ describe('what cannot be used', () => {
       undefined,
       'case a must be a function, a promise or a number of milliseconds, got NaN',
     ],
-    [{ a: 5 }, { timeout: -1 }, 'timeout must be a number of milliseconds from 0 on, got -1'],
+    [{ a: 5 }, { timeout: -1 }, 'timeout must be a number of milliseconds >= 0, got -1'],
     [{ a: 5 }, { signal: {} }, 'signal must be an AbortSignal, got object'],
     [{ a: 5 }, { biased: 1 }, 'biased must be a boolean, got 1'],
     [{ a: 5 }, { priority: 1 }, 'options has "priority", expected only biased, signal, timeout'],

@@ -2,7 +2,7 @@
  * `select`: waits for the first of several operations.
  *
  * Each case waits with its own signal, and the signals of one select belong to one contest. A primitive that grants a
- * request decides the contest of its signal in the same step (`claim` in give-up.ts). From then on the other cases have
+ * request decides the contest of its signal in the same step (`winContest` in give-up.ts). From then on the other cases have
  * lost, before their listeners run, so a case that leaves a queue cannot cause another case of the same select to be
  * granted. An operation outside this package takes part when its promise settles: it wins if no other case has won.
  *
@@ -14,12 +14,12 @@ import { cancelledError, invalid, timedOut } from '../errors.js';
 import type { Own, WaitOptions } from '../options.js';
 import {
   type Contest,
+  callAll,
   contestOf,
   giveUpOn,
   isOver,
   nextMicrotask,
   OwnSignal,
-  tell,
   waitersOn,
 } from '../wait/give-up.js';
 import { readRequest } from '../wait/queue.js';
@@ -189,7 +189,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
     const dismiss = (reason: unknown, won = false): void => {
       // All signals first: a case that one of the listeners cancels must find its reason there.
       for (const each of contenders) if ((each === winner) === won) each.abort(reason);
-      for (const each of contenders) if ((each === winner) === won) tell(each.set, reason);
+      for (const each of contenders) if ((each === winner) === won) callAll(each.set, reason);
     };
 
     const contest: Contest = {

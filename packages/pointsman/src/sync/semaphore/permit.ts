@@ -1,30 +1,26 @@
-/**
- * What a semaphore grants. Invariant: whatever a permit stands for goes back exactly once.
- */
+/** The permit that a primitive grants. Invariant: what a permit stands for is given back exactly once. */
 
 import { dispose } from '../dispose.js';
 import { inJavaScriptCore } from '../wait/queue.js';
 
-/** Who gave a permit, and takes it back. */
+/** What grants permits and takes them back. */
 interface Issuer {
   _giveBack(permits: number): void;
 }
 
 /**
- * The right to be inside, as {@link Semaphore.acquire} grants it. It gives its permits back exactly
- * once: by {@link release} or at the end of a `using` block, whichever comes first.
+ * One permit or several, as {@link Semaphore.acquire} grants them. Given back exactly once, by {@link release} or at the
+ * end of a `using` block.
  *
- * Only a semaphore makes permits. Its form makes it nearly free:
- * - The constructor can answer with a promise of the new permit. In there V8 knows the permit's shape
- *   and fulfils the promise without searching the permit for a `then`: less than half of the time for
- *   the pair.
- * - The fields are declared, not defined: a class field or a `#private` name would cost time in each
- *   contended acquire.
+ * Two properties make permits cheap:
+ * - The constructor can return a promise of the new permit. There V8 knows the permit's shape and does not look up
+ *   `then` on it: the pair takes less than half of the time.
+ * - The fields are declared, not defined: a class field or `#private` name costs time in each contended acquire.
  */
 export class Permit {
-  /** @internal Undefined once the permits have gone back. */
+  /** @internal Undefined once the permits are given back. */
   declare _issuer: Issuer | undefined;
-  /** How many permits this one stands for. */
+  /** The number of permits that this one stands for. */
   declare readonly permits: number;
 
   /** @internal */
@@ -35,30 +31,25 @@ export class Permit {
     if (promised) return Promise.resolve(this) as never;
   }
 
-  /** Whether the permits have gone back. */
+  /** Whether the permits are given back. */
   get released(): boolean {
     return !this._issuer;
   }
 
   /**
-   * Gives the permits back. A second call does nothing, whoever holds them by then.
-   *
-   * It needs no object to be called on, so it can be passed on as it is: `.finally(permit.release)`,
-   * `emitter.once('close', permit.release)`. Each time it is read it is another function.
+   * Gives the permits back; a second call does nothing. It is bound, so it can be a callback:
+   * `emitter.once('close', permit.release)`. Each read returns a new function.
    */
   get release(): () => void {
     return this._giveBack.bind(this);
   }
 
-  /** The same as {@link release}; what `using` calls. */
+  /** Releases the permit at the end of a `using` block. */
   [dispose](): void {
     this._giveBack();
   }
 
-  /**
-   * @internal A method, and not a function beside the class: engines know what a prototype holds, and so make
-   * `permit.release()` as fast as a call of this.
-   */
+  /** @internal A method: engines optimize the bound method of a known prototype as well as a direct call. */
   _giveBack(): void {
     const issuer = this._issuer;
     if (issuer) {
@@ -68,14 +59,38 @@ export class Permit {
   }
 }
 
-/** In V8 the resolve function's search for a `then` ends at its first step. */
+/** In V8 the resolve function's lookup of `then` ends at an own property. */
 class V8HandedPermit extends Permit {
   constructor(issuer: Issuer, permits: number) {
     super(issuer, permits);
-    // biome-ignore lint/suspicious/noThenProperty: undefined, so that nobody takes it for a promise
+    // biome-ignore lint/suspicious/noThenProperty: undefined, so a permit is no thenable
     (this as { then?: undefined }).then = undefined;
   }
 }
 
-/** @internal A permit for a waiter. JavaScriptCore is faster where there is no `then` at all. */
+/** @internal A permit for a waiter. JavaScriptCore is faster without a `then` property. */
 export const HandedPermit = inJavaScriptCore ? Permit : V8HandedPermit;
+
+/** @internal Not an async function: that takes longer with a permit that is granted at once. */
+export function runWith<T, Held extends Permit>(
+  granted: Held | Promise<Held>,
+  fn: (permit: Held) => T | PromiseLike<T>,
+): Promise<T> {
+  if (!(granted instanceof Permit)) return granted.then((permit) => runWith(permit, fn));
+  let result: Promise<T>;
+  try {
+    result = Promise.resolve(fn(granted));
+  } catch (error) {
+    result = Promise.reject(error);
+  }
+  return result.then(
+    (value) => {
+      granted._giveBack();
+      return value;
+    },
+    (error) => {
+      granted._giveBack();
+      throw error;
+    },
+  );
+}

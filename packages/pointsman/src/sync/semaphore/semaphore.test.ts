@@ -1,24 +1,15 @@
-/** What a semaphore does for those who use it well: permits, turns, limits, run, drain and close. */
+/** The semaphore: permits, order, limits, `run`, `drain`, `close` and `cancel`. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import { dispose } from '../dispose.js';
-import {
-  ClosedError,
-  KeyedMutex,
-  KeyedSemaphore,
-  Mutex,
-  type Permit,
-  ReentrancyError,
-  Semaphore,
-  TimeoutError,
-} from '../index.js';
+import { ClosedError, KeyedMutex, type Permit, Semaphore, select, TimeoutError } from '../index.js';
 
-/** Counts itself in and out, so that too many inside at once are seen. */
+/** Tasks that record how many permits are held at once. */
 function observed(semaphore: Semaphore) {
-  const inside = { now: 0, most: 0 };
+  const inside = { now: 0, max: 0 };
   const task = async (permit: Permit) => {
     inside.now += permit.permits;
-    inside.most = Math.max(inside.most, inside.now);
+    inside.max = Math.max(inside.max, inside.now);
     await nextMacrotask();
     inside.now -= permit.permits;
     permit.release();
@@ -27,10 +18,10 @@ function observed(semaphore: Semaphore) {
 }
 
 describe('acquire', () => {
-  test.each([1, 2, 10])('lets %d in at once, and all in the end', async (limit) => {
+  test.each([1, 2, 10])('grants %d permits at once, and serves all requests', async (limit) => {
     const { inside, enter } = observed(new Semaphore(limit));
     await Promise.all(Array.from({ length: 3 * limit + 1 }, enter));
-    expect(inside).toEqual({ now: 0, most: limit });
+    expect(inside).toEqual({ now: 0, max: limit });
   });
 
   test('takes the permit before it returns', () => {
@@ -44,7 +35,7 @@ describe('acquire', () => {
     expect(semaphore.waiting).toBe(2);
   });
 
-  test('grants one permit by default, of the whole semaphore if need be', async () => {
+  test('grants one permit by default, and up to the limit', async () => {
     const semaphore = new Semaphore(3);
     const one = await semaphore.acquire();
     expect(one.permits).toBe(1);
@@ -57,7 +48,7 @@ describe('acquire', () => {
     expect(semaphore.available).toBe(3);
   });
 
-  test('grants the permits that a waiter asked for, all or none', async () => {
+  test('grants a waiter the permits that it requested, all or none', async () => {
     const semaphore = new Semaphore(3);
     const held = [await semaphore.acquire(), await semaphore.acquire({ permits: 2 })];
     const waiters = [semaphore.acquire({ permits: 3 }), semaphore.acquire()];
@@ -74,7 +65,7 @@ describe('acquire', () => {
     expect(semaphore.available).toBe(2);
   });
 
-  test('serves the waiters in the order in which they came', async () => {
+  test('serves waiters in the order of arrival', async () => {
     const semaphore = new Semaphore(2);
     const held = [await semaphore.acquire(), await semaphore.acquire()];
     const granted: number[] = [];
@@ -90,7 +81,7 @@ describe('acquire', () => {
     expect(granted).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test('a small request never overtakes a large one that came before it', async () => {
+  test('a small request never overtakes an earlier large one', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 2 });
     const granted: string[] = [];
@@ -110,7 +101,7 @@ describe('acquire', () => {
     expect(granted).toEqual(['large', 'small', 'small with options']);
   });
 
-  test('hands the permit over: nobody comes in between the release and the waiter', async () => {
+  test('a released permit goes to the waiter: no request takes it in between', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const waiter = semaphore.acquire();
@@ -124,7 +115,7 @@ describe('acquire', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('may be called from the continuation of a grant', async () => {
+  test('can be called from the continuation of a grant', async () => {
     const semaphore = new Semaphore(1);
     let depth = 0;
     const nest = (permit: Permit): Promise<unknown> | undefined => {
@@ -156,18 +147,18 @@ describe('priority', () => {
     return granted;
   }
 
-  test('a higher one goes first', async () => {
+  test('a higher priority goes first', async () => {
     expect(await orderOf([1, 3, 2])).toEqual([3, 2, 1]);
     expect(await orderOf([-1, -3, -2])).toEqual([-1, -2, -3]);
     expect(await orderOf([0.1, 1e300, -1e300, 0.2])).toEqual([1e300, 0.2, 0.1, -1e300]);
   });
 
-  test('who gives none has 0', async () => {
+  test('the default is 0', async () => {
     const order = await orderOf([undefined, -1, 0, 1, undefined, -1, 0, 1]);
     expect(order).toEqual([1, 1, undefined, 0, undefined, 0, -1, -1]);
   });
 
-  test('equals keep the order in which they came', async () => {
+  test('requests of one priority are FIFO', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const granted: string[] = [];
@@ -184,7 +175,7 @@ describe('priority', () => {
     );
   });
 
-  test('a higher one that fits goes before a large one that does not', async () => {
+  test('a request of higher priority that fits overtakes a large one that does not', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 2 });
     void semaphore.acquire({ permits: 2 });
@@ -196,7 +187,7 @@ describe('priority', () => {
     expect(semaphore.waiting).toBe(0);
   });
 
-  test('an ordinary one goes before a large one of low priority', async () => {
+  test('a request without priority overtakes a large one of negative priority', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 2 });
     void semaphore.acquire({ permits: 2, priority: -1 });
@@ -215,7 +206,7 @@ describe('priority', () => {
 });
 
 describe('tryAcquire', () => {
-  test('takes a permit, or tells at once that there is none', () => {
+  test('returns a permit, or undefined if none is free', () => {
     const semaphore = new Semaphore(2);
     const first = semaphore.tryAcquire();
     const second = semaphore.tryAcquire({ permits: 1 });
@@ -231,7 +222,7 @@ describe('tryAcquire', () => {
     expect(semaphore.tryAcquire({ permits: 2 })?.permits).toBe(2);
   });
 
-  test('never overtakes a waiter, though a permit is free', () => {
+  test('never overtakes a waiter, even if a permit is free', () => {
     const semaphore = new Semaphore(3);
     const held = semaphore.tryAcquire({ permits: 2 });
     void semaphore.acquire({ permits: 2 });
@@ -245,7 +236,7 @@ describe('tryAcquire', () => {
     expect(semaphore.tryAcquire()?.permits).toBe(1);
   });
 
-  test('overtakes by a higher priority, if it fits', () => {
+  test('overtakes waiters with a higher priority, if it fits', () => {
     const semaphore = new Semaphore(3);
     semaphore.tryAcquire({ permits: 2 });
     void semaphore.acquire({ permits: 2 });
@@ -256,7 +247,7 @@ describe('tryAcquire', () => {
 });
 
 describe('a permit', () => {
-  test('comes back once, however often it is released', async () => {
+  test('is given back once, also if it is released again', async () => {
     const semaphore = new Semaphore(1);
     const first = await semaphore.acquire();
     first.release();
@@ -271,7 +262,7 @@ describe('a permit', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  /** Each way in makes its permits in a way of its own. */
+  /** Each of these creates its permits differently. */
   const waysIn: [string, (semaphore: Semaphore, held?: Permit) => Promise<Permit>][] = [
     ['acquire', (semaphore) => semaphore.acquire()],
     ['acquire with options', (semaphore) => semaphore.acquire({ priority: 1 })],
@@ -287,7 +278,7 @@ describe('a permit', () => {
       },
     ],
     [
-      'the queue from one who held one',
+      'the queue, handed over by a permit of one',
       async (semaphore) => {
         const held = await semaphore.acquire({ permits: semaphore.limit - 1 });
         const last = await semaphore.acquire();
@@ -345,18 +336,7 @@ describe('a permit', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('is given back by using when the block throws', async () => {
-    const semaphore = new Semaphore(1);
-    const error = new Error('from the block');
-    const work = async () => {
-      using _permit = await semaphore.acquire();
-      throw error;
-    };
-    await expect(work()).rejects.toBe(error);
-    expect(semaphore.available).toBe(1);
-  });
-
-  test('of several comes back as a whole, once', async () => {
+  test('for several permits gives all of them back, once', async () => {
     const semaphore = new Semaphore(5);
     const two = await semaphore.acquire({ permits: 2 });
     const three = await semaphore.acquire({ permits: 3 });
@@ -375,7 +355,7 @@ describe('a permit', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('is not a promise, so that awaiting it changes nothing', async () => {
+  test('is not a thenable: awaiting it returns the permit', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const waiter = semaphore.acquire();
@@ -386,7 +366,7 @@ describe('a permit', () => {
     expect('then' in permit && permit.then).toBeFalsy();
   });
 
-  test.each(waysIn)('from %s may be released by a function of its own', async (_, enter) => {
+  test.each(waysIn)('from %s has a release that needs no object', async (_, enter) => {
     const semaphore = new Semaphore(3);
     const permit = await enter(semaphore);
     const { release } = permit;
@@ -398,7 +378,7 @@ describe('a permit', () => {
     expect([other.released, semaphore.available]).toEqual([false, 0]);
   });
 
-  test('may be released by a timer and by an event, whatever these call it with', async () => {
+  test('can be released by a timer and by an event, with any arguments', async () => {
     const semaphore = new Semaphore(2);
     const target = new EventTarget();
     target.addEventListener('close', (await semaphore.acquire()).release);
@@ -408,7 +388,7 @@ describe('a permit', () => {
     expect(semaphore.available).toBe(2);
   });
 
-  test('may be released by somebody else than its holder', async () => {
+  test('can be released by another task than its holder', async () => {
     const semaphore = new Semaphore(1);
     const permits: Permit[] = [];
     await semaphore.run(async () => {
@@ -421,7 +401,7 @@ describe('a permit', () => {
 });
 
 describe('limit', () => {
-  test('raised, lets waiters in at once and in order', async () => {
+  test('raised, serves waiters at once and in order', async () => {
     const semaphore = new Semaphore(1);
     void semaphore.acquire();
     const granted: string[] = [];
@@ -440,7 +420,7 @@ describe('limit', () => {
     expect(semaphore.available).toBe(7);
   });
 
-  test('raised, still lets nobody overtake', async () => {
+  test('raised, lets no request overtake', async () => {
     const semaphore = new Semaphore(2);
     const held = await semaphore.acquire({ permits: 2 });
     void semaphore.acquire({ permits: 2 });
@@ -453,7 +433,7 @@ describe('limit', () => {
     expect(semaphore.waiting).toBe(0);
   });
 
-  test('lowered, revokes nothing and is reached as permits come back', async () => {
+  test('lowered, revokes nothing and is reached as permits are released', async () => {
     const semaphore = new Semaphore(4);
     const held = await Promise.all(Array.from({ length: 4 }, () => semaphore.acquire()));
     semaphore.limit = 2;
@@ -475,7 +455,7 @@ describe('limit', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('lowered and raised again, is as if nothing had happened', async () => {
+  test('lowered and raised again, has no effect', async () => {
     const semaphore = new Semaphore(4);
     const held = await semaphore.acquire({ permits: 3 });
     semaphore.limit = 1;
@@ -487,7 +467,7 @@ describe('limit', () => {
     expect(semaphore.available).toBe(4);
   });
 
-  test('lowered while all is free, counts for the next', () => {
+  test('lowered while idle, applies to the next request', () => {
     const semaphore = new Semaphore(4);
     semaphore.limit = 1;
     expect(semaphore.available).toBe(1);
@@ -496,14 +476,14 @@ describe('limit', () => {
     expect(semaphore.tryAcquire()).toBeUndefined();
   });
 
-  test('lowered, refuses at once a request for more', async () => {
+  test('lowered, refuses a request for more at once', async () => {
     const semaphore = new Semaphore(4);
     semaphore.limit = 2;
     await expect(semaphore.acquire({ permits: 3 })).rejects.toThrow(RangeError);
     expect(() => semaphore.tryAcquire({ permits: 3 })).toThrow(/permits.* 2\b.* 3\b/);
   });
 
-  test('lowered, rejects a waiter in front that asks for more, and serves those behind', async () => {
+  test('lowered, rejects a waiter at the front that requests more, and serves those behind', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire();
     const large = semaphore.acquire({ permits: 3 });
@@ -522,7 +502,7 @@ describe('limit', () => {
     expect(semaphore.available).toBe(2);
   });
 
-  test('lowered, rejects a waiter that asks for more only when it comes to the front', async () => {
+  test('lowered, rejects a waiter that requests more only when it comes to the front', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 3 });
     const front = semaphore.acquire({ permits: 2 });
@@ -531,7 +511,7 @@ describe('limit', () => {
     semaphore.limit = 2;
     expect(semaphore.waiting).toBe(3);
     held.release();
-    // The front was served, so the large one came to the front, and was sent away.
+    // The front was served, so the large request came to the front and was rejected.
     expect(semaphore.waiting).toBe(1);
     await expect(large).rejects.toThrow(RangeError);
     (await front).release();
@@ -539,7 +519,7 @@ describe('limit', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('lowered and raised before it comes to the front, serves it after all', async () => {
+  test('lowered and raised before a large request comes to the front, serves it', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 3 });
     const front = semaphore.acquire({ permits: 2 });
@@ -551,7 +531,7 @@ describe('limit', () => {
     expect((await large).permits).toBe(3);
   });
 
-  test('lowered, and the one in front leaves: who asks for more is rejected then', async () => {
+  test('lowered, and the front gives up: the request for more behind it is rejected', async () => {
     const semaphore = new Semaphore(3);
     const held = await semaphore.acquire({ permits: 3 });
     const controller = new AbortController();
@@ -568,7 +548,7 @@ describe('limit', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('set from the continuation of a grant', async () => {
+  test('can be set from the continuation of a grant', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const waiters = [1, 2, 3].map(() =>
@@ -584,7 +564,7 @@ describe('limit', () => {
 });
 
 describe('run', () => {
-  test('hands on the result, whatever it is', async () => {
+  test('resolves with any result of fn', async () => {
     const semaphore = new Semaphore(1);
     for (const result of [1, 'text', null, undefined, false, { a: 1 }, [semaphore]]) {
       expect(await semaphore.run(() => result)).toBe(result);
@@ -594,7 +574,7 @@ describe('run', () => {
     }
   });
 
-  test('hands on the error, whatever it is', async () => {
+  test('rejects with any error of fn, and never throws', async () => {
     const semaphore = new Semaphore(1);
     for (const error of [new Error('mine'), 'text', null, undefined, 0, false]) {
       for (const options of [undefined, {}]) {
@@ -609,11 +589,11 @@ describe('run', () => {
     }
   });
 
-  test('waits for what can be awaited, whose it may be', async () => {
+  test('awaits a foreign thenable', async () => {
     const semaphore = new Semaphore(1);
     const available: number[] = [];
     const thenable = {
-      // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's
+      // biome-ignore lint/suspicious/noThenProperty: a foreign thenable
       then(resolve: (value: string) => void) {
         available.push(semaphore.available);
         void nextMacrotask().then(() => {
@@ -628,11 +608,11 @@ describe('run', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('a thing that breaks while it is awaited is an error like any other', async () => {
+  test('rejects with the error of a getter of then', async () => {
     const semaphore = new Semaphore(1);
     const error = new Error('from then');
     const broken = {
-      // biome-ignore lint/suspicious/noThenProperty: a promise of somebody else's
+      // biome-ignore lint/suspicious/noThenProperty: a foreign thenable
       get then(): never {
         throw error;
       },
@@ -643,7 +623,7 @@ describe('run', () => {
     }
   });
 
-  test('holds the permit until fn has settled, and no longer', async () => {
+  test('holds the permit until the result of fn has settled', async () => {
     const semaphore = new Semaphore(1);
     for (const options of [undefined, {}]) {
       let finish: (() => void) | undefined;
@@ -668,25 +648,15 @@ describe('run', () => {
     expect(log).toEqual(['in fn', 'run has returned']);
   });
 
-  test('never throws, also when fn does so at once', async () => {
-    const semaphore = new Semaphore(1);
-    const promise = semaphore.run(() => {
-      throw new Error('at once');
-    });
-    expect(promise).toBeInstanceOf(Promise);
-    await expect(promise).rejects.toThrow('at once');
-    expect(semaphore.available).toBe(1);
-  });
-
-  test('starts fn when its turn comes, in order', async () => {
+  test('starts functions in order, when their turns come', async () => {
     const semaphore = new Semaphore(2);
     const log: string[] = [];
-    const inside = { now: 0, most: 0 };
+    const inside = { now: 0, max: 0 };
     await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
         semaphore.run(async () => {
           inside.now += 1;
-          inside.most = Math.max(inside.most, inside.now);
+          inside.max = Math.max(inside.max, inside.now);
           log.push(`${n} starts`);
           await nextMacrotask();
           inside.now -= 1;
@@ -694,11 +664,11 @@ describe('run', () => {
       ),
     );
     expect(log).toEqual([0, 1, 2, 3, 4, 5].map((n) => `${n} starts`));
-    expect(inside).toEqual({ now: 0, most: 2 });
+    expect(inside).toEqual({ now: 0, max: 2 });
     expect(semaphore.available).toBe(2);
   });
 
-  test('takes the options of acquire', async () => {
+  test('accepts the options of acquire', async () => {
     const semaphore = new Semaphore(3);
     const taken = await semaphore.run(() => semaphore.available, { permits: 2 });
     expect(taken).toBe(1);
@@ -731,7 +701,7 @@ describe('run', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('fn may ask for what is left, release others, close and change the limit', async () => {
+  test('fn can acquire further permits, release others, close and change the limit', async () => {
     const semaphore = new Semaphore(2);
     const other = await semaphore.acquire();
     await semaphore.run(async () => {
@@ -749,7 +719,7 @@ describe('run', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('an error of fn goes before a close that happened meanwhile', async () => {
+  test('rejects with the error of fn, also if the semaphore was closed meanwhile', async () => {
     const semaphore = new Semaphore(1);
     const error = new Error('from fn');
     const run = semaphore.run(async () => {
@@ -760,7 +730,7 @@ describe('run', () => {
     expect(semaphore.available).toBe(1);
   });
 
-  test('hands its permit to the next in the queue', async () => {
+  test('hands its permit to the next waiter', async () => {
     const semaphore = new Semaphore(1);
     const run = semaphore.run(() => 'first');
     const waiter = semaphore.acquire();
@@ -777,17 +747,8 @@ describe('run', () => {
   });
 });
 
-describe('idle and drain', () => {
-  test('a semaphore is idle while no permit is out', async () => {
-    const semaphore = new Semaphore(2);
-    expect(semaphore.idle).toBe(true);
-    const held = await semaphore.acquire();
-    expect(semaphore.idle).toBe(false);
-    held.release();
-    expect(semaphore.idle).toBe(true);
-  });
-
-  test('drain is over at once when nobody holds anything', async () => {
+describe('drain', () => {
+  test('drain resolves at once if no permit is held', async () => {
     const semaphore = new Semaphore(2);
     expect(await semaphore.drain()).toBeUndefined();
     expect(await semaphore.drain({ timeout: 0 })).toBeUndefined();
@@ -795,7 +756,18 @@ describe('idle and drain', () => {
     expect(await semaphore.drain()).toBeUndefined();
   });
 
-  test('drain is over when the last permit has come back and nobody waits', async () => {
+  test('drain of an idle semaphore wins a select at once: later cases do not start', async () => {
+    const idle = new Semaphore(1);
+    const other = new Semaphore(1);
+    const { key } = await select(
+      { drained: (only) => idle.drain(only), permit: (only) => other.acquire(only) },
+      { biased: true },
+    );
+    expect(key).toBe('drained');
+    expect(other.available).toBe(1);
+  });
+
+  test('drain resolves when the last permit is released and no request waits', async () => {
     const semaphore = new Semaphore(2);
     const held = [await semaphore.acquire(), await semaphore.acquire()];
     const waiter = semaphore.acquire({ permits: 2 });
@@ -811,7 +783,7 @@ describe('idle and drain', () => {
     expect(drained).toEqual(['first', 'second']);
   });
 
-  test('drain can be used again and again, and keeps nobody out', async () => {
+  test('drain can be called again, and accepts new requests', async () => {
     const semaphore = new Semaphore(1);
     for (let round = 0; round < 3; round++) {
       const held = await semaphore.acquire();
@@ -825,19 +797,7 @@ describe('idle and drain', () => {
     }
   });
 
-  test('drain sees the permits of run', async () => {
-    const semaphore = new Semaphore(1);
-    const log: string[] = [];
-    for (const n of [1, 2, 3]) void semaphore.run(() => log.push(`run ${n}`));
-    await semaphore.drain();
-    log.push('drained');
-    expect(log).toEqual(['run 1', 'run 2', 'run 3', 'drained']);
-    void semaphore.run(() => Promise.reject(new Error('lost'))).catch(() => log.push('failed'));
-    await semaphore.drain();
-    expect(semaphore.idle).toBe(true);
-  });
-
-  test('drain waits for what is out above a lowered limit', async () => {
+  test('drain waits for permits above a lowered limit', async () => {
     const semaphore = new Semaphore(3);
     const held = await Promise.all([1, 2, 3].map(() => semaphore.acquire()));
     let drained = false;
@@ -854,7 +814,7 @@ describe('idle and drain', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('close and drain shut down cleanly', async () => {
+  test('drain resolves after a close, when the held permit is released', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const waiter = semaphore.acquire();
@@ -867,7 +827,7 @@ describe('idle and drain', () => {
 });
 
 describe('close', () => {
-  test('rejects the waiters and all who come later', async () => {
+  test('rejects waiting and later requests', async () => {
     const semaphore = new Semaphore(2);
     const held = await semaphore.acquire({ permits: 2 });
     const waiters = [
@@ -896,7 +856,7 @@ describe('close', () => {
     expect(semaphore.available).toBe(2);
   });
 
-  test('leaves permits that are out alone', async () => {
+  test('leaves held permits valid', async () => {
     const semaphore = new Semaphore(2);
     const one = await semaphore.acquire();
     const granted = semaphore.acquire();
@@ -912,7 +872,7 @@ describe('close', () => {
     expect(semaphore.idle).toBe(true);
   });
 
-  test('gives the reason that it was given, whatever it is', async () => {
+  test('rejects with any reason that it was given', async () => {
     for (const reason of [
       new Error('going home'),
       'text',
@@ -945,7 +905,7 @@ describe('close', () => {
   });
 
   test.each([[[]], [[undefined]]])(
-    'gives a ClosedError where there is no reason: %j',
+    'rejects with a ClosedError without a reason: %j',
     async (none) => {
       const semaphore = new Semaphore(1);
       semaphore.close(...none);
@@ -957,14 +917,14 @@ describe('close', () => {
     },
   );
 
-  test('a second one does nothing', async () => {
+  test('a second call does nothing', async () => {
     const semaphore = new Semaphore(1);
     semaphore.close('first');
     semaphore.close('second');
     await expect(semaphore.acquire()).rejects.toBe('first');
   });
 
-  test('does not undo what was granted in the same turn', async () => {
+  test('does not revoke a grant of the same step', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const next = semaphore.acquire();
@@ -984,42 +944,15 @@ describe('close', () => {
     await expect(semaphore.acquire()).rejects.toThrow(ClosedError);
   });
 
-  test('bad input is told as such also when closed', async () => {
+  test('invalid options are reported also when closed', async () => {
     const semaphore = new Semaphore(1);
     semaphore.close();
     await expect(semaphore.acquire({ permits: 2 })).rejects.toThrow(RangeError);
   });
 });
 
-test('a method that waits and has lost its object rejects with a TypeError', async () => {
-  const { acquire, run, waitForPermit, drain } = new Semaphore(1);
-  const { lock, run: runLocked, waitForUnlock: waitForMutex, drain: drainMutex } = new Mutex();
-  const { acquire: acquireKey } = new KeyedSemaphore<string>(1);
-  const { lock: lockKey, run: runKey, waitForUnlock, drain: drainKeys } = new KeyedMutex<string>();
-  const other = { acquire };
-  for (const call of [
-    () => acquire(),
-    () => acquire({ timeout: 1 }),
-    () => other.acquire(),
-    () => run(() => {}),
-    () => lock(),
-    () => runLocked(() => {}),
-    () => acquireKey('key'),
-    () => lockKey('key'),
-    () => runKey('key', () => {}),
-    () => waitForUnlock('key'),
-    () => waitForPermit(),
-    () => drain(),
-    () => waitForMutex(),
-    () => drainMutex(),
-    () => drainKeys(),
-  ]) {
-    await expect(call()).rejects.toThrow(TypeError);
-  }
-});
-
 describe('a limit of 0', () => {
-  test('makes everybody wait until it is raised, and drain too', async () => {
+  test('makes requests and drain wait until it is raised', async () => {
     const semaphore = new Semaphore(0);
     expect([semaphore.available, semaphore.idle]).toEqual([0, true]);
     expect(semaphore.tryAcquire()).toBeUndefined();
@@ -1041,7 +974,7 @@ describe('a limit of 0', () => {
     expect(semaphore.available).toBe(0);
   });
 
-  test('a drain ends when the last who waits is sent away', async () => {
+  test('drain resolves when the last waiter is rejected', async () => {
     const semaphore = new Semaphore(0);
     for (const leave of [() => semaphore.cancel('cancelled'), () => semaphore.close('closed')]) {
       const wait = semaphore.acquire();
@@ -1053,7 +986,7 @@ describe('a limit of 0', () => {
   });
 });
 
-test('a limit of Infinity lets everybody in, and can be lowered and raised', async () => {
+test('a limit of Infinity grants every request, and can be lowered and raised', async () => {
   const semaphore = new Semaphore(Number.POSITIVE_INFINITY);
   const held = [await semaphore.acquire(), await semaphore.acquire({ permits: 1_000_000 })];
   expect(semaphore.available).toBe(Number.POSITIVE_INFINITY);
@@ -1068,14 +1001,13 @@ test('a limit of Infinity lets everybody in, and can be lowered and raised', asy
 });
 
 describe('cancel', () => {
-  test('sends all away who wait, with an AbortError or the reason given, and goes on', async () => {
+  test('rejects all waiters with an AbortError or the given reason, and stays open', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const waits = () => [
       semaphore.acquire(),
       semaphore.acquire({ priority: 2, timeout: 1_000 }),
       semaphore.run(() => 'never'),
-      semaphore.waitForPermit(),
     ];
     const first = waits();
     const drained = semaphore.drain();
@@ -1092,7 +1024,7 @@ describe('cancel', () => {
     await drained;
   });
 
-  test('of keys sends away who waits for any key', async () => {
+  test('of a keyed mutex rejects the waiters of all keys', async () => {
     const keyed = new KeyedMutex<string>();
     const held = [await keyed.lock('a'), await keyed.lock('b')];
     const waits = [keyed.lock('a'), keyed.lock('b')];
@@ -1101,77 +1033,5 @@ describe('cancel', () => {
     expect([...keyed.keys()]).toEqual(['a', 'b']);
     for (const lock of held) lock.release();
     expect(keyed.keyCount).toBe(0);
-  });
-});
-
-describe('waitForPermit', () => {
-  test('takes its turn, holds nothing and lets the next in in the same step', async () => {
-    const semaphore = new Semaphore(2);
-    const held = await semaphore.acquire({ permits: 2 });
-    const order: string[] = [];
-    const log = (name: string) => () => order.push(name);
-    const waits = [
-      semaphore.run(log('first')),
-      semaphore.waitForPermit({ permits: 2 }).then(log('room for two')),
-      semaphore.waitForPermit({ priority: 1 }).then(log('urgent')),
-      semaphore.run(log('last')),
-    ];
-    expect(semaphore.waiting).toBe(4);
-    held.release();
-    expect(semaphore.waiting).toBe(2);
-    await Promise.all(waits);
-    expect(new Set(order)).toEqual(new Set(['urgent', 'first', 'room for two', 'last']));
-    await semaphore.waitForPermit({ permits: 2, timeout: 0 });
-    expect([semaphore.available, semaphore.idle]).toEqual([2, true]);
-  });
-
-  test('alone behind a holder leaves the permit free', async () => {
-    const semaphore = new Semaphore(1);
-    const held = await semaphore.acquire();
-    const waits = [semaphore.waitForPermit(), semaphore.acquire(), semaphore.waitForPermit()];
-    held.release();
-    const permit = await waits[1];
-    expect([semaphore.waiting, semaphore.available]).toEqual([1, 0]);
-    permit?.release();
-    await Promise.all(waits);
-    expect(semaphore.idle).toBe(true);
-  });
-
-  test('is refused as an acquire is', async () => {
-    const semaphore = new Semaphore(1);
-    await expect(semaphore.waitForPermit({ signal: AbortSignal.abort('gone') })).rejects.toBe(
-      'gone',
-    );
-    await semaphore.acquire();
-    await expect(semaphore.waitForPermit({ timeout: 1 })).rejects.toThrow(TimeoutError);
-    semaphore.close('closed');
-    await expect(semaphore.waitForPermit()).rejects.toBe('closed');
-  });
-
-  test('of a mutex and of keys leaves no key and no owner', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock({ owner: 'me' });
-    const unlocked = mutex.waitForUnlock();
-    lock.release();
-    await unlocked;
-    expect([mutex.locked, mutex.owner]).toEqual([false, undefined]);
-    const keyed = new KeyedMutex<string>();
-    await keyed.waitForUnlock('key');
-    expect(keyed.keyCount).toBe(0);
-    const held = await keyed.lock('key');
-    const free = keyed.waitForUnlock('key');
-    held.release();
-    expect(keyed.keyCount).toBe(0);
-    await free;
-  });
-
-  test('of a mutex by the owner that holds it is refused', async () => {
-    const mutex = new Mutex();
-    const lock = await mutex.lock({ owner: 'me' });
-    await expect(mutex.waitForUnlock({ owner: 'me' })).rejects.toThrow(ReentrancyError);
-    const unlocked = mutex.waitForUnlock({ owner: 'you' });
-    lock.release();
-    await unlocked;
-    expect(mutex.owner).toBe(undefined);
   });
 });

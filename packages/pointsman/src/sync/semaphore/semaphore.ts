@@ -1,34 +1,19 @@
 /**
- * A counting semaphore: at most `limit` permits are out at once, waiters are served first come, first
- * served, and each permit comes back exactly once.
+ * A counting semaphore, FIFO within a priority; also the state of a mutex and of each key of the keyed locks.
  *
- * Invariant, whenever none of this code is running: the first waiter asks for more than `#limit` leaves beside
- * the permits that are out. So a free permit and a waiter that it would satisfy never stand side by side.
- * Whatever can break this (a permit that comes back, a waiter that leaves, a limit that changes) ends in
- * `#serve`, which restores it.
+ * Invariant, whenever none of this code is running: the front waiter requests more permits than are available. A
+ * release, a waiter that leaves and a new limit can break this; each ends in `_serve`, which restores it.
  *
- * What it costs. With a permit free: a promise and a permit, which is what the language forces for an
- * answer of one's own that can be awaited. With none free: a promise, its resolve function and a place in a
- * line; the permit is made when the turn comes. Signals, timeouts, priorities and weights live in an
- * object that only a waiter which asked for them has. The floor is one bare native promise for each
- * waiter; the lab's table `semaphore` shows how near this is.
- *
- * What is faster and wrong: a thenable instead of a promise, or one microtask that runs the callbacks
- * of many waiters. Both run a waiter's continuation in the async context of whoever released.
+ * A free permit costs a promise and a permit, a waiter without options a promise, its resolve function and a field in a
+ * list. Returning a thenable, or running many callbacks in one microtask, would be faster and wrong: continuations
+ * would run in the async context of the task that released.
  */
 
 import { Drainable } from '../closable.js';
-import {
-  causeOf,
-  checkCount,
-  checkFunction,
-  checkNotOptions,
-  detached,
-  invalid,
-} from '../errors.js';
+import { causeOf, checkCount, checkFunction, checkNotOptions, invalid } from '../errors.js';
 import type { WaitOptions } from '../options.js';
-import { claim } from '../wait/give-up.js';
 import {
+  mustWait,
   type QueueOptions,
   readQueueOptions,
   readRequest,
@@ -36,35 +21,33 @@ import {
   WaitQueue,
   type WaitRequest,
 } from '../wait/queue.js';
-import { HandedPermit, Permit } from './permit.js';
+import { HandedPermit, Permit, runWith } from './permit.js';
 
-/** What {@link Semaphore.acquire} may be told. */
+/** Options for {@link Semaphore.acquire}. */
 export interface AcquireOptions extends WaitOptions {
-  /** How many permits to take, all or none: an integer from 1 to the limit, unless that is 0. Default 1. */
+  /** Acquired all or none: an integer from 1 to the limit; any during a limit of 0. Default 1. */
   readonly permits?: number | undefined;
   /**
-   * Waiters with a higher priority are served first, equals in the order in which they came. Any
-   * finite number. Default 0. A steady stream of higher priorities starves the lower ones.
+   * Any finite number; higher ones are served first, FIFO within a priority. Default 0. A steady stream of higher
+   * priorities starves lower ones.
    */
   readonly priority?: number | undefined;
 }
 
-/** What {@link Semaphore.tryAcquire} may be told. */
+/** Options for {@link Semaphore.tryAcquire}. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'permits' | 'priority'>;
 
 const acquireNames: ReadonlySet<string> = new Set(['permits', 'priority', 'signal', 'timeout']);
 const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
 
 /**
- * Lets at most `limit` permits be out at once.
+ * Limits the number of permits that are held at once.
  *
- * - **FIFO.** Waiters are served in the order in which they came. A small request never overtakes a
- *   large one that came earlier, except by a higher `priority`.
- * - **Giving up leaves no trace.** An abort or a timeout takes the waiter out at once, in one step, and
- *   lets those behind it in if they fit now. What has been granted stays granted.
- * - **Release is exactly once.** The second release of a permit does nothing.
- * - **The caller's context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces
- *   see whoever waited.
+ * - **FIFO.** A small request never overtakes an earlier large one, except by a higher `priority`.
+ * - **Giving up leaves no trace.** An abort or a timeout removes the waiter in one step and serves the waiters behind it
+ *   that fit now. A granted permit stays granted.
+ * - **Release is exactly once.** A second release does nothing.
+ * - **Context is kept.** Promises are native: `AsyncLocalStorage` and async stack traces show the waiter.
  *
  * @example
  * ```ts
@@ -83,12 +66,13 @@ const tryAcquireNames: ReadonlySet<string> = new Set(['permits', 'priority']);
  */
 export class Semaphore extends Drainable {
   #limit: number;
-  #out = 0;
-  readonly #queue: WaitQueue<Permit | undefined>;
+  #held = 0;
+  readonly #queue: WaitQueue<Permit>;
+  /** @internal The owner of the lock that is held, if the semaphore is one and the request named an owner. */
+  declare _owner: unknown;
 
   /**
-   * @param limit How many permits there are: an integer from 0 on, or `Infinity`.
-   * @throws {RangeError | TypeError} for any other limit, and for options that cannot be used.
+   * @param limit The number of permits: an integer >= 0, or `Infinity`.
    */
   constructor(limit: number, options?: QueueOptions) {
     if (typeof limit === 'object') checkNotOptions('Semaphore', 'limit', limit);
@@ -100,13 +84,11 @@ export class Semaphore extends Drainable {
   }
 
   /**
-   * How many permits there are. It can be changed at any time, to an integer from 0 on or to `Infinity`.
+   * The number of permits. Can be set at any time, to an integer >= 0 or `Infinity`.
    *
-   * A higher limit lets waiters in at once. A lower one revokes nothing: permits that are out stay
-   * valid, and the next is granted when enough have come back. A waiter that asks for more permits
-   * than the limit then allows is rejected with a `RangeError` when it comes to the front.
-   *
-   * A limit of 0 is a pause: everybody waits, however many permits they ask for, until it is raised.
+   * A higher limit serves waiters at once. A lower one revokes nothing; a waiter that requests more permits than it
+   * allows is rejected with a `RangeError` when it comes to the front. 0 is a pause: every request waits, of any number
+   * of permits.
    *
    * @example
    * ```ts
@@ -127,39 +109,37 @@ export class Semaphore extends Drainable {
   set limit(limit: number) {
     checkCount('limit', limit, 0);
     this.#limit = limit;
-    this.#serve();
+    this._serve();
   }
 
-  /** How many permits are free: 0 also while more are out than a lowered limit allows. */
+  /** The number of free permits, at least 0. */
   get available(): number {
-    return Math.max(this.#limit - this.#out, 0);
+    return Math.max(this.#limit - this.#held, 0);
   }
 
-  /** How many requests wait in the queue. */
+  /** The number of waiting requests. */
   get waiting(): number {
     return this.#queue.length;
   }
 
   /** @internal */
   get _active(): number {
-    return this.#out;
+    return this.#held;
   }
 
-  /** Whether no permit is out and nobody waits. */
+  /** Whether no permit is held and no request waits. */
   get idle(): boolean {
-    return this.#out === 0 && this.#queue.length === 0;
+    return this.#held === 0 && this.#queue.length === 0;
   }
 
   /**
-   * Takes permits, waiting in the queue until it is this request's turn.
+   * Acquires permits; waits in the queue until it is this request's turn.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the
-   * reason of {@link close} or {@link cancel}, with a `QueueFullError` where `maxWaiting` wait already, and with
-   * a `RangeError` or `TypeError` for options that cannot be used. After a rejection nothing is held and nothing
-   * is left in the queue.
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, the reason of {@link close} or {@link cancel}, a
+   * `QueueFullError`, or a `RangeError` or `TypeError` for invalid options, and then holds nothing.
    *
-   * In Workers (workerd), where requests share a semaphore, give a `timeout` or a signal: the timer is
-   * what keeps a waiting request alive until another request lets it in.
+   * In Workers (workerd), where requests share a semaphore, pass a `timeout` or a signal: the timer keeps a waiting
+   * request alive until another one releases.
    *
    * @example
    * ```ts
@@ -176,24 +156,20 @@ export class Semaphore extends Drainable {
    */
   acquire(options?: AcquireOptions): Promise<Permit> {
     try {
-      if (options === undefined) {
-        if (this.#enter()) return new Permit(this, 1, true) as never;
-        if (!this._ending) return this.#queue.append() as Promise<Permit>;
-      }
-      return Promise.resolve(this.#request(options));
+      if (options !== undefined) return Promise.resolve(this.#request(options));
+      return this.#enter() ? (new Permit(this, 1, true) as never) : this.#queue.append();
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'acquire'));
     }
   }
 
   /**
-   * Takes permits if that needs no waiting; otherwise it is `undefined` and nothing has changed. It
-   * never overtakes a waiter of the same or a higher priority.
+   * Acquires permits without waiting; returns `undefined` if too few are free or a waiter of the same or a higher
+   * priority goes first.
    *
-   * With a permit free it costs a few nanoseconds, so a hot loop may try first:
-   * `semaphore.tryAcquire() ?? (await semaphore.acquire())`.
+   * It takes a few nanoseconds, so a hot loop may try first: `semaphore.tryAcquire() ?? (await semaphore.acquire())`.
    *
-   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for bad options.
+   * @throws The reason of {@link close}, if closed; a `RangeError` or `TypeError` for invalid options.
    *
    * @example
    * ```ts
@@ -208,21 +184,20 @@ export class Semaphore extends Drainable {
    */
   tryAcquire(options?: TryAcquireOptions): Permit | undefined {
     try {
-      if (options === undefined && !this._ending) {
-        return this.#enter() ? new Permit(this, 1) : undefined;
+      if (options !== undefined) {
+        return this._take(readRequest(options, tryAcquireNames, this.#max));
       }
-      return this.#take(readRequest(options, this._tryNames, this.#most));
+      return this.#enter() ? new Permit(this, 1) : undefined;
     } catch (error) {
       throw causeOf(error, this, Semaphore, 'tryAcquire');
     }
   }
 
   /**
-   * Runs `fn` with a permit, and gives the permit back when the result of `fn` has settled, before
-   * whoever awaits it goes on. The result, value or error, is that of `fn`; `fn` is given the permit.
+   * Runs `fn` with a permit, which is released when the result of `fn` has settled, before the caller's continuation
+   * runs. Settles as `fn` does.
    *
-   * With a permit free, `fn` starts before `run` returns; otherwise it starts when its turn comes.
-   * Options are those of {@link acquire}; once `fn` has started they have no effect.
+   * With a free permit, `fn` starts before `run` returns. Options have no effect once it has started.
    *
    * @example
    * ```ts
@@ -237,158 +212,94 @@ export class Semaphore extends Drainable {
   run<T>(fn: (permit: Permit) => T | PromiseLike<T>, options?: AcquireOptions): Promise<T> {
     try {
       checkFunction('fn', fn);
-      const granted = this.#request(options);
-      if (granted instanceof Permit) return runWith(granted, fn);
-      return granted.then((permit) => runWith(permit, fn));
+      return runWith(options === undefined ? this._request() : this.#request(options), fn);
     } catch (error) {
       return Promise.reject(causeOf(error, this, Semaphore, 'run'));
     }
   }
 
-  /**
-   * Waits until it could have the permits, and takes none: as an {@link acquire} that is released in the same
-   * step. It takes its turn in the queue and lets the next in at once. When the continuation runs, somebody
-   * else may have taken them: to hold a permit, `acquire` it.
-   *
-   * @example
-   * ```ts
-   * import { Semaphore } from 'pointsman';
-   *
-   * const semaphore = new Semaphore(1);
-   * const permit = await semaphore.acquire();
-   * const room = semaphore.waitForPermit().then(() => console.log(semaphore.available)); // 1
-   * permit.release();
-   * await room;
-   * ```
-   */
-  async waitForPermit(options?: AcquireOptions): Promise<void> {
-    if (!(this instanceof Semaphore)) throw detached('waitForPermit');
-    const request = readRequest(options, this._waitNames, this.#most);
-    request.passing = true;
-    if (this.#mustWait(request)) await this.#queue.insert(request, () => this.#serve());
-  }
-
-  /** @internal The options that a wait takes. */
-  get _waitNames(): ReadonlySet<string> {
-    return acquireNames;
-  }
-
-  /** @internal The options that a try takes. */
-  get _tryNames(): ReadonlySet<string> {
-    return tryAcquireNames;
-  }
-
   /** @internal */
   _dismiss(reason: unknown): void {
     this.#queue.rejectAll(reason);
-    this.#serve();
+    this._serve();
   }
 
-  /** @internal Makes the permit for somebody whose turn it is, or none if that one must stay in its place. */
-  _grant({ permits = 1 }: Waiter): Permit | undefined {
-    return new HandedPermit(this, permits);
-  }
-
-  /** @internal Takes back what a permit stands for. */
+  /** @internal */
   _giveBack(permits: number): void {
+    if (this._owner !== undefined) this._owner = undefined;
     const queue = this.#queue;
     if (queue.length === 0) {
-      this.#out -= permits;
-      if (this._watched && this.#out === 0) this._idled();
-    } else if (permits === 1 && this.#out === this.#limit && queue.plain) {
-      // The permit changes hands without becoming free in between.
+      this.#held -= permits;
+      if (this.#held === 0) this._idled();
+    } else if (permits === 1 && this.#held === this.#limit && queue.plain) {
+      // The permit goes to the front waiter without becoming free in between.
       queue.grant(new HandedPermit(this, 1));
     } else {
-      this.#out -= permits;
-      this.#serve();
+      this.#held -= permits;
+      this._serve();
     }
   }
 
-  /** How many permits a request may ask for. In a pause nobody knows yet. */
-  get #most(): number {
-    return this.#limit || Infinity;
-  }
-
-  /** Takes one permit, if there is one for a newcomer. */
-  #enter(): boolean {
-    const isFree = this.#out < this.#limit && !this._ending && this.#queue.priority < 0;
-    if (isFree) this.#out++;
-    return isFree;
-  }
-
-  /** A permit if one can be had at once, otherwise the promise of one. */
-  #request(options: AcquireOptions | undefined): Permit | Promise<Permit> {
-    if (options === undefined) {
-      if (this.#enter()) return new Permit(this, 1);
-      if (!this._ending) return this.#queue.append() as Promise<Permit>;
+  /** @internal Returns a permit if it can be granted at once, otherwise a promise of one. */
+  _request(request?: WaitRequest): Permit | Promise<Permit> {
+    if (request) {
+      return this.#queue.enter(request, this._take(request) ?? mustWait, () => this._serve());
     }
-    const request = readRequest(options, this._waitNames, this.#most);
-    return (
-      this.#take(request) ?? (this.#queue.insert(request, () => this.#serve()) as Promise<Permit>)
-    );
+    return this.#enter() ? new Permit(this, 1) : this.#queue.append();
   }
 
-  #take(request: WaitRequest): Permit | undefined {
-    if (this.#mustWait(request)) return undefined;
-    const permit = this._grant(request);
-    if (permit) {
-      this.#out += request.permits;
-      claim(request.signal);
-    }
-    return permit;
+  /** @internal Returns a permit if it can be granted at once. */
+  _take(request: WaitRequest): Permit | undefined {
+    this._refuse();
+    return request.priority > this.#queue.priority ? this.#grant(request) : undefined;
   }
 
-  /** Whether a newcomer cannot have what it asks for at once. Throws if it never can. */
-  #mustWait(request: WaitRequest): boolean {
-    this._refuse(request);
-    return this.#limit - this.#out < request.permits || request.priority <= this.#queue.priority;
+  /** @internal The request that is served next. */
+  get _front(): Waiter | undefined {
+    return this.#queue.front;
   }
 
-  /** Serves the queue from its front for as long as that is possible. */
-  #serve(): void {
+  /** @internal Serves the queue from its front, as far as possible. */
+  _serve(): void {
     const queue = this.#queue;
     for (let { next } = queue; next; next = queue.next) {
       const { permits = 1 } = next;
-      if (permits > this.#most) {
+      if (permits > this.#max) {
         const name = `${this._label}permits`;
         queue.reject(invalid(name, permits, `at most ${this.#limit}`, 'number'), next);
-      } else if (permits > this.#limit - this.#out) {
-        return;
-      } else if (next.passing) {
-        queue.grant(undefined, next);
       } else {
-        const permit = this._grant(next);
+        const permit = this.#grant(next);
         if (!permit) return;
-        this.#out += permits;
         queue.grant(permit, next);
       }
     }
-    if (this._watched && this.#out === 0) this._idled();
+    if (this.#held === 0) this._idled();
   }
-}
 
-/**
- * @internal Runs a function with a permit that goes back when its result has settled. Not an async function: that takes
- * longer where nobody waits.
- */
-export function runWith<T, Held extends Permit>(
-  permit: Held,
-  fn: (permit: Held) => T | PromiseLike<T>,
-): Promise<T> {
-  let result: Promise<T>;
-  try {
-    result = Promise.resolve(fn(permit));
-  } catch (error) {
-    result = Promise.reject(error);
+  /** The maximum for a request: none during a pause, because the next limit is not known. */
+  get #max(): number {
+    return this.#limit || Infinity;
   }
-  return result.then(
-    (value) => {
-      permit._giveBack();
-      return value;
-    },
-    (error) => {
-      permit._giveBack();
-      throw error;
-    },
-  );
+
+  #request(options: AcquireOptions): Permit | Promise<Permit> {
+    return this._request(readRequest(options, acquireNames, this.#max));
+  }
+
+  /** Takes one permit for a request without options, if one is free and no waiter goes first. */
+  #enter(): boolean {
+    this._refuse();
+    const queue = this.#queue;
+    const isFree = this.#held < this.#limit && (queue.length === 0 || queue.priority < 0);
+    if (isFree) this.#held++;
+    return isFree;
+  }
+
+  /** Makes the permit for a request whose turn it is, if enough permits are free. */
+  #grant(waiter: Waiter): Permit | undefined {
+    const { permits = 1, owner, group } = waiter;
+    if (permits > this.#limit - this.#held || group?.offer(this) === false) return undefined;
+    this.#held += permits;
+    if (owner !== undefined) this._owner = owner;
+    return new HandedPermit(this, permits);
+  }
 }

@@ -1,32 +1,32 @@
 /**
- * Giving up a wait: when a signal aborts or a time is over, whichever comes first, and at most once.
+ * Ends a wait when its signal aborts or its timeout elapses, at most once; and the contests between the cases of a
+ * `select`, of which at most one is granted.
  *
- * Invariant: a signal has one listener while anybody waits on it, and none otherwise. The platform
- * searches all listeners of a signal to add or remove one, so that a listener for each waiter would
- * make a crowd on one signal cost the square of its size.
+ * Invariant: a signal has one listener while there are waiters on it, otherwise none. The platform searches all
+ * listeners to add or remove one, so a listener for each of n waiters would take O(n²) time.
  */
 
 import type { Own, WaitOptions } from '../options.js';
 
-/** @internal As many milliseconds as a timer can take: 24.8 days. */
+/** @internal The longest delay of a platform timer, in milliseconds: 24.8 days. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Its `then` calls back in the next microtask. Fake timers may replace `queueMicrotask`, which then waits for them. */
+/** Its `then` calls back in the next microtask, also where fake timers replace `queueMicrotask`. */
 export const nextMicrotask = Promise.resolve();
 
 type GiveUp = (reason: unknown) => void;
 
-/** Waits of which only one may be granted anything: the cases of one `select`, each with a signal of its own. */
+/** Waits of which at most one is granted: the cases of one `select`, each with its own signal. */
 export interface Contest {
-  /** The same for a contest and for those within one of its cases: of all these, too, only one may be granted anything. */
+  /** Identifies the outermost contest, if contests are nested in cases of others: at most one wait of all wins. */
   readonly root: unknown;
-  /** Whether somebody else has won. */
+  /** Whether another wait has won. */
   isLost(signal: AbortSignal): boolean | undefined;
-  /** This one has won, if nobody has before. Nobody is told yet: the answer is what makes the others leave. */
+  /** Lets this wait win if none has. Returns a function that makes the others leave. */
   decide(signal: AbortSignal | undefined): (() => void) | undefined;
 }
 
-/** Those who wait on a signal, in the order in which they came. */
+/** The waiters on a signal, in the order of arrival. */
 interface Waiters {
   readonly set: Set<GiveUp>;
   readonly contest?: Contest;
@@ -35,13 +35,13 @@ interface Waiters {
 
 const waitersOf = new WeakMap<AbortSignal, Waiters>();
 
-/** @internal Who waits on it, which is one and the same for a signal of our own and for the platform's made of it. */
+/** @internal Returns the waiters on a signal: the same for an {@link OwnSignal} and the platform signal made from it. */
 export const waitersOn = (signal: AbortSignal | undefined): Waiters | undefined =>
   (signal as Partial<Own> | undefined)?._own ?? waitersOf.get(signal as AbortSignal);
 
 /**
- * @internal A signal that takes part in a contest. The platform's take microseconds to make and to abort: there is one
- * only for those who ask for it. Nobody listens to this one: whoever aborts it tells those who wait.
+ * @internal The signal of a wait in a contest. A platform signal takes microseconds to create and to abort: there is one
+ * only if `signal` is read. This one has no listeners; the code that aborts it calls the waiters in `set`.
  */
 export class OwnSignal implements Own {
   readonly set = new Set<GiveUp>();
@@ -58,7 +58,7 @@ export class OwnSignal implements Own {
     return this;
   }
 
-  /** The same for those outside of this package. */
+  /** The platform signal that follows this one. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -77,36 +77,34 @@ export class OwnSignal implements Own {
 
   unlisten(): void {}
 
-  // So that it is taken for a signal by the operations of this package, which do not call these.
+  // `isSignal` looks for these. The operations of this package do not call them.
   addEventListener(): void {}
   removeEventListener(): void {}
 }
 
-/** @internal The contest that a signal takes part in. */
+/** @internal Returns the contest that a signal takes part in. */
 export const contestOf = (signal: AbortSignal | undefined): Contest | undefined =>
   waitersOn(signal)?.contest;
 
-/** @internal Whether nothing may be granted under this signal any more, also before its listeners have been told. */
+/** @internal Whether the signal has aborted or its contest is lost, also if its waiters have not been called yet. */
 export const isOver = (signal: AbortSignal | undefined): boolean | undefined =>
   signal && (signal.aborted || contestOf(signal)?.isLost(signal));
 
 /**
- * @internal Called in the very step in which something is granted under this signal, when all is consistent again:
- * what competes with it leaves, which may let others in anywhere.
+ * @internal Wins the contest of the signal, if there is one. Called in the step of a grant, when all other state is
+ * consistent: the other waits leave their queues, which may serve other requests.
  */
-export function claim(signal: AbortSignal | undefined): void {
-  // Nearly always there is none.
+export function winContest(signal: AbortSignal | undefined): void {
   if (signal) contestOf(signal)?.decide(signal)?.();
 }
 
-/** @internal Tells all. */
-export function tell<News>(listeners: Set<(news: News) => void>, news: News): void {
-  // A copy, because whoever is told may leave, and make others leave or come.
+/** @internal Calls all listeners. An error that one throws is reported as unhandled; the others are called. */
+export function callAll<News>(listeners: Set<(news: News) => void>, news: News): void {
+  // A copy: a listener may remove and add listeners.
   for (const listener of [...listeners]) {
     try {
       listener(news);
     } catch (error) {
-      // Reported as the platform reports what a listener throws; the others are told all the same.
       queueMicrotask(() => {
         throw error;
       });
@@ -116,13 +114,13 @@ export function tell<News>(listeners: Set<(news: News) => void>, news: News): vo
 
 function listen(signal: AbortSignal): Waiters {
   const set = new Set<GiveUp>();
-  const abort = (): void => tell(set, signal.reason);
+  const abort = (): void => callAll(set, signal.reason);
   const unlisten = (): void => {
     try {
       signal.removeEventListener('abort', abort);
       waitersOf.delete(signal);
     } catch {
-      // It goes on listening, for whoever waits on this signal next.
+      // The listener stays, and serves the next waiters on this signal.
     }
   };
   signal.addEventListener('abort', abort);
@@ -132,13 +130,12 @@ function listen(signal: AbortSignal): Waiters {
 }
 
 /**
- * Calls `giveUp` once, with the signal's reason when it aborts or with `timeoutError(timeout)` after
- * `timeout` milliseconds, however many, unless the function that is returned has been called before. That one stops
- * watching, in one step; it never throws, and calling it again does nothing.
+ * Calls `giveUp` once: with the signal's reason when it aborts, or with `timeoutError(timeout)` after `timeout`
+ * milliseconds. Waiters on one signal are called in the order of arrival. If it has aborted already, `giveUp` is called
+ * in a microtask; callers that must reject at once check before.
  *
- * A signal that has aborted before is told of in a microtask: who looks at it first refuses at once. Waiters
- * on one signal are told in the order in which they came.
- * Throws what `addEventListener` throws, and then watches nothing.
+ * The returned function stops watching; it never throws, and a second call does nothing. Throws what `addEventListener`
+ * throws, and then watches nothing.
  */
 export function giveUpOn(
   options: WaitOptions,
@@ -156,7 +153,7 @@ export function giveUpOn(
     if (waiters?.set.delete(end) && waiters.set.size === 0) waiters.unlisten();
     return watched;
   };
-  // Asks first: a timer that was stopped may fire all the same, and a copy of waiters may be old.
+  // A timer may fire after it was cleared, and `callAll` may call a waiter that was removed.
   const end = (reason: unknown): void => {
     if (stop()) giveUp(reason);
   };

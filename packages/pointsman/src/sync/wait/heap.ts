@@ -1,14 +1,14 @@
 /**
- * Those who wait with a priority of their own: the highest first, equals in the order in which they came. A binary
- * heap, so that to come, to be served and to leave take logarithmic time, however many priorities there are.
+ * A binary heap: the highest priority first, FIFO within a priority. Inserting and removing, also from the middle, take
+ * logarithmic time.
  *
- * Invariant: each is at the index that it knows, and goes after the one at half of it.
+ * Invariant: each item stores its own index, and goes after its parent, the item at `(index - 1) >> 1`.
  */
 
-/** What stands in the heap. */
+/** An item of the heap. */
 export interface Ranked {
   readonly priority: number;
-  /** Which of its priority came when. */
+  /** Ascends with the order of arrival. */
   order: number;
   index: number;
 }
@@ -21,8 +21,8 @@ function put(heap: Ranked[], item: Ranked, index: number): void {
   item.index = index;
 }
 
-/** Moves those who go after it down until it has its place at `index` or above. */
-function rise(heap: Ranked[], item: Ranked, start: number): void {
+/** Places an item at `start` or above; moves the ancestors that go after it down. */
+function siftUp(heap: Ranked[], item: Ranked, start: number): void {
   let index = start;
   while (index > 0) {
     const above = (index - 1) >> 1;
@@ -34,12 +34,12 @@ function rise(heap: Ranked[], item: Ranked, start: number): void {
   put(heap, item, index);
 }
 
-/** @internal Adds to the heap. */
+/** @internal */
 export function insert<Item extends Ranked>(heap: Item[], item: Item): void {
-  rise(heap, item, heap.length);
+  siftUp(heap, item, heap.length);
 }
 
-/** @internal Takes out of the heap, from wherever it is. */
+/** @internal */
 export function remove<Item extends Ranked>(heap: Item[], item: Item): void {
   const last = heap.pop() as Item;
   if (last === item) return;
@@ -56,5 +56,5 @@ export function remove<Item extends Ranked>(heap: Item[], item: Item): void {
     put(heap, child, index);
     index = next;
   }
-  rise(heap, last, index);
+  siftUp(heap, last, index);
 }

@@ -1,4 +1,4 @@
-/** The queue in crowds: priorities of all kinds, those who leave in any number, a bound, and names in errors. */
+/** The queue with many waiters: priorities, removals in any order, the bound, and names in errors. */
 import { nextMacrotask } from '@pointsman/spec';
 import { describe, expect, test } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   Semaphore,
 } from '../index.js';
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers, the same in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -19,7 +19,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Who waits with which priority; `leaves` says who gives up before the first is served. */
+/** The order in which waiters with these priorities are served. Those for which `leaves` holds give up before. */
 async function orderOf(
   priorities: readonly number[],
   leaves: (n: number) => boolean = () => false,
@@ -52,7 +52,7 @@ async function orderOf(
   return granted;
 }
 
-/** The same by a sort, which keeps the order of equals. */
+/** The same by a stable sort. */
 const sorted = (priorities: readonly number[], leaves: (n: number) => boolean = () => false) =>
   [...priorities.entries()]
     .filter(([n]) => !leaves(n))
@@ -60,8 +60,8 @@ const sorted = (priorities: readonly number[], leaves: (n: number) => boolean = 
     .map(([n]) => n);
 
 describe('priorities', () => {
-  // A walk past those of another priority takes seconds for each of these.
-  test('a crowd at 0 comes behind a crowd at -1', async () => {
+  // A linear search among the waiters of another priority would take seconds here.
+  test('20,000 waiters at 0 behind 20,000 at -1', async () => {
     const priorities = Array.from({ length: 40_000 }, (_, n) => (n < 20_000 ? -1 : 0));
     expect(await orderOf(priorities)).toEqual(sorted(priorities));
   });
@@ -75,7 +75,7 @@ describe('priorities', () => {
     expect(await orderOf(priorities)).toEqual(sorted(priorities));
   });
 
-  test.each([1, 2, 3, 4, 5])('anybody may leave, at any place (%d)', async (seed) => {
+  test.each([1, 2, 3, 4, 5])('any waiters leave, at any place (%d)', async (seed) => {
     const random = numbers(seed);
     const priorities = Array.from({ length: 1_000 }, () => random(9) - 4);
     const leavers = new Set(priorities.map((_, n) => n).filter(() => random(3) > 0));
@@ -84,18 +84,21 @@ describe('priorities', () => {
   });
 });
 
-describe('a line', () => {
-  test.each([15, 16, 17, 31, 32, 33, 100])('of %d, any stretch of which leaves', async (length) => {
-    const line: number[] = new Array(length).fill(0);
-    for (const stretch of [1, 7, 15, 16, 17, 48]) {
-      for (let from = 0; from < length; from += 5) {
-        const leaves = (n: number) => n >= from && n < from + stretch;
-        expect(await orderOf(line, leaves)).toEqual(sorted(line, leaves));
+describe('the list', () => {
+  test.each([15, 16, 17, 31, 32, 33, 100])(
+    'of %d waiters, of which any stretch leaves',
+    async (length) => {
+      const list: number[] = new Array(length).fill(0);
+      for (const stretch of [1, 7, 15, 16, 17, 48]) {
+        for (let from = 0; from < length; from += 5) {
+          const leaves = (n: number) => n >= from && n < from + stretch;
+          expect(await orderOf(list, leaves)).toEqual(sorted(list, leaves));
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('is filled again and again behind one who stays', async () => {
+  test('is filled again and again behind a waiter that stays', async () => {
     const semaphore = new Semaphore(1);
     const held = await semaphore.acquire();
     const stays = semaphore.acquire();
@@ -117,16 +120,12 @@ describe('a line', () => {
 
 describe('maxWaiting', () => {
   test.each([undefined, {}, { timeout: 1_000 }, { priority: 1 }])(
-    'refuses at once who would have to wait beyond it (%o)',
+    'rejects a request beyond it at once (%o)',
     async (options) => {
       const semaphore = new Semaphore(1, { maxWaiting: 2 });
       const held = await semaphore.acquire(options);
       const waits = [semaphore.acquire(options), semaphore.run(() => 'run', options)];
-      for (const refused of [
-        semaphore.acquire(options),
-        semaphore.run(() => 'never', options),
-        semaphore.waitForPermit(options),
-      ]) {
+      for (const refused of [semaphore.acquire(options), semaphore.run(() => 'never', options)]) {
         await expect(refused).rejects.toThrow(QueueFullError);
       }
       await expect(semaphore.acquire({ timeout: 0 })).rejects.toThrow('timed out after 0 ms');
@@ -142,15 +141,15 @@ describe('maxWaiting', () => {
     },
   );
 
-  test('of 0 lets nobody wait', async () => {
+  test('of 0 rejects each request that would wait', async () => {
     const mutex = new Mutex({ maxWaiting: 0 });
     const lock = await mutex.lock();
-    await expect(mutex.lock()).rejects.toThrow('the queue is full: 0 may wait');
+    await expect(mutex.lock()).rejects.toThrow('the queue is full: 0 waiting');
     lock.release();
     expect(await mutex.run(() => 'free')).toBe('free');
   });
 
-  test('counts for each key', async () => {
+  test('applies to each key', async () => {
     const keyed = new KeyedMutex<string>({ maxWaiting: 1 });
     const held = [await keyed.lock('a'), await keyed.lock('b')];
     const waits = [keyed.lock('a'), keyed.lock('b')];
@@ -161,7 +160,7 @@ describe('maxWaiting', () => {
   });
 });
 
-test('a name begins the messages of errors; a key follows it', async () => {
+test('error messages begin with the name, followed by the key', async () => {
   const messages: string[] = [];
   const refused = async (wait: Promise<unknown>) =>
     messages.push(((await wait.catch((error) => error)) as Error).message);
@@ -199,11 +198,11 @@ test('a name begins the messages of errors; a key follows it', async () => {
   expect(messages).toEqual([
     'connections: timed out after 1 ms',
     'connections: timed out after 0 ms: 1 active, 0 waiting',
-    'connections: the queue is full: 1 may wait',
+    'connections: the queue is full: 1 waiting',
     'connections: the wait was cancelled',
     'file: owner "me" holds the lock already',
     'file: the primitive is closed',
-    'hosts "a.example": the queue is full: 0 may wait',
+    'hosts "a.example": the queue is full: 0 waiting',
     'rows 7: timed out after 0 ms',
     'rows: timed out after 0 ms: 1 active, 0 waiting',
     'rows: the primitive is closed',

@@ -1,13 +1,14 @@
 /**
- * The queue of those who cannot be served at once: higher priorities first, equals in the order in
- * which they came.
+ * The wait queue that all primitives share: highest priority first, FIFO within a priority.
  *
- * Who has priority 0 stands in a line, everybody else in a heap that is empty as long as nobody gives a priority.
- * Invariant: a waiter is in one of them for exactly as long as its promise is pending, and its timer and its
- * listener live no longer than that.
+ * Waiters with priority 0 are in a list (`chunked-list.ts`), all others in a binary heap (`heap.ts`). A waiter without
+ * options costs one promise, its resolve function and one field in the list.
  *
- * A waiter without options costs what waiting costs at least, a promise and the function that resolves
- * it, and one place in the line.
+ * Invariants:
+ * - A waiter is in the queue exactly while its promise is pending. Its timer and its abort listener are removed in the
+ *   step that settles the promise.
+ * - A grant to a request wins the contest of its signal (`give-up.ts`), whether it waited or not. A request whose signal
+ *   is over is granted nothing.
  */
 
 import { checkCount, checkInteger, fullError, invalid, timedOut } from '../errors.js';
@@ -19,27 +20,27 @@ import {
   type WaitOptions,
   waitNames,
 } from '../options.js';
-import { claim, giveUpOn, isOver } from './give-up.js';
+import { ChunkedList, type Position } from './chunked-list.js';
+import { giveUpOn, isOver, winContest } from './give-up.js';
 import { insert, type Ranked, remove } from './heap.js';
-import { Line, type Place } from './line.js';
 
-/** What every primitive may be told when it is made. */
+/** Constructor options of the primitives that grant permits. */
 export interface QueueOptions {
-  /** What it is called: the messages of its errors begin with it. */
+  /** A prefix for error messages. */
   readonly name?: string | undefined;
   /**
-   * How many may wait at once: an integer from 0 on, or `Infinity`, the default. A request that would have to wait
-   * beyond that is refused at once with a {@link QueueFullError}.
+   * The maximum number of waiting requests: an integer >= 0, or `Infinity`, the default. Further requests reject with a
+   * {@link QueueFullError}.
    */
   readonly maxWaiting?: number | undefined;
 }
 
-/** What a primitive may be told when it is made where everybody who comes may wait. */
+/** Constructor options of the primitives whose queues have no bound. */
 export type NameOptions = Pick<QueueOptions, 'name'>;
 
 const queueNames: ReadonlySet<string> = new Set(['name', 'maxWaiting']);
 
-/** @internal Reads the options of a constructor once; the label is what the messages of errors begin with. */
+/** @internal Reads the options of a constructor once. The label is the prefix for error messages. */
 export function readQueueOptions(options: QueueOptions = {}, names = queueNames) {
   checkOptions(options, names);
   const { name = '', maxWaiting = Infinity } = options;
@@ -55,42 +56,46 @@ interface Holder {
   delete(request: unknown): unknown;
 }
 
+/** A request for several primitives, all or none. */
+interface Group {
+  /** Called when the primitive is free and it is the request's turn. Returns whether the request takes it now. */
+  offer(primitive: unknown): boolean;
+}
+
 const nameOnly: ReadonlySet<string> = new Set(['name']);
 
-/** @internal The label, for a constructor that takes no other option than the name. */
+/** @internal Returns the label, for a constructor whose only option is the name. */
 export const readLabel = (options?: NameOptions): string =>
   readQueueOptions(options, nameOnly).label;
 
-/** What somebody wants who gave options, and what it needs to wait and to leave early. */
-export interface WaitRequest extends WaitOptions, Place, Ranked {
+/** A request with options, and its state while it waits. */
+export interface WaitRequest extends WaitOptions, Position, Ranked {
   readonly permits: number;
   readonly owner: unknown;
-  /** It wants to know that its turn has come, and takes nothing. */
-  passing?: boolean;
-  /** What knows of this request and forgets it when it is over: the value of a sender, the waits of an iterator. */
+  readonly group?: Group | undefined;
+  /** Refers to the request until it is settled: the value of a sender, the waits of an iterator. */
   held?: Holder;
   resolve: Resolve | undefined;
-  /** Stops watching the signal and the time. */
+  /** Stops watching the signal and the timeout. */
   stop: (() => void) | undefined;
-  index: number;
 }
 
-/** Somebody without options is only the function that resolves its promise: all that it did not ask for is undefined. */
+/** A waiter without options is stored as its resolve function. The fields of a request are undefined on it. */
 export type Waiter = WaitRequest | (Resolve & { readonly [Name in keyof WaitRequest]?: undefined });
 
-/** Reads options once and refuses those that cannot be used. */
+/** Reads options once. Throws if one is invalid, and the signal's reason if it has aborted. */
 export function readRequest(
   options: { readonly [Name in keyof WaitRequest]?: WaitRequest[Name] | undefined } = {},
   names = waitNames,
-  limit = 1,
+  maxPermits = 1,
 ): WaitRequest {
   checkOptions(options, names);
-  const { permits = 1, priority = 0, timeout, owner } = options;
-  // To read the signal of a case of `select` would make one of the platform's.
+  const { permits = 1, priority = 0, timeout, owner, group } = options;
+  // Reading `signal` of what a `select` passes to its cases would create a platform signal.
   const signal = ((options as Partial<Own>)._own as AbortSignal | undefined) ?? options.signal;
   checkTimeout(timeout);
   checkSignal(signal);
-  checkInteger('permits', permits, 1, limit);
+  checkInteger('permits', permits, 1, maxPermits);
   if (!Number.isFinite(priority)) throw invalid('priority', priority, 'a finite number', 'number');
   if (signal?.aborted) throw signal.reason;
   return {
@@ -99,6 +104,7 @@ export function readRequest(
     signal,
     timeout,
     owner,
+    group,
     resolve: undefined,
     stop: undefined,
     chunk: undefined,
@@ -108,15 +114,15 @@ export function readRequest(
 }
 
 /**
- * @internal What a waiter's promise is resolved with so that it rejects. A rejected promise would do as well, but nobody
- * would have handled it yet, and some runtimes report that at once.
+ * @internal A waiter's promise rejects when it is resolved with this. A rejected promise would have no handler yet, which
+ * some runtimes report.
  */
 export const rejection = (reason: unknown) => ({
   // biome-ignore lint/suspicious/noThenProperty: it is a thenable on purpose
   then: (_: unknown, reject: (reason: unknown) => void) => reject(reason),
 });
 
-/** @internal Begins the wait of somebody: from now on it may give up. */
+/** @internal Starts the wait of a request: watches its signal and its timeout. */
 export function begin(
   request: WaitRequest,
   resolve: Resolve,
@@ -129,18 +135,17 @@ export function begin(
   }
 }
 
-/** @internal Ends the wait of somebody who has been taken out of its queue. */
+/** @internal Ends the wait of a waiter that was removed from its queue. */
 export function settle(waiter: Waiter, grant: unknown): void {
-  if (typeof waiter === 'function') {
-    waiter(grant);
-  } else {
-    waiter.stop?.();
-    waiter.resolve?.(grant);
-  }
+  waiter.stop?.();
+  (waiter.resolve ?? (waiter as Resolve))(grant);
 }
 
-/** @internal Whether this is JavaScriptCore, which prefers other forms of the same than V8. */
+/** @internal Whether the engine is JavaScriptCore, in which some hot paths are written differently than for V8. */
 export const inJavaScriptCore = 'line' in new Error();
+
+/** @internal In place of a grant: the request has to wait. */
+export const mustWait = Symbol();
 
 let resolver: Resolve;
 const keepResolver = (resolve: Resolve): void => {
@@ -150,60 +155,73 @@ const keepResolver = (resolve: Resolve): void => {
 /** @internal */
 export class WaitQueue<Grant> {
   readonly #label: string;
-  readonly #most: number;
-  /** @internal Who waits with priority 0, for those who have to look behind the front. */
-  readonly _line = new Line<Waiter>();
+  readonly #max: number;
+  /** @internal The waiters with priority 0. */
+  readonly _list = new ChunkedList<Waiter>();
   readonly #heap: WaitRequest[] = [];
   #order = 0;
-  /** How many of those who wait have a request. */
+  /** The number of waiters that are requests. */
   #requests = 0;
 
-  /** The label is what the messages of errors begin with. */
-  constructor(label: string, most = Infinity) {
+  constructor(label: string, max = Infinity) {
     this.#label = label;
-    this.#most = most;
+    this.#max = max;
   }
 
   get length(): number {
-    return this._line.length + this.#heap.length;
+    return this._list.length + this.#heap.length;
   }
 
-  /** Whether nobody who waits has a request: then all are served alike. */
+  /** Whether no waiter has options: then all of them wait for the same, in order. */
   get plain(): boolean {
     return this.#requests === 0;
   }
 
-  /** Who is served next. Without a request: one permit, priority 0, as long as it takes. */
   get front(): Waiter | undefined {
     const first = this.#heap[0];
-    return first && (first.priority > 0 || this._line.length === 0) ? first : this._line.front;
+    return first && (first.priority > 0 || this._list.length === 0) ? first : this._list.front;
   }
 
-  /** The priority that a newcomer must exceed so that it goes before all others. */
+  /** The priority that a new request must exceed to go before all waiters. */
   get priority(): number {
     const { front } = this;
     return front ? (front.priority ?? 0) : -Infinity;
   }
 
-  /** A promise of a turn for somebody without options. */
+  /**
+   * Returns the grant of a request, or enqueues it and returns a promise. `left` is called after it has given up.
+   *
+   * A grant wins the contest of the request's signal: other cases of the `select` leave their queues in this step, which
+   * may serve other requests. So all other state must be consistent before.
+   */
+  enter(
+    request: WaitRequest | undefined,
+    grant: Grant | typeof mustWait,
+    left?: () => void,
+  ): Grant | Promise<Grant> {
+    if (grant === mustWait) return request ? this.insert(request, left) : this.append();
+    winContest(request?.signal);
+    return grant;
+  }
+
+  /** Enqueues a waiter without options. */
   append(): Promise<Grant> {
-    if (this.length >= this.#most) return Promise.reject(fullError(this.#label, this.#most));
+    if (this.length >= this.#max) return Promise.reject(fullError(this.#label, this.#max));
     if (inJavaScriptCore) {
-      // One function for all is cheaper than a new one each time. For V8 it is the other way round.
+      // Reusing one function is cheaper here; V8 is faster with a new one for each promise.
       const promise = new Promise<Grant>(keepResolver);
-      this._line.push(resolver);
+      this._list.push(resolver);
       return promise;
     }
     return new Promise((resolve) => {
-      this._line.push(resolve);
+      this._list.push(resolve);
     });
   }
 
-  /** A promise of a turn. `left` is called after this waiter has given up. */
   insert(request: WaitRequest, left?: () => void): Promise<Grant> {
     return new Promise((resolve) => {
       if (request.timeout === 0) throw timedOut(0, this.#label);
-      if (this.length >= this.#most) throw fullError(this.#label, this.#most);
+      if (this.length >= this.#max) throw fullError(this.#label, this.#max);
       begin(request, resolve, this.#label, (reason) => {
         this.reject(reason, request);
         left?.();
@@ -212,52 +230,52 @@ export class WaitQueue<Grant> {
     });
   }
 
-  /** Gives a waiter its place. Whoever puts it in itself has made its promise, and watches its signal and its time. */
+  /** Puts a request in its place. The caller has made its promise and begun its wait. */
   put(request: WaitRequest): void {
     this.#requests++;
     if (request.priority === 0) {
-      this._line.add(request);
+      this._list.add(request);
     } else {
       request.order = this.#order++;
       insert(this.#heap, request);
     }
   }
 
-  /** Takes a waiter out, and leaves its promise pending: until it is settled, or put in elsewhere. */
+  /** Removes a waiter, whose promise stays pending. One without options is removed at the front only. */
   take(waiter: Waiter): void {
     if (typeof waiter === 'function') {
-      this._line.shift();
+      this._list.shift();
     } else {
       this.#requests--;
-      if (waiter.priority === 0) this._line.remove(waiter);
+      if (waiter.priority === 0) this._list.remove(waiter);
       else remove(this.#heap, waiter);
     }
   }
 
-  /**
-   * Takes a waiter out of the queue and grants what it waits for. Whoever grants has its own state in order before: a
-   * waiter of a `select` leaves its other queues in here, which may let others in.
-   */
+  /** Removes a waiter and resolves its promise. All other state must be consistent before, as in {@link enter}. */
   grant(grant: Grant, waiter = this.front as Waiter): void {
-    this.take(waiter);
-    settle(waiter, grant);
-    claim(waiter.signal);
+    if (typeof waiter === 'function') {
+      this._list.shift();
+      waiter(grant);
+    } else {
+      this.take(waiter);
+      settle(waiter, grant);
+      winContest(waiter.signal);
+    }
   }
 
-  /** Takes a waiter out of the queue and sends it away. */
   reject(reason: unknown, waiter = this.front as Waiter): void {
     this.take(waiter);
     settle(waiter, rejection(reason));
   }
 
-  /** Sends all away, the first first. */
   rejectAll(reason: unknown): void {
     while (this.length > 0) this.reject(reason);
   }
 
   /**
-   * The front, after those before it are sent away whose signal has aborted and is about to tell them: they must not
-   * be let in by a listener that was told before. To serve a queue, read this anew for each.
+   * The front, after rejecting the requests before it whose signals are over: their own listeners may run later than the
+   * one that is granting. Read this anew for each waiter.
    */
   get next(): Waiter | undefined {
     for (;;) {
@@ -267,7 +285,6 @@ export class WaitQueue<Grant> {
     }
   }
 
-  /** Grants all that they waited for. */
   resolveAll(grant: Grant): void {
     for (let { next } = this; next; next = this.next) this.grant(grant, next);
   }

@@ -11,8 +11,9 @@ import {
   type SubscriberConnection,
 } from '../../../src/redis/connection/connection.js';
 import { channelOf, type Handler } from '../../../src/redis/handlers/handler.js';
-import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
+import { apply } from '../../../src/redis/protocol/apply.js';
 import type { Batch, Reply } from '../../../src/redis/protocol/protocol.js';
+import { emptyState, type State } from '../../../src/redis/protocol/state.js';
 import { encodeMessage, signMessage } from '../../../src/redis/protocol/wire.js';
 
 /** Gives numbers below 1. */
@@ -53,7 +54,7 @@ export class Server {
       uptime: performance.now() - this.startedAt,
       run: 'the only one',
       announce: (message) => this.publish(channelOf(base), encodeMessage(message)),
-      tell: (process, message, secret) => {
+      send: (process, message, secret) => {
         this.note(`tells ${process} ${encodeMessage(message)}`);
         return this.publish(channelOf(base, process), signMessage(message, secret));
       },

@@ -1,7 +1,7 @@
 /** What must hold in every state. */
 
-import type { State } from '../../../src/redis/protocol/apply.js';
 import { sessionOf } from '../../../src/redis/protocol/protocol.js';
+import type { State } from '../../../src/redis/protocol/state.js';
 import type { World } from './world.js';
 
 export class Violation extends Error {}

@@ -6,8 +6,9 @@
  * the two, and any of it may take any time.
  */
 
-import { apply, emptyState, type State } from '../../../src/redis/protocol/apply.js';
+import { apply } from '../../../src/redis/protocol/apply.js';
 import type { Batch, Message } from '../../../src/redis/protocol/protocol.js';
+import { emptyState, type State } from '../../../src/redis/protocol/state.js';
 import { Client, TICK, TTL } from './client.js';
 import { checkServer, type Deleted } from './rules.js';
 
@@ -155,7 +156,7 @@ export class World {
         this.clients
           .filter(({ alarm }) => alarm === 'on')
           .reduce((sum, client) => sum + tell(client, message), 0),
-      tell: (process, message) =>
+      send: (process, message) =>
         tell(this.clients.find((client) => client.process === process) as Client, message),
     });
     if (lived && batch.join === 'must' && reply.name === 'done') this.jumping = false;

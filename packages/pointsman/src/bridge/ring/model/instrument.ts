@@ -1,15 +1,15 @@
 /**
- * Makes the text of `ring.ts` into one that can be explored: the same statements, with a place to stop
- * before every operation on a shared word. What stops is a generator, so every method becomes one.
+ * Rewrites the source of `ring.ts` for the search: the same statements, with a yield before every operation on a shared
+ * word. Every method becomes a generator.
  *
- * Invariant: a text that these rules do not understand is an error. It is never explored in part.
+ * Invariant: source that these rules do not cover is an error. It is never explored in part.
  */
 
 import { Memory } from '../memory.js';
 import type { Shared } from './shared.js';
-import type { ModelReader, ModelWriter } from './ways.js';
+import type { ModelReader, ModelWriter } from './sides.js';
 
-/** The ring of one text, to be run on `shared`. */
+/** The ring's classes, rewritten to run on a {@link Shared}. */
 export interface Instrumented {
   readonly RingWriter: new (...parameters: unknown[]) => ModelWriter;
   readonly RingReader: new (...parameters: unknown[]) => ModelReader;
@@ -20,7 +20,7 @@ const getter = /^ {2}get (#?\w+)\(\) \{$/;
 const topLevel = /^function (\w+)\(/;
 const declared = /^ {2}(#?\w+)(?: = .*)?;$/;
 
-/** `text` is JavaScript as a compiler prints it: two spaces, one member of a class after the other. */
+/** `text` is JavaScript as esbuild prints it, with an indentation of two spaces. */
 export function instrument(text: string, shared: Shared): Instrumented {
   const lines = text
     .replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
@@ -37,7 +37,7 @@ export function instrument(text: string, shared: Shared): Instrumented {
   for (const line of lines) {
     if (line.startsWith('class ')) fields = [];
     if (/^ {2}constructor\(/.test(line)) constructing = true;
-    // The check would hide what a reader sees of a writer with a bug.
+    // The check would hide the effect of a faulty writer on the reader.
     if (line.trimStart().startsWith('this.#check(')) continue;
     const field = declared.exec(line)?.[1];
     if (fields && field) fields.push(field);
@@ -48,7 +48,7 @@ export function instrument(text: string, shared: Shared): Instrumented {
     if (topLevel.test(line)) out.push(line.replace('function', 'function*'));
     else if (getter.test(line)) out.push(line.replace('get ', '*'));
     else if (fields && member.test(line)) out.push(line.replace(/^ {2}(?:async )?/, '  *'));
-    // Before the threads run, nothing stops.
+    // Constructors run before the threads start, so they do not yield.
     else if (constructing || !/^\s/.test(line)) {
       out.push(line.replaceAll('Atomics.load(', 'shared.initial(').replaceAll('Atomics', 'shared'));
     } else out.push(steps(line, getters, methods, functions));
@@ -56,7 +56,7 @@ export function instrument(text: string, shared: Shared): Instrumented {
   }
   const result = out.join('\n');
   const left = /\bAtomics\b|\bawait\b|\basync\s+[\w#(]/.exec(result);
-  if (left) throw new Error(`"${left[0]}" is left in what was to be explored`);
+  if (left) throw new Error(`"${left[0]}" was not rewritten`);
   const make = new Function(
     'shared',
     'Memory',
@@ -65,7 +65,7 @@ export function instrument(text: string, shared: Shared): Instrumented {
   return make(shared, Memory) as Instrumented;
 }
 
-/** Puts `yield*` before all that can stop. A call ends on the line on which it begins, or is an error. */
+/** Puts `yield*` before each call that can yield. Throws if a call spans lines in an unsupported way. */
 function steps(
   line: string,
   getters: readonly string[],
@@ -95,10 +95,10 @@ function steps(
     const open = begin + found[0].length;
     const close = closing(rest, open);
     const call = rest.slice(begin, open).replace(/^Atomics\./, 'shared.');
-    // The arguments of a call that goes on in the next line hold nothing that can stop.
+    // A call that continues on the next line must have no yielding arguments.
     if (close < 0) {
       if (!/^\s*$/.test(rest.slice(open)) || !/^\s*$/.test(rest.slice(0, begin))) {
-        throw new Error(`cannot be explored: ${line}`);
+        throw new Error(`unsupported line: ${line}`);
       }
       return `${done}${rest.slice(0, begin)}yield* ${call}`;
     }
@@ -110,7 +110,7 @@ function steps(
   return (done + rest).replace(accesses, '(yield* this.$1())');
 }
 
-/** Where the parenthesis ends that was opened before `from`; -1 if not in this text. */
+/** Returns the index of the parenthesis that closes the one before `from`, or -1. */
 function closing(text: string, from: number): number {
   let depth = 1;
   for (let at = from; at < text.length; at++) {

@@ -1,50 +1,50 @@
 /**
- * Every order in which two threads can do what they do, and what is wrong in one of them.
+ * Explores every interleaving of two threads, and reports the first violation.
  *
- * Invariant: a state is left behind only when all that can follow it was gone through. A thread cannot
- * be copied, so the way to a state is gone again when its second branch is taken.
+ * Invariant: every branch of every state is explored. A thread cannot be copied, so the path to a state is replayed to
+ * explore a further branch.
  */
 
 import type { Instrumented } from './instrument.js';
 import { type Shared, Violation } from './shared.js';
-import { type Setup, World } from './ways.js';
+import { type Scenario, Sides } from './sides.js';
 
-export interface Found {
+export interface SearchResult {
   readonly states: number;
-  /** Whether there was nothing left to go to. */
+  /** Whether all states were explored. */
   readonly complete: boolean;
-  /** What is wrong, and how it came to that. */
+  /** The violation, and the steps that lead to it. */
   readonly violation?: string;
   readonly trace?: readonly string[];
 }
 
-/** A way that nobody has reason to take: something goes on for ever. */
-const longest = 5_000;
+/** A longer path is an endless loop. */
+const MAX_STEPS = 5_000;
 
 export function search(
-  setup: Setup,
+  scenario: Scenario,
   ring: Instrumented,
   shared: Shared,
-  mostStates: number,
-): Found {
+  maxStates: number,
+): SearchResult {
   const seen = new Set<string>();
-  /** Branches to take: which choice at each step on the way there. */
+  /** Branches to explore: the choice at each step of the path. */
   const open: Uint8Array[] = [new Uint8Array(0)];
-  const path = new Uint8Array(longest);
+  const path = new Uint8Array(MAX_STEPS);
   let random = 1;
   for (;;) {
-    // In no order, so that a search which is not complete has been everywhere.
+    // In pseudo-random order, so that an incomplete search covers all regions.
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
     const way = takeOut(open, random % open.length);
     if (way === undefined) return { states: seen.size, complete: true };
-    if (seen.size > mostStates) return { states: seen.size, complete: false };
-    const world = new World(setup, ring, shared);
+    if (seen.size > maxStates) return { states: seen.size, complete: false };
+    const sides = new Sides(scenario, ring, shared);
     const trace: string[] = [];
-    let timeouts = setup.timeouts ?? 0;
+    let timeouts = scenario.timeouts ?? 0;
     path.set(way);
     try {
       for (let depth = 0; ; depth++) {
-        if (depth === longest) throw new Violation('it never comes to an end');
+        if (depth === MAX_STEPS) throw new Violation('the threads never finish');
         const choices = [
           ...shared.choices(shared.writer, timeouts > 0),
           ...shared.choices(shared.reader, timeouts > 0),
@@ -62,7 +62,7 @@ export function search(
         }
         const choice = choices[path[depth] as number];
         if (choice === undefined) {
-          world.checkEnd();
+          sides.checkEnd();
           break;
         }
         if (choice.ends) timeouts--;

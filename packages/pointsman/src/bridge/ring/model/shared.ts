@@ -1,21 +1,20 @@
 /**
- * Memory that two threads share, and the threads: what `Atomics` does, one operation at a time, in an
- * order that somebody else decides.
+ * Models two threads and their shared memory: executes `Atomics` operations one at a time, in an order that the search
+ * chooses.
  *
- * Only operations on shared words are steps. All else is checked instead: whoever reads or writes a
- * byte must own it at that moment. As a thread's own bytes become fewer only by what it does itself, an
- * access that is allowed now would be allowed at any moment until its thread's next step, so the order
- * of accesses need not be explored; and since two threads never own the same byte, no machine that
- * reorders memory shows anything else than what is explored here.
+ * Only operations on shared words are steps. For all other accesses, the model checks that the thread owns the byte. A
+ * thread loses a byte only by its own step, so an access that is allowed now is allowed at any moment until its next
+ * step, and the order of these accesses need not be explored. Two threads never own the same byte, so a machine that
+ * reorders memory accesses has no other outcomes.
  */
 
 import { Memory } from '../memory.js';
 import { CONTROL } from '../ring.js';
 
-/** A law is broken. */
+/** Thrown when the ring violates an invariant. */
 export class Violation extends Error {}
 
-/** Where the model's ring lies, and how large it is: small, so that few frames go round it. */
+/** Offset and size of the ring's data. The ring is small, so that few frames wrap around. */
 export const data = CONTROL;
 export const capacity = 256;
 const TAIL = 0;
@@ -30,46 +29,46 @@ const wordNames = new Map([
 export type Role = 'writer' | 'reader';
 export type Steps<T = void> = Generator<string, T, void>;
 
-/** What `Atomics.waitAsync` gives for a promise. */
+/** Stands for the promise of `Atomics.waitAsync`. */
 interface Token {
   readonly word: number;
   resolved: boolean;
 }
 
-/** Code in the event loop of a thread. It goes on when the loop is free and `until` has resolved. */
+/** A task of a thread's event loop. It continues when the thread is idle and `until` has resolved. */
 interface Task {
   readonly name: string;
   readonly steps: Steps<unknown>;
   until: Token | undefined;
 }
 
-/** What can happen next. */
+/** A possible next step. */
 export interface Choice {
   readonly name: string;
-  /** Whether a sleep ends by its time. */
+  /** Whether the step is the timeout of a sleep. */
   readonly ends?: boolean;
   take(): void;
 }
 
-/** What runs in a thread. */
-export interface Runs {
-  /** A message has come. */
+/** The code of one thread. */
+export interface Side {
+  /** Handles a message. */
   receive(): Steps<unknown>;
-  /** What decides about the future, beside what the running task has seen. */
+  /** All state that determines the future, except what the running task has observed. */
   state(): readonly unknown[];
 }
 
 export class Thread {
-  /** Not finished; the one that runs keeps the others waiting. */
+  /** Unfinished tasks. While one runs, the others wait. */
   readonly tasks: Task[] = [];
   readonly messages: string[] = [];
   running: Task | undefined;
-  /** The word at which the thread sleeps, with all that is in it. */
+  /** The word at which the whole thread sleeps. */
   asleep: number | undefined;
   timedOut = false;
-  /** What the running task has seen since its state was last written down, and that state. */
-  seen = '';
-  /** What it is about to do. */
+  /** The running task's last recorded state, and the values that it has observed since. */
+  observed = '';
+  /** The operation that the thread is about to perform. */
   next = '';
 
   constructor(readonly role: Role) {}
@@ -94,14 +93,14 @@ export class Shared {
   writer = new Thread('writer');
   reader = new Thread('reader');
   #current: Thread | undefined;
-  #sides: Record<Role, Runs> | undefined;
+  #sides: Record<Role, Side> | undefined;
 
   /** `waitsAsync`: whether the runtime has `Atomics.waitAsync`. */
   constructor(waitsAsync: boolean) {
     this.waitAsync = waitsAsync ? (_, index, value) => this.#waitAsync(index, value) : undefined;
   }
 
-  /** Everything is as in the beginning, with both counters at `from`. */
+  /** Resets the model, with both counters at `from`. */
   reset(from: number): void {
     this.#bytes.fill(0xee);
     this.words.fill(0, 0, data >> 2);
@@ -112,11 +111,11 @@ export class Shared {
     this.#current = undefined;
   }
 
-  attach(sides: Record<Role, Runs>): void {
+  attach(sides: Record<Role, Side>): void {
     this.#sides = sides;
   }
 
-  // --- who owns what ---
+  // --- ownership of bytes ---
 
   #check(from: number, to: number, action: string): void {
     const thread = this.#current;
@@ -124,18 +123,18 @@ export class Shared {
     if (from < data) throw new Violation(`the ${thread.role} ${action} a control word as data`);
     const tail = this.words[TAIL] as number;
     const head = this.words[HEAD] as number;
-    const taken = (tail - head) | 0;
-    // The reader's bytes, and those that follow, up to twice around.
+    const used = (tail - head) | 0;
+    // The `used` bytes after HEAD belong to the reader, the others to the writer.
     for (let at = from; at < to; at++) {
       const offset = (at - data - head) & (capacity - 1);
-      if (offset < taken === (thread.role === 'reader')) continue;
+      if (offset < used === (thread.role === 'reader')) continue;
       throw new Violation(
         `the ${thread.role} ${action} byte ${at - data}, which is the ${other(thread.role)}'s`,
       );
     }
   }
 
-  /** The same array, with a look at who touches what. */
+  /** Returns a proxy of the array that checks the ownership of each access. */
   #guard<T extends Int32Array | Uint8Array>(array: T, size: number): T {
     const check = (index: number, end: number, action: string) =>
       this.#check(index * size, end * size, action);
@@ -154,7 +153,7 @@ export class Shared {
       get: (_, key) => {
         const index = Number(key as string);
         if (Number.isNaN(index)) {
-          if (!((key as string) in parts)) throw new Error(`not in the model: ${String(key)}`);
+          if (!((key as string) in parts)) throw new Error(`not modelled: ${String(key)}`);
           return parts[key as string];
         }
         check(index, index + 1, 'reads');
@@ -177,12 +176,12 @@ export class Shared {
 
   *load(_: Int32Array, index: number): Steps<number> {
     yield `loads ${wordNames.get(index)}`;
-    return this.#see(this.words[index] as number);
+    return this.#observe(this.words[index] as number);
   }
 
   *store(_: Int32Array, index: number, value: number): Steps {
     yield `stores ${value} in ${wordNames.get(index)}`;
-    this.#see('.');
+    this.#observe('.');
     this.#move(index, value);
     this.words[index] = value;
   }
@@ -191,30 +190,30 @@ export class Shared {
     yield `exchanges ${wordNames.get(index)} for ${value}`;
     const found = this.words[index] as number;
     this.words[index] = value;
-    return this.#see(found);
+    return this.#observe(found);
   }
 
   *compareExchange(_: Int32Array, index: number, from: number, to: number): Steps<number> {
     yield `changes ${wordNames.get(index)} from ${from} to ${to}`;
     const found = this.words[index] as number;
     if (found === from) this.words[index] = to;
-    return this.#see(found);
+    return this.#observe(found);
   }
 
   *wait(_: Int32Array, index: number, value: number): Steps<string> {
     yield `waits at ${wordNames.get(index)} if it is ${value}`;
-    if (this.words[index] !== value) return this.#see('not-equal');
+    if (this.words[index] !== value) return this.#observe('not-equal');
     const thread = this.#current as Thread;
     thread.asleep = index;
     yield `wakes up at ${wordNames.get(index)}`;
     const result = thread.timedOut ? 'timed-out' : 'ok';
     thread.timedOut = false;
-    return this.#see(result);
+    return this.#observe(result);
   }
 
   *notify(_: Int32Array, index: number): Steps {
     yield `notifies ${wordNames.get(index)}`;
-    this.#see('!');
+    this.#observe('!');
     for (const thread of [this.writer, this.reader]) {
       if (thread.asleep === index) thread.asleep = undefined;
       for (const { until } of thread.tasks) if (until?.word === index) until.resolved = true;
@@ -224,37 +223,36 @@ export class Shared {
   *#waitAsync(index: number, value: number): Steps<Async> {
     yield `waits in the event loop at ${wordNames.get(index)} if it is ${value}`;
     if (this.words[index] !== value) {
-      return { async: false, value: this.#see('not-equal') };
+      return { async: false, value: this.#observe('not-equal') };
     }
-    this.#see('async');
+    this.#observe('async');
     return { async: true, value: { word: index, resolved: false } };
   }
 
-  /** TAIL is the writer's and HEAD the reader's; neither goes back, and neither too far. */
+  /** Checks that the writer moves TAIL and the reader HEAD, and that neither goes back or too far. */
   #move(index: number, value: number): void {
     if (index !== TAIL && index !== HEAD) return;
     const role = index === TAIL ? 'writer' : 'reader';
     if (this.#current?.role !== role) {
       throw new Violation(`the ${other(role)} moves ${wordNames.get(index)}`);
     }
-    const taken =
-      index === TAIL ? value - (this.words[HEAD] ?? 0) : (this.words[TAIL] ?? 0) - value;
+    const used = index === TAIL ? value - (this.words[HEAD] ?? 0) : (this.words[TAIL] ?? 0) - value;
     const moved = (value - (this.words[index] as number)) | 0;
-    if (moved < 0 || (taken | 0) < 0 || (taken | 0) > capacity) {
+    if (moved < 0 || (used | 0) < 0 || (used | 0) > capacity) {
       throw new Violation(
-        `${wordNames.get(index)} moves by ${moved}, so that ${taken | 0} are taken`,
+        `${wordNames.get(index)} moves by ${moved}, so that ${used | 0} are used`,
       );
     }
   }
 
-  #see<T extends string | number>(value: T): T {
-    (this.#current as Thread).seen += `${value},`;
+  #observe<T extends string | number>(value: T): T {
+    (this.#current as Thread).observed += `${value},`;
     return value;
   }
 
   // --- the event loop ---
 
-  /** What comes after an `await`. */
+  /** Suspends the running task, as `await` does. */
   *settled(value: unknown): Steps {
     const task = (this.#current as Thread).running as Task;
     const never = { word: -1, resolved: false };
@@ -263,17 +261,17 @@ export class Shared {
     yield 'returns to the event loop';
   }
 
-  /** The thread has this to do in its event loop. */
-  begin(role: Role, name: string, steps: Steps<unknown>): void {
+  /** Adds a task to a thread's event loop. */
+  addTask(role: Role, name: string, steps: Steps<unknown>): void {
     this[role].tasks.push({ name, steps, until: undefined });
   }
 
-  /** The same for the thread that runs, once it returns there. */
+  /** Adds a task to the event loop of the running thread. */
   spawn(name: string, steps: Steps<unknown>): void {
-    this.begin((this.#current as Thread).role, name, steps);
+    this.addTask((this.#current as Thread).role, name, steps);
   }
 
-  /** Runs an asynchronous function up to its first `await`; the rest runs when that is settled. */
+  /** Side an asynchronous function up to its first `await`; the rest becomes a task. */
   *fork(name: string, steps: Steps<unknown>): Steps {
     const thread = this.#current as Thread;
     const caller = thread.running as Task;
@@ -292,21 +290,21 @@ export class Shared {
     this[to].messages.push(message);
   }
 
-  /** Writes down the state of the running task in full: what it has seen before matters no more. */
-  point(...state: readonly unknown[]): void {
+  /** Records the full state of the running task, so that its earlier observations no longer matter. */
+  checkpoint(...state: readonly unknown[]): void {
     const thread = this.#current as Thread;
-    thread.seen = `${thread.running?.name}:${state}${this.#state(thread)}`;
+    thread.observed = `${thread.running?.name}:${state}${this.#state(thread)}`;
   }
 
-  #runs(role: Role): Runs {
-    return (this.#sides as Record<Role, Runs>)[role];
+  #side(role: Role): Side {
+    return (this.#sides as Record<Role, Side>)[role];
   }
 
   #state({ role }: Thread): string {
-    return JSON.stringify(this.#runs(role).state().map(digest));
+    return JSON.stringify(this.#side(role).state().map(digest));
   }
 
-  /** What a thread can do now, each with a name. A sleeper may have `timeouts` that are up. */
+  /** Returns the possible next steps of a thread. `timeouts`: whether a sleep may time out. */
   choices(thread: Thread, timeouts: boolean): Choice[] {
     const { role, running } = thread;
     if (running) {
@@ -315,17 +313,17 @@ export class Shared {
         const take = () => {
           thread.asleep = undefined;
           thread.timedOut = true;
-          this.#go(thread, running);
+          this.#step(thread, running);
         };
-        return [{ name: `the ${role} has slept long enough`, take, ends: true }];
+        return [{ name: `the ${role}'s sleep times out`, take, ends: true }];
       }
-      return [{ name: `the ${role} ${thread.next}`, take: () => this.#go(thread, running) }];
+      return [{ name: `the ${role} ${thread.next}`, take: () => this.#step(thread, running) }];
     }
     const begin = (task: Task) => () => {
       thread.running = task;
       task.until = undefined;
-      thread.seen = `${task.name}${this.#state(thread)}`;
-      this.#go(thread, task);
+      thread.observed = `${task.name}${this.#state(thread)}`;
+      this.#step(thread, task);
     };
     const ready = thread.tasks.filter(({ until }) => until === undefined || until.resolved);
     const choices: Choice[] = ready.map((task) => ({
@@ -336,7 +334,7 @@ export class Shared {
     if (message !== undefined) {
       const take = () => {
         thread.messages.shift();
-        const steps = this.#runs(role).receive();
+        const steps = this.#side(role).receive();
         const task = { name: `message ${message}`, steps, until: undefined };
         thread.tasks.push(task);
         begin(task)();
@@ -346,25 +344,25 @@ export class Shared {
     return choices;
   }
 
-  /** One step of a task: to the next operation on a shared word, or to where it waits. */
-  #go(thread: Thread, task: Task): void {
+  /** Side one step of a task: up to the next operation on a shared word, or until it waits. */
+  #step(thread: Thread, task: Task): void {
     this.#current = thread;
     const { done, value } = task.steps.next();
     thread.next = done ? '' : value;
     if (done) thread.tasks.splice(thread.tasks.indexOf(task), 1);
     if (done || task.until) {
       thread.running = undefined;
-      thread.seen = this.#state(thread);
+      thread.observed = this.#state(thread);
     }
     this.#current = undefined;
   }
 
-  /** Two states with the same signature have the same future. */
+  /** Returns a text that identifies the state: equal signatures have equal futures. */
   signature(): string {
     const head = this.words[HEAD] as number;
-    const taken = ((this.words[TAIL] as number) - head) | 0;
+    const used = ((this.words[TAIL] as number) - head) | 0;
     let bytes = '';
-    for (let i = 0; i < taken; i++) {
+    for (let i = 0; i < used; i++) {
       bytes += String.fromCharCode(this.#bytes[data + ((head + i) & (capacity - 1))] as number);
     }
     const [tail, reader, writer] = [this.words[TAIL], this.words[32], this.words[48]];
@@ -373,14 +371,14 @@ export class Shared {
         ({ name, until }) => `${name}:${until && `${until.word}${until.resolved}`}`,
       );
       const running = thread.running && thread.tasks.indexOf(thread.running);
-      const { messages, asleep, timedOut, seen, next } = thread;
-      return `${tasks};${messages};${running};${asleep};${timedOut};${seen};${next}`;
+      const { messages, asleep, timedOut, observed, next } = thread;
+      return `${tasks};${messages};${running};${asleep};${timedOut};${observed};${next}`;
     });
     return `${head},${tail},${reader},${writer}|${threads.join('|')}|${bytes}`;
   }
 }
 
-/** What of a field makes a difference to what its thread will do. */
+/** Reduces a field to the parts that influence its thread's future. */
 function digest(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if (value instanceof Memory) return value.u8.join();

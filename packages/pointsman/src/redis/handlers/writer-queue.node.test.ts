@@ -1,4 +1,4 @@
-/** Processes that write with optimistic transactions all get their turn, however slow one of them is. */
+/** Each process with optimistic transactions is served, however slow it is. */
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { soon, useServer } from '../../../tests/redis/scene.js';
@@ -7,7 +7,7 @@ import { type CommandConnection, ConnectionLostError } from '../connection/conne
 import type { Batch } from '../protocol/protocol.js';
 import { baseOf, turnsOf } from './handler.js';
 import { PureHandler } from './pure.js';
-import { TRIES } from './turns.js';
+import { TRIES } from './writer-queue.js';
 
 const scene = useServer();
 
@@ -18,7 +18,7 @@ function process(before: (command: readonly string[]) => unknown = () => {}) {
   const factory = connectionsOf(client);
   const real = factory.commands({ up: () => {}, down: () => {} });
   onTestFinished(() => real.close());
-  // What waits holds up what is sent after it.
+  // A delayed command also delays the commands behind it.
   let last: Promise<unknown> = Promise.resolve();
   const call: CommandConnection['call'] = (key, ...command) => {
     const ready = last.then(() => before(command));
@@ -69,7 +69,7 @@ test('a process whose every transaction fails is served after a few attempts', a
   expect(await waiting()).toBe(0);
 });
 
-test('they are served in the order in which they failed', async () => {
+test('processes are served in the order in which they failed', async () => {
   const order: string[] = [];
   let failures = 0;
   let release = (): void => {};
@@ -99,7 +99,7 @@ test('they are served in the order in which they failed', async () => {
   expect(await waiting()).toBe(0);
 });
 
-test('a process that dies in its turn delays the others for part of a lease', async () => {
+test('a first process that has died delays the others for part of a lease', async () => {
   await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
   const handler = process();
   expect(await handler.exchange({ ...batch('a.0', 1), ttl: 200 })).toMatchObject({ name: 'done' });
@@ -123,7 +123,7 @@ test('a process whose batch is refused leaves the queue', async () => {
   expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
 });
 
-test('batches that wait when the connection is lost are not done: they are sent again', async () => {
+test('batches that wait during a loss of the connection are not applied; they are sent again', async () => {
   let reached = (): void => {};
   const working = new Promise<void>((resolve) => {
     reached = resolve;
@@ -153,7 +153,7 @@ test('batches that wait when the connection is lost are not done: they are sent 
   expect(transactions).toBe(2);
 });
 
-test('one that loses its connection in its turn holds up the others no longer than until its next', async () => {
+test('a first process that loses its connection delays the others until its next batch at most', async () => {
   const fast = process();
   let attempts = 0;
   let lost = false;
@@ -170,7 +170,7 @@ test('one that loses its connection in its turn holds up the others no longer th
   expect(await fast.exchange(batch('fast.0', 9))).toMatchObject({ name: 'done' });
 });
 
-test('one that has died in its turn is taken out by one that loses its connection again and again', async () => {
+test('a process that keeps losing its connection removes a dead first process', async () => {
   await scene.server.command('RPUSH', turnsOf(baseOf('', scene.namespace)), 'the dead');
   let looks = 0;
   const handler = process(([name]) => {
@@ -185,7 +185,7 @@ test('one that has died in its turn is taken out by one that loses its connectio
   expect(await waiting()).toBe(0);
 });
 
-test('one that has died in its turn is taken out after half a lease by one whose own attempts took longer', async () => {
+test('a process with slow attempts removes a dead first process after half a lease', async () => {
   const now = performance.now.bind(performance);
   let ahead = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);

@@ -1,8 +1,8 @@
 /**
- * The ways in which a bridge uses a ring: what its two sides do, without anything but the ring.
+ * Models how the two sides of a bridge use one ring.
  *
- * Invariant: everything that decides what a thread does next is in the ring's fields, in the state that
- * is given to `attach`, or seen by its running task; nothing is kept elsewhere.
+ * Invariant: all state that determines a thread's next step is in the ring's fields, in the state passed to `attach`, or
+ * in the observations of its running task.
  */
 
 import { Reader } from '../reader.js';
@@ -10,16 +10,16 @@ import { Writer } from '../writer.js';
 import type { Instrumented } from './instrument.js';
 import { capacity, data, type Shared, type Steps, Violation } from './shared.js';
 
-/** The ring's own methods, after the rewriting. */
+/** The ring's methods after {@link instrument}. */
 export interface ModelWriter {
   begin(writer: Writer): Steps;
   end(writer: Writer, kind: number, first: number, second: number): Steps;
   flush(): Steps<boolean>;
   wake(): Steps;
-  taken(): Steps<number>;
+  consumed(): Steps<number>;
   queued(): Steps<number>;
-  waitForRoom(taken: number, milliseconds: number): Steps;
-  roomLater(taken: number): Steps;
+  waitForSpace(consumed: number, milliseconds: number): Steps;
+  waitForSpaceAsync(consumed: number): Steps;
   fields(): readonly unknown[];
 }
 
@@ -31,30 +31,30 @@ export interface ModelReader {
   next(reader: Reader): Steps<boolean>;
   release(): Steps;
   wait(milliseconds: number): Steps;
-  later(): Steps<unknown>;
-  sleepOn(): Steps<boolean>;
-  awake(): Steps;
+  waitAsync(): Steps<unknown>;
+  resumeSleep(): Steps<boolean>;
+  markAwake(): Steps;
   fields(): readonly unknown[];
 }
 
 export interface Frame {
   readonly size: number;
-  /** Whether its writer blocks until there was room for all, or leaves the rest to its event loop. */
+  /** Whether the writer blocks until the frame fits; otherwise its event loop sends the rest. */
   readonly blocks: boolean;
 }
 
-export interface Setup {
+export interface Scenario {
   readonly name: string;
   readonly frames: readonly Frame[];
-  /** Frames of which the reader has to have so many before it returns from a blocking call. */
-  readonly blocksFor: number;
-  /** Whether the reader is in its event loop otherwise; or it blocks for all. */
-  readonly attends: boolean;
-  /** Where both counters begin. */
+  /** The number of frames for which the reader blocks. */
+  readonly blockingFrames: number;
+  /** Whether the reader also reads in its event loop. */
+  readonly hasEventLoop: boolean;
+  /** The initial value of both counters. */
   readonly from?: number;
-  /** Sleeps that end by their time, at most. */
+  /** Maximum number of sleeps that time out. */
   readonly timeouts?: number;
-  /** Whether the runtime has no `Atomics.waitAsync`. */
+  /** Whether the runtime lacks `Atomics.waitAsync`. */
   readonly byMessage?: boolean;
 }
 
@@ -62,112 +62,113 @@ const bytesOf = (frame: Frame, index: number) =>
   Uint8Array.from({ length: frame.size }, (_, at) => (index + 1) * 37 + at);
 const kindOf = (index: number) => 5 + index;
 
-/** Both sides of a ring, begun anew. */
-export class World {
-  readonly #setup: Setup;
+/** Both sides of a ring in their initial state. */
+export class Sides {
+  readonly #scenario: Scenario;
   readonly #shared: Shared;
   readonly #contents: readonly Uint8Array[];
   readonly #writer: ModelWriter;
   readonly #reader: ModelReader;
   readonly #from = new Writer(1 << 20);
   readonly #to = new Reader();
-  /** The writer's: what it waits for in its event loop. */
-  #waitsForRoom = false;
+  // The state of the writer.
+  #waitsForSpace = false;
   #sent = 0;
-  /** The reader's: as in a side of a bridge. */
+  // The state of the reader.
   #sleeping = false;
   #armed = false;
   #read = 0;
 
-  constructor(setup: Setup, { RingWriter, RingReader }: Instrumented, shared: Shared) {
-    this.#setup = setup;
+  constructor(scenario: Scenario, { RingWriter, RingReader }: Instrumented, shared: Shared) {
+    this.#scenario = scenario;
     this.#shared = shared;
-    this.#contents = setup.frames.map(bytesOf);
-    shared.reset(setup.from ?? 0);
-    const place = { memory: shared.memory, control: 0, data, capacity };
-    this.#writer = new RingWriter(place, () => shared.post('reader', 'wake'));
-    this.#reader = new RingReader(place, () => shared.post('writer', 'room'));
+    this.#contents = scenario.frames.map(bytesOf);
+    shared.reset(scenario.from ?? 0);
+    const layout = { memory: shared.memory, control: 0, data, capacity };
+    this.#writer = new RingWriter(layout, () => shared.post('reader', 'wake'));
+    this.#reader = new RingReader(layout, () => shared.post('writer', 'room'));
     shared.attach({
       writer: {
-        receive: () => this.#roomCame(),
-        state: () => [this.#waitsForRoom, this.#sent, ...this.#writer.fields()],
+        receive: () => this.#spaceAvailable(),
+        state: () => [this.#waitsForSpace, this.#sent, ...this.#writer.fields()],
       },
       reader: {
         receive: () => this.#pump(),
         state: () => [this.#sleeping, this.#armed, this.#read, ...this.#reader.fields()],
       },
     });
-    shared.begin('writer', 'sends', this.#sends());
-    if (setup.attends) shared.begin('reader', 'attends', this.#attend());
-    if (setup.blocksFor > 0) shared.begin('reader', 'blocks', this.#blocks());
+    shared.addTask('writer', 'sends', this.#sends());
+    if (scenario.hasEventLoop) shared.addTask('reader', 'hasEventLoop', this.#armWakeup());
+    if (scenario.blockingFrames > 0) shared.addTask('reader', 'blocks', this.#blocks());
   }
 
-  /** Nobody can do anything any more: says what is wrong then. */
+  /** Called when no thread has a next step. Throws unless both have finished. */
   checkEnd(): void {
-    const { frames } = this.#setup;
+    const { frames } = this.#scenario;
     if (this.#read < frames.length) {
       throw new Violation(`all sleep, and ${this.#read} of ${frames.length} frames were read`);
     }
-    if (this.#sent < frames.length) throw new Violation('all sleep, and the writer is not done');
+    if (this.#sent < frames.length)
+      throw new Violation('all sleep, and the writer has not finished');
   }
 
   // --- the writer ---
 
-  /** Each frame in a turn of the event loop of its own. */
+  /** Sends each frame in its own turn of the event loop. */
   *#sends(): Steps {
-    const frame = this.#setup.frames[this.#sent] as Frame;
+    const frame = this.#scenario.frames[this.#sent] as Frame;
     yield* this.#writer.begin(this.#from);
     this.#from.reserve(frame.size);
     this.#from.u8.set(this.#contents[this.#sent] as Uint8Array, this.#from.position);
     this.#from.position += frame.size;
     yield* this.#writer.end(this.#from, kindOf(this.#sent), this.#sent, -this.#sent);
     this.#sent++;
-    this.#shared.point('sent');
+    this.#shared.checkpoint('sent');
     if (frame.blocks) yield* this.#deliverAll();
     else yield* this.#deliver();
-    if (this.#sent < this.#setup.frames.length) this.#shared.spawn('sends', this.#sends());
+    if (this.#sent < this.#scenario.frames.length) this.#shared.spawn('sends', this.#sends());
   }
 
   *#deliverAll(): Steps {
     for (;;) {
-      this.#shared.point('delivers');
-      const taken = yield* this.#writer.taken();
+      this.#shared.checkpoint('delivers');
+      const consumed = yield* this.#writer.consumed();
       const all = yield* this.#writer.flush();
       yield* this.#writer.wake();
       if (all) return;
-      yield* this.#writer.waitForRoom(taken, 250);
+      yield* this.#writer.waitForSpace(consumed, 250);
     }
   }
 
   *#deliver(): Steps {
-    const taken = yield* this.#writer.taken();
+    const consumed = yield* this.#writer.consumed();
     const all = yield* this.#writer.flush();
     yield* this.#writer.wake();
-    if (all || this.#waitsForRoom) return;
-    this.#waitsForRoom = true;
-    yield* this.#shared.fork('waits for room', this.#roomLater(taken));
+    if (all || this.#waitsForSpace) return;
+    this.#waitsForSpace = true;
+    yield* this.#shared.fork('waits for space', this.#waitForSpace(consumed));
   }
 
-  *#roomLater(taken: number): Steps {
-    yield* this.#writer.roomLater(taken);
-    yield* this.#roomCame();
+  *#waitForSpace(consumed: number): Steps {
+    yield* this.#writer.waitForSpaceAsync(consumed);
+    yield* this.#spaceAvailable();
   }
 
-  *#roomCame(): Steps {
-    this.#waitsForRoom = false;
+  *#spaceAvailable(): Steps {
+    this.#waitsForSpace = false;
     yield* this.#deliver();
   }
 
   // --- the reader ---
 
-  *#attend(): Steps {
+  *#armWakeup(): Steps {
     if (this.#sleeping) return;
     if (this.#armed) {
-      if (yield* this.#reader.sleepOn()) this.#sleeping = true;
+      if (yield* this.#reader.resumeSleep()) this.#sleeping = true;
       else this.#shared.spawn('looks', this.#pump());
       return;
     }
-    const later = yield* this.#reader.later();
+    const later = yield* this.#reader.waitAsync();
     if (later === undefined) {
       this.#shared.spawn('looks', this.#pump());
       return;
@@ -185,20 +186,20 @@ export class World {
 
   *#pump(): Steps {
     this.#sleeping = false;
-    yield* this.#reader.awake();
-    while (yield* this.#take()) this.#shared.point('looks');
-    yield* this.#attend();
+    yield* this.#reader.markAwake();
+    while (yield* this.#take()) this.#shared.checkpoint('looks');
+    yield* this.#armWakeup();
   }
 
   *#blocks(): Steps {
-    if (this.#sleeping) yield* this.#reader.awake();
-    while (this.#read < this.#setup.blocksFor) {
-      this.#shared.point('looks');
+    if (this.#sleeping) yield* this.#reader.markAwake();
+    while (this.#read < this.#scenario.blockingFrames) {
+      this.#shared.checkpoint('looks');
       if (yield* this.#reader.ready()) yield* this.#take();
       else while (!(yield* this.#reader.ready())) yield* this.#reader.wait(250);
     }
-    this.#shared.point('done');
-    if (this.#sleeping && !(yield* this.#reader.sleepOn())) {
+    this.#shared.checkpoint('done');
+    if (this.#sleeping && !(yield* this.#reader.resumeSleep())) {
       this.#shared.spawn('looks', this.#pump());
     }
   }
@@ -207,24 +208,24 @@ export class World {
     if (!(yield* this.#reader.next(this.#to))) return false;
     this.#check(this.#read);
     this.#read++;
-    this.#shared.point('took');
+    this.#shared.checkpoint('took');
     yield* this.#reader.release();
     return true;
   }
 
-  /** It is the next frame, whole and unchanged. */
+  /** Throws unless the frame is the next one, complete and unchanged. */
   #check(index: number): void {
     const content = this.#contents[index];
-    if (content === undefined) throw new Violation('a frame is read that was not written');
+    if (content === undefined) throw new Violation('a frame was read that was not written');
     const { memory, position, end } = this.#to;
     const { kind, first, second } = this.#reader;
     const [found, wanted] = [
       [kind, first, second],
       [kindOf(index), index, -index],
     ].map(String);
-    if (found !== wanted) throw new Violation(`frame ${index} says ${found} instead of ${wanted}`);
+    if (found !== wanted) throw new Violation(`frame ${index} has header ${found}, not ${wanted}`);
     if (memory.u8.subarray(position, end).join() !== content.join()) {
-      throw new Violation(`frame ${index} is not as it was written`);
+      throw new Violation(`frame ${index} has changed`);
     }
   }
 }

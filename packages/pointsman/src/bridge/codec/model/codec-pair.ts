@@ -1,7 +1,7 @@
 /**
- * An encoder and the decoder that learns from it, with memory between them.
+ * An encoder and a decoder with memory between them.
  *
- * Invariant: each message that is sent is read once, in its order, and read to its end.
+ * Invariant: each message that is sent is read once, in order, and to its end.
  */
 
 import { Memory } from '../../ring/memory.js';
@@ -25,13 +25,13 @@ export interface Region {
   readonly end: number;
 }
 
-/** As much as there is, of memory that is shared if there is such a thing. */
+/** Returns a region of shared memory, or of an `ArrayBuffer` where memory cannot be shared. */
 export function shared(bytes: number): Region {
   const Buffer = globalThis.SharedArrayBuffer ?? ArrayBuffer;
   return { buffer: new Buffer(bytes), start: 0, end: bytes };
 }
 
-export class Line {
+export class CodecPair {
   readonly writer: Writer;
   readonly reader = new Reader();
   readonly encoder: Encoder;
@@ -47,13 +47,13 @@ export class Line {
     this.writer = new Writer(limit);
   }
 
-  /** Writes the values as one message, which is not sent yet. */
+  /** Writes the values as one message. */
   write(...values: unknown[]): void {
     this.writer.open(this.#memory, this.#region.start, this.#region.end);
     for (const value of values) this.encoder.encode(this.writer, value);
   }
 
-  /** Reads so many values of the message that was written last. */
+  /** Reads `count` values of the last message. */
   read(count = 1): unknown[] {
     const { memory, start, position } = this.writer;
     this.reader.open(memory, start, position);
@@ -65,14 +65,14 @@ export class Line {
     return values;
   }
 
-  /** What arrives of the value. */
-  pass<Value>(value: Value): Value {
+  /** Encodes and decodes a value. */
+  roundTrip<Value>(value: Value): Value {
     this.write(value);
     return this.read()[0] as Value;
   }
 }
 
-/** What is connected how: each object by its number in the order of the visit, with what is in it. */
+/** Describes the object graph of a value: its objects in the order of the visit, with their contents by number. */
 export function graphOf(root: unknown): unknown[] {
   const numbers = new Map<object, number>();
   const lines: unknown[] = [];
