@@ -10,7 +10,6 @@ import {
   type Permit,
   QueueFullError,
   type Rate,
-  type Scheduled,
   type Weight,
 } from '../index.js';
 import { ModelLimiter, type ModelOptions, type Wish } from './model/limiter.js';
@@ -48,7 +47,6 @@ class Pair {
   readonly #told: Told[] = [];
   readonly #modelTold: Told[] = [];
   readonly #controllers = new Map<number, AbortController>();
-  readonly #handles = new Map<number, Scheduled<unknown>>();
   readonly #zero = performance.now();
   #count = 0;
 
@@ -96,8 +94,7 @@ class Pair {
       expect(this.model.tryStart(wish)).toBe(permit !== undefined);
     } else {
       // Without options it takes the shortest way through the limiter.
-      const isPlain =
-        weight === 1 && priority === 0 && key === undefined && kind !== 'schedule' && id % 2 === 0;
+      const isPlain = weight === 1 && priority === 0 && key === undefined && id % 2 === 0;
       if (!isPlain) this.#controllers.set(id, controller);
       if (kind === 'acquire') {
         const granted = isPlain ? this.limiter.acquire() : this.limiter.acquire(options);
@@ -105,10 +102,6 @@ class Pair {
           tell('started');
           this.running.push({ wish, end: () => permit.release() });
         }, failed);
-      } else if (kind === 'schedule') {
-        const handle = this.limiter.schedule(fn, options);
-        this.#handles.set(id, handle);
-        handle.result.catch(failed);
       } else {
         (isPlain ? this.limiter.run(fn) : this.limiter.run(fn, options)).catch(failed);
       }
@@ -139,23 +132,6 @@ class Pair {
     if (controller === undefined) return;
     controller.abort('aborted');
     this.model.leave(id % (this.#count || 1), 'aborted');
-    await this.check();
-  }
-
-  async move(id: number, priority: number): Promise<void> {
-    const handle = this.#handles.get(id % (this.#count || 1));
-    if (handle?.state !== 'waiting') return;
-    handle.priority = priority;
-    expect(handle.priority).toBe(priority);
-    this.model.move(id % (this.#count || 1), priority);
-    await this.check();
-  }
-
-  async cancel(id: number): Promise<void> {
-    const handle = this.#handles.get(id % (this.#count || 1));
-    if (handle?.state !== 'waiting') return;
-    expect(handle.cancel('cancelled')).toBe(true);
-    this.model.leave(id % (this.#count || 1), 'cancelled');
     await this.check();
   }
 
@@ -251,12 +227,7 @@ const step = fc.oneof(
   {
     weight: 12,
     arbitrary: fc
-      .tuple(
-        key,
-        weight,
-        priority,
-        fc.constantFrom('run', 'run', 'acquire', 'schedule', 'permit', 'try'),
-      )
+      .tuple(key, weight, priority, fc.constantFrom('run', 'run', 'acquire', 'permit', 'try'))
       .map(
         (given): Step =>
           (pair) =>
@@ -285,22 +256,6 @@ const step = fc.oneof(
       (one): Step =>
         (pair) =>
           pair.abort(one),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: id.map(
-      (one): Step =>
-        (pair) =>
-          pair.cancel(one),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(id, priority).map(
-      (given): Step =>
-        (pair) =>
-          pair.move(...given),
     ),
   },
   {

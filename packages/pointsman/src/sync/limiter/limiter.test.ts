@@ -482,46 +482,10 @@ describe('a full queue', () => {
     await flush();
     expect(order.slice(2)).toEqual(['a', 'c']);
   });
-
-  test('stays within its bound whatever its listeners do', async () => {
-    const limiter = new Limiter({ concurrency: 1, maxWaiting: 2, whenFull: 'drop-oldest' });
-    await limiter.acquire();
-    let more = 3;
-    limiter.on('dropped', () => {
-      if (more-- > 0) limiter.acquire().catch(() => {});
-    });
-    for (let n = 0; n < 3; n++) limiter.acquire().catch(() => {});
-    expect(limiter.waiting).toBe(2);
-    expect(limiter.stats.dropped).toBe(4);
-  });
-
-  test('whoever hears that somebody was dropped may come, or close', async () => {
-    const { limiter, order, ask } = await full('drop-oldest');
-    let again = 0;
-    let most = 0;
-    limiter.on('dropped', () => {
-      if (++again < 3) ask(`again ${again}`);
-      else limiter.close(new ClosedError('shut'));
-    });
-    for (const name of ['a', 'b', 'c']) {
-      ask(name);
-      most = Math.max(most, limiter.waiting);
-    }
-    await flush();
-    expect(most).toBe(2);
-    expect(limiter.waiting).toBe(0);
-    expect(order.sort()).toEqual([
-      'a: QueueFullError',
-      'again 1: ClosedError',
-      'again 2: ClosedError',
-      'b: QueueFullError',
-      'c: QueueFullError',
-    ]);
-  });
 });
 
-describe('run and schedule', () => {
-  test('give back what failed, and start at once if nothing is in the way', async () => {
+describe('run', () => {
+  test('starts at once if it can, and releases what failed', async () => {
     const limiter = new Limiter({ concurrency: 1 });
     let started = false;
     const failing = limiter.run(() => {
@@ -532,33 +496,6 @@ describe('run and schedule', () => {
     await expect(failing).rejects.toThrow('lost');
     expect(limiter.idle).toBe(true);
     expect(limiter.stats).toEqual({ started: 1, finished: 1, failed: 1, dropped: 0, cancelled: 0 });
-  });
-
-  test('a handle tells how far it is; it can be moved and cancelled while it waits', async () => {
-    const limiter = new Limiter({ concurrency: 1 });
-    const order: number[] = [];
-    const [a, b, c, d] = [0, 1, 2, 3].map((n) => limiter.schedule(async () => order.push(n))) as [
-      ReturnType<typeof limiter.schedule>,
-      ReturnType<typeof limiter.schedule>,
-      ReturnType<typeof limiter.schedule>,
-      ReturnType<typeof limiter.schedule>,
-    ];
-    expect([a.state, b.state, c.priority]).toEqual(['running', 'waiting', 0]);
-    c.priority = 2;
-    expect(c.priority).toBe(2);
-    expect(() => {
-      d.priority = Number.NaN;
-    }).toThrow(RangeError);
-    expect([a.cancel(), b.cancel('not needed')]).toEqual([false, true]);
-    await expect(b.result).rejects.toBe('not needed');
-    await limiter.drain();
-    expect(order).toEqual([0, 2, 3]);
-    expect([a.state, b.state, c.state]).toEqual(['done', 'done', 'done']);
-    c.priority = 5;
-    expect([c.priority, c.cancel()]).toEqual([2, false]);
-    const bad = limiter.schedule(1 as never);
-    await expect(bad.result).rejects.toThrow('fn must be a function, got 1');
-    expect(bad.state).toBe('done');
   });
 });
 
@@ -749,49 +686,6 @@ describe('who wants to know', () => {
     }
   });
 
-  test('events', async () => {
-    const limiter = new Limiter({ concurrency: 1, maxWaiting: 1 });
-    const told: unknown[] = [];
-    const offs = (['started', 'finished', 'failed', 'dropped', 'empty', 'idle'] as const).map(
-      (event) => limiter.on(event, (detail) => told.push([event, detail?.key])),
-    );
-    limiter.run(() => {}, { key: 'a' });
-    limiter.run(() => Promise.reject('no'), { key: 'b' }).catch(() => {});
-    limiter.run(() => {}, { key: 'c' }).catch(() => {});
-    await flush();
-    expect(told).toEqual([
-      ['started', 'a'],
-      ['dropped', 'c'],
-      ['finished', 'a'],
-      ['started', 'b'],
-      ['empty', undefined],
-      ['failed', 'b'],
-      ['finished', 'b'],
-      ['idle', undefined],
-    ]);
-    for (const off of [...offs, ...offs]) off();
-    await limiter.run(() => {});
-    expect(told).toHaveLength(8);
-    expect(() => limiter.on('done' as never, () => {})).toThrow(/event must be one of started/);
-  });
-
-  test('idle is not told when whoever heard of empty has come', async () => {
-    const limiter = new Limiter({ concurrency: 1 });
-    const told: unknown[] = [];
-    limiter.pause();
-    limiter.acquire().catch(() => {});
-    let last: Permit | undefined;
-    limiter.on('empty', () => {
-      limiter.resume();
-      last = limiter.tryAcquire();
-    });
-    limiter.on('idle', () => told.push(limiter.idle));
-    limiter.cancel();
-    expect(told).toEqual([]);
-    last?.release();
-    expect(told).toEqual([true]);
-  });
-
   test('close and cancel leave no request pending', async () => {
     const limiter = new Limiter({ concurrency: 1, maxWaiting: 2 });
     const permit = await limiter.acquire();
@@ -823,8 +717,8 @@ describe('shutdown', () => {
     const run = (name: string, options?: object) =>
       limiter.run(() => void order.push(name), options);
     const all = [run('a'), run('b'), run('c', { key: 'k' }), run('d', { priority: 1 })];
-    const handle = limiter.schedule(() => order.push('e'));
-    const other = limiter.schedule(() => order.push('f'));
+    const controller = new AbortController();
+    const other = run('e', { signal: controller.signal });
     let ended = false;
     const end = limiter.shutdown().then(() => {
       ended = true;
@@ -832,16 +726,13 @@ describe('shutdown', () => {
     expect(limiter.closed).toBe(true);
     await expect(run('late')).rejects.toThrow(ClosedError);
     expect(() => limiter.tryAcquire()).toThrow(ClosedError);
-    await expect(limiter.schedule(() => {}).result).rejects.toThrow(ClosedError);
-    // Waiting requests can still change priority and be cancelled.
-    handle.priority = 2;
-    expect(other.cancel('not needed')).toBe(true);
-    await expect(other.result).rejects.toBe('not needed');
-    await pass(100);
-    expect([order, ended]).toEqual([['a', 'd', 'e', 'c'], false]);
-    await pass(100);
-    await Promise.all([...all, handle.result, end]);
-    expect(order).toEqual(['a', 'd', 'e', 'c', 'b']);
+    controller.abort('not needed');
+    await expect(other).rejects.toBe('not needed');
+    await pass(99);
+    expect([order, ended]).toEqual([['a', 'd'], false]);
+    await pass(1);
+    await Promise.all([...all, end]);
+    expect(order).toEqual(['a', 'd', 'c', 'b']);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -897,15 +788,13 @@ describe('runTimeout', () => {
   test('aborts the work, rejects at once and frees the slot', async () => {
     const limiter = new Limiter({ concurrency: 1, name: 'api' });
     const reasons: unknown[] = [];
-    const failed: unknown[] = [];
-    limiter.on('failed', ({ error }) => failed.push(error));
     const hang = (_: Permit, { signal }: RunContext) => {
       signal.onabort = () => reasons.push(signal.reason);
       return never();
     };
     const one = limiter.run(hang, { runTimeout: 50 });
-    const two = limiter.schedule(hang, { runTimeout: 20 });
-    const outcomes = Promise.allSettled([one, two.result]);
+    const two = limiter.run(hang, { runTimeout: 20 });
+    const outcomes = Promise.allSettled([one, two]);
     await pass(49);
     expect([limiter.running, limiter.waiting]).toEqual([1, 1]);
     await pass(1);
@@ -918,8 +807,8 @@ describe('runTimeout', () => {
       'api: the function ran for more than 50 ms',
       'api: the function ran for more than 20 ms',
     ]);
-    expect([reasons, failed]).toEqual([errors, errors]);
-    expect([two.state, limiter.idle, vi.getTimerCount()]).toEqual(['done', true, 0]);
+    expect(reasons).toEqual(errors);
+    expect([limiter.stats.failed, limiter.idle, vi.getTimerCount()]).toEqual([2, true, 0]);
   });
 
   test('has no effect on work that ends in time, and leaves no timer', async () => {
@@ -969,13 +858,12 @@ describe('runTimeout', () => {
     const signals = await Promise.all([
       limiter.run((_, { signal }) => signal),
       limiter.run((_, { signal }) => signal, { key: 'a' }),
-      limiter.schedule((_, { signal }) => signal).result,
       select({ one: (only) => limiter.run((_, { signal }) => signal, only) }).then(
         ({ value }) => value,
       ),
     ]);
-    expect(new Set(signals).size).toBe(4);
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false, false]);
+    expect(new Set(signals).size).toBe(3);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false]);
   });
 
   test('of a map bounds the work for each input', async () => {
@@ -1002,24 +890,17 @@ describe('maxKeys', () => {
       maxKeys: 2,
       name: 'api',
     });
-    const dropped: unknown[] = [];
-    limiter.on('dropped', ({ key }) => dropped.push(key));
     for (const key of ['a', 'b']) await limiter.run(() => {}, { key });
     const refused = limiter.run(() => {}, { key: 'c' });
     await expect(refused).rejects.toThrow(QueueFullError);
     await expect(refused).rejects.toThrow('api: more keys than maxKeys: 2');
-    await expect(limiter.schedule(() => {}, { key: 'c' }).result).rejects.toThrow(QueueFullError);
     await expect(limiter.acquire({ key: 'c' })).rejects.toThrow(QueueFullError);
     expect(() => limiter.tryAcquire({ key: 'c' })).toThrow(QueueFullError);
     expect(() => limiter.penalize(5, 'c')).toThrow(QueueFullError);
-    expect([dropped, limiter.stats.dropped, limiter.keyCount]).toEqual([
-      ['c', 'c', 'c', 'c', 'c'],
-      5,
-      2,
-    ]);
+    expect([limiter.stats.dropped, limiter.keyCount]).toEqual([4, 2]);
     // A mistake is told first, and counts as none.
     await expect(limiter.run(() => {}, { key: 'c', weight: 3 })).rejects.toThrow(RangeError);
-    expect(limiter.stats.dropped).toBe(5);
+    expect(limiter.stats.dropped).toBe(4);
     for (const key of ['a', 'b', undefined]) await limiter.run(() => {}, { key });
     limiter.penalize(50, 'a');
     await pass(99);
@@ -1101,7 +982,6 @@ describe('bad input', () => {
     });
     await expect(limiter.acquire(options)).rejects.toThrow(message);
     await expect(limiter.run(() => {}, options)).rejects.toThrow(message);
-    await expect(limiter.schedule(() => {}, options).result).rejects.toThrow(message);
     expect(() => limiter.tryAcquire(options)).toThrow(message);
     expect(limiter.stats.started).toBe(0);
   });
@@ -1130,8 +1010,8 @@ describe('bad input', () => {
     for (const method of [acquire, run, waitForSpace, drain, shutdown] as (() => Promise<void>)[]) {
       await expect(method()).rejects.toThrow(`${method.name} must be called on its object`);
     }
-    const { tryAcquire, schedule, map, pause, resume, penalize, setLimits, on } = limiter;
-    const others = [tryAcquire, schedule, map, pause, resume, penalize, setLimits, on];
+    const { tryAcquire, map, pause, resume, penalize, setLimits } = limiter;
+    const others = [tryAcquire, map, pause, resume, penalize, setLimits];
     for (const method of others as (() => void)[]) {
       expect(method).toThrow(`${method.name} must be called on its object`);
     }

@@ -9,11 +9,11 @@ import { type Limits, type Weight, weighs } from '../rules.js';
 export interface Wish {
   readonly id: number;
   readonly key: unknown;
-  priority: number;
+  readonly priority: number;
   readonly weight: Weight;
 }
 
-export type Outcome = 'full' | 'aborted' | 'cancelled' | 'too much';
+export type Outcome = 'full' | 'aborted' | 'too much';
 
 interface Start {
   readonly at: number;
@@ -200,17 +200,6 @@ export class ModelLimiter {
       if (settles) this.settle();
       return;
     }
-  }
-
-  move(id: number, priority: number): void {
-    for (const { waiting } of this.lanes.values()) {
-      const index = waiting.findIndex((wish) => wish.id === id);
-      if (index < 0) continue;
-      const [wish] = waiting.splice(index, 1) as [Wish];
-      wish.priority = priority;
-      waiting.push(wish);
-    }
-    this.settle();
   }
 
   penalize(ms: number, key: unknown): void {

@@ -1,9 +1,9 @@
 /** Results of a function for many inputs: no more at once than may, in order or not, and an end that is clean. */
 import { nextMacrotask } from '@pointsman/spec';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Semaphore } from '../semaphore/semaphore.js';
-import { type MapContext, type MapOptions, map } from './map.js';
-import type { Work } from './work.js';
+import { type MapContext, type MapOptions, map } from './limiter/map.js';
+import type { Work } from './limiter/run.js';
+import { Semaphore } from './semaphore/semaphore.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
