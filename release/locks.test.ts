@@ -17,7 +17,6 @@ const paths = execFileSync('git', ['ls-files', '*package-lock.json'], {
  * because the registry did not have these versions yet. npm writes the hashes at the next version bump.
  */
 const withoutHash: Readonly<Record<string, string>> = {
-  '@biomejs/cli': '2.6.8',
   '@cbor-extract/cbor-extract': '2.2.3',
   '@cloudflare/workerd': '1.20261117.1',
   '@deno/': '2.9.6',

@@ -20,7 +20,7 @@ const fn package(name: &'static str, features: &'static str) -> Package {
     }
 }
 
-pub(crate) const PACKAGES: [Package; 14] = [
+pub(crate) const PACKAGES: [Package; 15] = [
     package("tokio-stream", "full"),
     package("tokio-util", "full"),
     package("tokio-rustls", "logging,ring,tls12"),
@@ -40,6 +40,7 @@ pub(crate) const PACKAGES: [Package; 14] = [
         "blocking,brotli,charset,cookies,deflate,form,gzip,http2,json,multipart,query,rustls-no-provider,socks,stream,zstd",
     ),
     package("tonic", "default,deflate,gzip,tls-ring,zstd"),
+    package("bb8", "default"),
     package("sqlx", "default,postgres,runtime-tokio,sqlite"),
     Package {
         needs_redis: true,

@@ -253,6 +253,14 @@ describe.each(subjects)('$name', (subject) => {
     await ended;
   });
 
+  test('the timeout of drain and of shutdown says how much is left', async () => {
+    const { object, held, waits } = await busy(subject);
+    const left = new sync.TimeoutError('timed out after 1 ms: 1 active, 2 waiting');
+    expect(await errorOf(object.drain({ timeout: 1 }))).toEqual(left);
+    expect(await errorOf(object.shutdown({ timeout: 1 }))).toEqual(left);
+    await finish(held, waits);
+  });
+
   test('await using calls shutdown', async () => {
     const { object, held, waits } = await busy(subject);
     const disposed = object[Symbol.asyncDispose]();
@@ -342,6 +350,24 @@ describe.each(queues)('the queue of a $name', (subject) => {
     await space;
     await (await waiter).release();
     await (await make()).object.waitForSpace();
+  });
+
+  test('waitForSpace reserves the space until the await has continued', async () => {
+    const { object, request } = await make({ maxWaiting: 2 });
+    const held = await request();
+    const waits: Promise<Held>[] = [];
+    const produce = async () => {
+      await object.waitForSpace();
+      waits.push(request());
+    };
+    const producers = [produce(), produce(), produce()] as const;
+    await Promise.all(producers.slice(0, 2));
+    expect(await stateOf(producers[2])).toBe(pending);
+    await finish(held, waits.slice(0, 1));
+    await producers[2];
+    for (const wait of waits.slice(1)) await (await wait).release();
+    // Spaces that the callers did not use are free again.
+    await Promise.all([1, 2, 3, 4, 5].map(() => object.waitForSpace()));
   });
 
   test('waitForSpace of a queue without space resolves when a request would begin', async () => {

@@ -142,13 +142,28 @@ export function fill(view: object, endpoint: BridgeEndpoint, names: readonly str
   return Object.assign(view, calls(endpoint, names, undefined, buildAll));
 }
 
-/** A view for functions whose names are not known yet: a call of any name returns `answer(name)`. */
-export function unknown(answer: (name: string) => unknown): object {
-  return new Proxy({}, { get: (_, key) => unknownFunction(answer, key, '') });
+/**
+ * A view for functions whose names are not known yet. A call returns `early(name)` as long as `connected` returns
+ * nothing. Later it calls the function of the view that `connected` returns, so a view that was read before the bridge
+ * was connected stays valid.
+ */
+export function unknown(
+  early: (name: string) => unknown,
+  connected: () => object | undefined,
+): object {
+  const call = (name: string, args: unknown[]): unknown => {
+    const view = connected();
+    if (view === undefined) return early(name);
+    let found: unknown = view;
+    for (const step of name.split('.')) found = (found as Record<string, unknown>)?.[step];
+    if (typeof found !== 'function') throw new TypeError(`${name} is not a function`);
+    return found(...args);
+  };
+  return new Proxy({}, { get: (_, key) => unknownFunction(call, key, '') });
 }
 
 function unknownFunction(
-  answer: (name: string) => unknown,
+  call: (name: string, args: unknown[]) => unknown,
   key: string | symbol,
   prefix: string,
 ): unknown {
@@ -156,8 +171,8 @@ function unknownFunction(
   if (typeof key === 'symbol' || key === 'then' || key === 'toJSON') return undefined;
   const name = prefix + key;
   return new Proxy(() => {}, {
-    apply: () => answer(name),
-    get: (_, key) => unknownFunction(answer, key, `${name}.`),
+    apply: (_, __, args) => call(name, args),
+    get: (_, key) => unknownFunction(call, key, `${name}.`),
   });
 }
 

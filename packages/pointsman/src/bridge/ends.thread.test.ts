@@ -387,6 +387,36 @@ test('an asynchronous call before `ready` rejects; a name that is not served is 
   bridge.close();
 });
 
+test('views that were read before `ready` can be called after it', async () => {
+  const thread = await startThread();
+  const sent: number[] = [];
+  const api = {
+    inner: { add: (a: number, b: number) => a + b },
+    note: (n: number) => sent.push(n),
+  };
+  const bridge = expose<{ double(n: number): number }, typeof api>(thread.worker, api);
+  const { worker } = bridge;
+  const limited = bridge.with({ timeout: 0 });
+  const found = await thread.run(async ({ bridge, caught }) => {
+    const host = bridge.connect<{ inner: { add: Add }; note(n: number): void; nope: Add }>({
+      serve: { double: (n: number) => 2 * n },
+    });
+    const { async: asynchronous, send, inner, nope, batch } = host;
+    await host.ready;
+    send.note(1);
+    return {
+      sums: [inner.add(1, 2), await asynchronous.inner.add(3, 4)],
+      batch: batch((calls) => [calls.inner.add(5, 6)]),
+      missing: (await caught(() => nope(1, 2))).message,
+    };
+  });
+  expect(found).toEqual({ sums: [3, 7], batch: [11], missing: 'nope is not a function' });
+  expect(sent).toEqual([1]);
+  expect(await worker.double(2)).toBe(4);
+  await expect(limited.double(2)).rejects.toMatchObject({ name: 'TimeoutError' });
+  bridge.close();
+});
+
 test.skipIf(!('Deno' in globalThis || 'Bun' in globalThis))(
   'a Web Worker that is terminated while it is blocked',
   async () => {

@@ -269,13 +269,14 @@ export function expose<WorkerApi = object, Api extends object = object>(
   // A Node worker that has already ended emits no event.
   if ((worker as { readonly threadId?: unknown }).threadId === -1) lose(workerHasEnded);
 
-  const unconnected = unknown(async (name) => {
+  const early = async (name: string) => {
     if (state.ending) throw refusal(state.ending, name, `${name}() has no answer`);
     throw new BridgeStateError(
       `${name}() is called before the worker has connected: await bridge.ready first`,
       name,
     );
-  });
+  };
+  const unconnected = unknown(early, () => view);
 
   return {
     ready: state.ready,
@@ -288,9 +289,9 @@ export function expose<WorkerApi = object, Api extends object = object>(
     },
     with(more) {
       checkWaitOptions(more);
-      if (connection === undefined) return unconnected as never;
-      const { endpoint } = connection;
-      return asynchronousWith(endpoint, endpoint.names, more) as never;
+      const connected = () =>
+        connection && asynchronousWith(connection.endpoint, connection.endpoint.names, more);
+      return (connected() ?? unknown(early, connected)) as never;
     },
     close,
     [dispose]: () => close(),

@@ -53,6 +53,8 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
   const host = base as Port;
 
   let connection: Connection | undefined;
+  /** All ways to call, once the bridge is connected. */
+  let connected: Host<object> | undefined;
   const state = new ConnectionState();
 
   function end(ending: Ending): void {
@@ -81,7 +83,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
       [dispose]: () => close(),
       [asyncDispose]: async () => close(),
     },
-    unconnected(state),
+    unconnected(state, () => connected),
   );
 
   function lose(): void {
@@ -133,6 +135,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
     // From now on, an absent name is a name that is not exposed.
     Object.setPrototypeOf(view, Object.prototype);
     fill(view, endpoint, names);
+    connected = view;
     connection.post(
       'accept',
       functions.map(({ name }) => name),
@@ -152,7 +155,7 @@ export function connect<Api>(options: ConnectOptions = {}): Host<Api> {
 }
 
 /** Says what to do about a call that comes too early, or after a bridge was closed that was never connected. */
-function unconnected(state: ConnectionState): object {
+function unconnected(state: ConnectionState, connected: () => Host<object> | undefined): object {
   const refusalOf = (name: string): unknown => {
     if (state.ending) return unanswered(state.ending, name);
     return new BridgeStateError(
@@ -160,9 +163,12 @@ function unconnected(state: ConnectionState): object {
       name,
     );
   };
-  const throwing = unknown((name) => {
+  const throwing = (name: string) => {
     throw refusalOf(name);
+  };
+  const rejecting = (name: string) => Promise.reject(refusalOf(name));
+  return Object.create(unknown(throwing, connected), {
+    async: { value: unknown(rejecting, () => connected()?.async) },
+    send: { value: unknown(throwing, () => connected()?.send) },
   });
-  const rejecting = unknown((name) => Promise.reject(refusalOf(name)));
-  return Object.create(throwing, { async: { value: rejecting }, send: { value: throwing } });
 }

@@ -1,33 +1,32 @@
 /**
- * What a host and one of its workers say of each task without a message: a word in shared memory, which
- * the worker claims before it runs the task.
+ * The state of each submitted task, in memory that the host shares with one worker. The worker claims a task before it
+ * runs it.
  *
- * Invariant: of a task that was handed over, either the worker claims it or the host takes it back, never
- * both: whoever exchanges the word first. A task that is not claimed has had no effect. So the host may
- * cancel it, give it to another worker, or end the worker without touching it.
+ * Invariant: the worker claims a submitted task or the host withdraws it, never both: one compare-and-exchange
+ * decides. A task that is not claimed has had no effect, so the host may cancel it, submit it to another worker, or
+ * terminate the worker without losing it.
  *
- * Tasks of a worker are numbered, and the number names the slot. A slot is used again when its task has
- * ended or was taken back. The worker may come to a task that was taken back only after that, so the word
- * says also how often its slot was used: what belongs to a later task is not claimed by an earlier one.
+ * A task's number selects its slot. A slot is reused when its task has finished or was withdrawn; the worker may reach
+ * a withdrawn task only afterwards. So the word also counts the uses of the slot, and a stale task cannot claim the
+ * slot of a later one.
  */
 
 const SLOT_BITS = 9;
-/** The most tasks that a worker can have. */
+/** Maximum number of tasks submitted to a worker. */
 export const SLOTS = 1 << SLOT_BITS;
 export const SLOT_MASK = SLOTS - 1;
 
-/** What a word says of a task, beside which of its slot's tasks that is. */
+/** The low bits of a word are the state of the task; the others count the uses of the slot. */
 const STATE_BITS = 3;
 const WAITING = 0;
 const RUNNING = 1;
-const TAKEN_BACK = 2;
+const WITHDRAWN = 2;
 const ABORTED = 3;
 const TIMED_OUT = 4;
 
-/** Why a running task shall stop. */
+/** Why a running task must stop. */
 export type Stop = 'aborted' | 'timed out';
 
-/** The word of a task in this state. */
 function wordOf(number: number, state: number): number {
   return ((number >>> SLOT_BITS) << STATE_BITS) | state;
 }
@@ -40,27 +39,27 @@ export class Claims {
     this.#words = new Int32Array(memory, 0, SLOTS);
   }
 
-  /** The host offers the task of this number. */
+  /** Called by the host before it submits the task. */
   offer(number: number): void {
     this.#words[number & SLOT_MASK] = wordOf(number, WAITING);
   }
 
-  /** The host takes a task back; whether the worker has not claimed it. */
-  takeBack(number: number): boolean {
-    return this.#exchange(number, WAITING, TAKEN_BACK);
+  /** Called by the host. Returns false if the worker has claimed the task. */
+  withdraw(number: number): boolean {
+    return this.#exchange(number, WAITING, WITHDRAWN);
   }
 
-  /** The host tells the task, which runs, that it shall stop. */
+  /** Called by the host: asks the running task to stop. */
   stop(number: number, stop: Stop): void {
     this.#exchange(number, RUNNING, stop === 'timed out' ? TIMED_OUT : ABORTED);
   }
 
-  /** The worker claims the task; whether the host has not taken it back. */
+  /** Called by the worker. Returns false if the host has withdrawn the task. */
   claim(number: number): boolean {
     return this.#exchange(number, WAITING, RUNNING);
   }
 
-  /** Why the task, which runs, shall stop; undefined if it may go on. */
+  /** Called by the worker: why the running task must stop, or undefined. */
   stopOf(number: number): Stop | undefined {
     const word = Atomics.load(this.#words, number & SLOT_MASK);
     if (word === wordOf(number, ABORTED)) return 'aborted';

@@ -55,6 +55,19 @@ describe('close', () => {
     expect([gate.begun, board.log]).toEqual([1, []]);
   });
 
+  test('a task that was run just before it, for which a thread was idle, runs', async () => {
+    const { pool, board } = await openWarm({ threads: 2 });
+    const tasks = [
+      ...range(2).map((n) => pool.run('write', [n])),
+      reasonOf(pool.run('write', [2])),
+    ];
+    expect([pool.running, pool.waiting]).toEqual([2, 1]);
+    const closed = pool.close('closed');
+    expect((await Promise.all(tasks))[2]).toBe('closed');
+    await closed;
+    expect(board.log.sort()).toEqual([0, 1]);
+  });
+
   test('its reason rejects waiting and later tasks and callers', async () => {
     const { pool, board } = await openWarm({ maxWaiting: 2 });
     expect(pool.closed).toBe(false);
@@ -198,8 +211,8 @@ describe('shutdown', () => {
     const given = reasonOf(pool.shutdown({ signal: controller.signal }));
     const errors = [0, 5].map((timeout) => reasonOf(pool.shutdown({ timeout })));
     expect(await Promise.all(errors)).toEqual([
-      new TimeoutError('images: timed out after 0 ms: 1 running, 2 waiting'),
-      new TimeoutError('images: timed out after 5 ms: 1 running, 2 waiting'),
+      new TimeoutError('images: timed out after 0 ms: 1 active, 2 waiting'),
+      new TimeoutError('images: timed out after 5 ms: 1 active, 2 waiting'),
     ]);
     controller.abort('enough');
     expect(await given).toBe('enough');
@@ -293,7 +306,7 @@ describe('drain', () => {
     await until(() => gate.begun === 1);
     expect(await reasonOf(pool.drain({ timeout: 0 }))).toMatchObject({
       name: 'TimeoutError',
-      message: 'timed out after 0 ms: 1 running, 1 waiting',
+      message: 'timed out after 0 ms: 1 active, 1 waiting',
     });
     expect(await reasonOf(pool.drain({ timeout: 1 }))).toBeInstanceOf(TimeoutError);
     expect(await reasonOf(pool.drain({ signal: AbortSignal.abort('no') }))).toBe('no');
@@ -400,6 +413,15 @@ describe('terminate', () => {
     expect(await Promise.all([held, waiting, later])).toEqual(['enough', 'enough', 'enough']);
     await terminated;
     expect(board.log).toEqual([]);
+  });
+
+  test('a task that was run just before it does not begin', async () => {
+    const { pool, board } = await openWarm({ threads: 2 });
+    const task = reasonOf(pool.run('write', [1]));
+    const terminated = pool.terminate('enough');
+    expect(await task).toBe('enough');
+    await terminated;
+    expect([board.log, pool.metrics.cancelled]).toEqual([[], 1]);
   });
 
   test('while close waits, with a reason of its own', async () => {

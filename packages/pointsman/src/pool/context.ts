@@ -1,8 +1,8 @@
 /**
- * What a task can learn and say of itself: {@link task}.
+ * The API of the running task in its thread: {@link task}.
  *
- * Invariant: a thread runs one task at a time, from its call until what it returns is settled and, if
- * that is iterated over, until the iteration is over. So there is never a doubt which task is meant.
+ * Invariant: a thread runs one task at a time, from its call until its result has settled or its iteration has ended,
+ * so {@link task} is never ambiguous.
  */
 
 import { TimeoutError } from '../sync/errors.js';
@@ -13,7 +13,7 @@ import type { Claims } from './claims.js';
 export interface StopSource {
   /** Absent if no memory is shared. */
   readonly claims: Claims | undefined;
-  /** Receives pending messages for task `number`, if that is possible: the reason may be among them. */
+  /** Receives pending messages for task `number`, where the runtime allows it: the reason may be among them. */
   receive(number: number): void;
 }
 
@@ -27,10 +27,10 @@ export class RunningTask {
   readonly progress: ((value: unknown) => void) | undefined;
   readonly begunAt: number;
   readonly #source: StopSource;
-  /** As of {@link now}; 0 if it has none. */
+  /** By the clock of {@link now}; 0 if the task has no deadline. */
   readonly #deadline: number;
   #controller: AbortController | undefined;
-  /** It has been aborted, or is being aborted: the platform reads the state of the signal meanwhile. */
+  /** True from the beginning of the abort: aborting the controller reads the overridden `aborted`. */
   #isStopped = false;
 
   constructor(
@@ -66,15 +66,15 @@ export class RunningTask {
     this.#controller.abort(reason);
   }
 
-  /** A loop that never returns to the event loop sees the word in shared memory. */
-  #look(): void {
+  /** Reads the stop word in shared memory, for a loop that never returns to the event loop. */
+  #checkStop(): void {
     if (this.#isStopped) return;
     const { claims } = this.#source;
     const stop = claims?.stopOf(this.number);
     if (stop === undefined) return;
     this.#source.receive(this.number);
     // If messages arrive only through the event loop, the reason does not arrive in time.
-    if (stop === 'timed out') this.stop(new TimeoutError(`${this.name}() has not ended in time`));
+    if (stop === 'timed out') this.stop(new TimeoutError(`${this.name}() did not end in time`));
     else this.stop(new DOMException('the task was aborted', 'AbortError'));
   }
 
@@ -82,11 +82,11 @@ export class RunningTask {
     const controller = new AbortController();
     const { signal } = controller;
     const aborted = (): boolean => {
-      this.#look();
+      this.#checkStop();
       return inheritedAborted?.get?.call(signal);
     };
     const reason = (): unknown => {
-      this.#look();
+      this.#checkStop();
       return inheritedReason?.get?.call(signal);
     };
     Object.defineProperty(signal, 'aborted', { get: aborted });
@@ -109,33 +109,32 @@ export function enter(running: RunningTask | undefined): void {
 function running(member: string): RunningTask {
   if (current === undefined) {
     throw new Error(
-      `task.${member} is about the task that a thread of a pool runs: none runs here`,
+      `task.${member} exists only while a thread of a pool runs a task; this thread runs none`,
     );
   }
   return current;
 }
 
 /**
- * The task that runs in this thread, also behind an `await`. Where none runs, its members throw. What goes on
- * after its task is over would see the next one.
+ * The task that runs in this thread, also after an `await`. Its members throw where no task runs. Code that continues
+ * after its task has finished sees the next task.
  */
 export interface TaskContext {
   /**
-   * Aborts when the caller of `run` aborts its signal, when the pool is terminated, and when the `runTimeout` of the
-   * task elapses.
-   * `aborted` and `throwIfAborted()` see it at once, even in a loop that never returns to the event loop,
-   * for the price of one load, where memory is shared; listeners hear of it when the loop gets its turn. A
-   * task that does not stop within the pool's `grace` is ended with its thread.
+   * Aborts when the caller of `run` aborts its signal, when the pool is terminated, and when the task's `runTimeout`
+   * elapses. Where memory is shared, `aborted` and `throwIfAborted()` see the abort at once, even in a loop that never
+   * returns to the event loop; a check costs one atomic load. Listeners are called by the event loop. If the task does
+   * not stop within the pool's `grace`, its thread is terminated.
    */
   readonly signal: AbortSignal;
   /**
-   * When the task's `runTimeout` elapses, in milliseconds of this thread's `performance.now()`. Undefined
-   * if it has none.
+   * The time at which the task's `runTimeout` elapses, in milliseconds of this thread's `performance.now()`; undefined
+   * without a `runTimeout`.
    */
   readonly deadline: number | undefined;
-  /** The name of the function that runs. */
+  /** The name of the running function. */
   readonly name: string;
-  /** Tells `onProgress` of whoever has run the task; nothing happens if there is none. It does not wait. */
+  /** Sends `value` to the caller's `onProgress`; does nothing if the caller gave none. Does not wait. */
   progress(value: unknown): void;
 }
 

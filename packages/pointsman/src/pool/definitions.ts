@@ -1,14 +1,14 @@
 /**
- * Which functions written in place one worker has been sent.
+ * The inline functions that one worker has received.
  *
- * Invariant: it keeps so many at most. A program that makes ever more of them must not grow.
+ * Invariant: bounded, so that a program that makes ever more inline functions does not grow.
  */
 
 import type { Inline } from './inline-rebuild.js';
 import type { Definition } from './protocol.js';
 import type { AnyFunction } from './types.js';
 
-const MOST = 256;
+const MAX = 256;
 
 export class Definitions {
   readonly #ids = new Set<number>();
@@ -18,11 +18,11 @@ export class Definitions {
     this.#send = send;
   }
 
-  /** Sends a function unless the worker has it. */
+  /** Sends a function that the worker does not have. */
   add({ id, source, names, values }: Inline<AnyFunction>): void {
     if (this.#ids.has(id)) return;
-    const clear = this.#ids.size === MOST;
-    // Throws if it cannot be sent, so that the worker keeps its previous definition.
+    const clear = this.#ids.size === MAX;
+    // If this throws, the worker keeps its definitions.
     this.#send(id, { source, names, values, clear });
     if (clear) this.#ids.clear();
     this.#ids.add(id);

@@ -1,4 +1,4 @@
-/** The script of a thread in Node: runs the functions of the module that it is told. */
+/** The script of a thread in Node: runs the functions of the pool's module. */
 
 import '../transport/platform.node.js';
 import './platform.node.js';

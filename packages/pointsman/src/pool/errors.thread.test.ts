@@ -66,8 +66,8 @@ test('the errors of a pool begin with its name', async () => {
   const terminated = pool.terminate();
   errors.push(looping, reasonOf(pool.waitForSpace()));
   expect((await Promise.all(errors)).map((error) => (error as Error).message)).toEqual([
-    'images: the queue is full: 0 tasks may wait',
-    'images: the queue has had no space within 0 ms',
+    'images: the queue is full: 0 may wait',
+    'images: timed out after 0 ms',
     'images: echo() has not begun within 0 ms',
     'images: the pool was terminated',
     'images: the pool was terminated',

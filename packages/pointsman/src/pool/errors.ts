@@ -1,19 +1,19 @@
-/** The errors of the pool. What a task itself throws arrives as it was thrown. */
+/** The errors of the pool. An error that a task throws keeps its class, message and properties. */
 
 import { ClosedError, describe } from '../sync/errors.js';
 
-/** The pool is closed, and no other reason was given: the task was not begun, or was ended with the pool. */
+/** Rejects tasks of a pool that was closed or terminated without a reason. */
 export class PoolClosedError extends ClosedError {
   override readonly name = 'PoolClosedError';
 }
 
 /**
- * The thread that ran the task has ended before the task did: it exited, ran out of memory or was killed
- * with the task that it ran. Or no thread could be started at all. `cause` is what the runtime says about it.
+ * The thread ended before its task: it exited, ran out of memory, or was terminated. Also the error of all tasks if no
+ * thread could be started. `cause` is the error that the runtime reported.
  */
 export class ThreadEndedError extends Error {
   override readonly name = 'ThreadEndedError';
-  /** What the thread has exited with, where the runtime tells. */
+  /** The exit code of the thread, in runtimes that report it. */
   readonly exitCode: number | undefined;
 
   constructor(message: string, exitCode?: number, options?: ErrorOptions) {
@@ -22,6 +22,6 @@ export class ThreadEndedError extends Error {
   }
 }
 
-/** What an error says, or whatever else was thrown. Never throws. */
+/** Returns the message of an error, or a description of any other thrown value. Never throws. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : describe(error);

@@ -1,9 +1,9 @@
 /**
- * How a worker of a pool receives its tasks: in its event loop, which a message wakes; what has come
- * meanwhile is received along with it, and for a moment after that it spins for what may come next.
+ * How a worker receives tasks. A message wakes its event loop; the worker then also receives the messages that arrived
+ * meanwhile, and spins briefly for the next one.
  *
- * Invariant: it returns to the event loop after {@link TURN}, or after the task that runs then, so what tasks
- * have left there gets its turn.
+ * Invariant: the worker returns to the event loop after {@link TURN}, or after the task that runs then, so timers and
+ * I/O of earlier tasks are served.
  */
 
 import { now } from '../transport/clock.js';
@@ -13,22 +13,22 @@ import { spinFor } from '../transport/spin.js';
 import { WaitPolicy } from '../transport/wait-policy.js';
 import type { Mailbox } from './mailbox.js';
 
-/** Milliseconds. What tasks have left in the event loop waits no longer than this, and for a task that runs. */
+/** Milliseconds of work before a return to the event loop. */
 const TURN = 4;
 
 export interface InboxOptions {
   readonly port: Port;
-  /** Absent where messages can be received in the event loop only. */
+  /** Absent where only the event loop can receive messages. */
   readonly mailbox: Mailbox | undefined;
-  /** Takes a message. */
+  /** Called with each message. */
   take(message: unknown[]): void;
   /** Called for a message that cannot be read, with the reason. */
   unreadable(cause: unknown): void;
-  /** Does what was taken, until `end` as of {@link now}; whether there is more to do. */
+  /** Runs tasks until `end`, by the clock of {@link now}. Returns whether there are more. */
   work(end: number): boolean;
-  /** Nothing more is done in this turn. */
+  /** Called at the end of a turn. */
   turnEnded(): void;
-  /** Whether there is nothing else to do, and the next message is likely to come soon. */
+  /** Whether the worker is idle and the next message is likely to arrive soon. */
   maySpin(): boolean;
 }
 
@@ -68,7 +68,7 @@ export class Inbox {
     if (this.#held.length > 0) this.#goOnSoon();
   }
 
-  /** Works for a turn, with what comes meanwhile. */
+  /** Receives messages and runs tasks for one turn. */
   turn(): void {
     const { mailbox, work, turnEnded, maySpin } = this.#options;
     const end = now() + TURN;
@@ -100,7 +100,7 @@ export class Inbox {
     });
   }
 
-  /** Whether there was a message. */
+  /** Receives the next message. Returns false if there is none. */
   #receiveNext(mailbox: Mailbox, take = this.#options.take): boolean {
     const { port, unreadable } = this.#options;
     let received: { message: unknown } | undefined;
@@ -117,13 +117,13 @@ export class Inbox {
     return true;
   }
 
-  /** Whether something has come within the bound. */
+  /** Spins for a message, for as long as the policy allows. Returns whether one has arrived. */
   #spin(mailbox: Mailbox): boolean {
     const { bound } = this.#policy;
     if (mailbox.ready || bound === 0) return mailbox.ready;
-    const hasCome = spinFor(mailbox, bound);
-    if (hasCome) this.#policy.hit();
+    const hasArrived = spinFor(mailbox, bound);
+    if (hasArrived) this.#policy.hit();
     else this.#policy.missed();
-    return hasCome;
+    return hasArrived;
   }
 }

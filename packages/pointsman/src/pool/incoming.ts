@@ -6,7 +6,7 @@
 import { STRIDE } from '../transport/batches.js';
 import { kindOf, SEND } from '../transport/endpoint.js';
 
-/** Whether it is a batch of records. A call without a reply is refused: an error of it would reach no caller. */
+/** Returns whether the message is a batch of records. Calls without a reply are refused: no caller would see their error. */
 export function isBatch(message: unknown): message is readonly unknown[] {
   if (!Array.isArray(message) || message.length % STRIDE !== 0) return false;
   for (let at = 0; at < message.length; at += STRIDE) {
@@ -17,7 +17,7 @@ export function isBatch(message: unknown): message is readonly unknown[] {
   return true;
 }
 
-/** Returns the names of functions; throws if it is not a list of names. */
+/** Returns the value if it is a list of function names; throws otherwise. */
 export function namesOf(value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every((name) => typeof name === 'string')) return value;
   throw new TypeError('names of functions were expected');

@@ -1,4 +1,4 @@
-/** `pointsman/pool` in Node, and what behaves like it. */
+/** `pointsman/pool` for Node, Bun and Deno. */
 
 import '../transport/platform.node.js';
 import './platform.node.js';

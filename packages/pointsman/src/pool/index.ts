@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /**
- * `pointsman/pool`: work that would keep an event loop busy, in threads of its own.
+ * `pointsman/pool`: a pool of worker threads for work that would block the event loop.
  *
  * @module pointsman/pool
  */

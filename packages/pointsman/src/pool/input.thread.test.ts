@@ -240,7 +240,9 @@ test.each<[unknown, string]>([
 });
 
 test('serve where there is no pool', () => {
-  expect(() => serve({ echo: () => 1 })).toThrow(/serve is for the threads of a pool/);
+  expect(() => serve({ echo: () => 1 })).toThrow(
+    /serve must be called in a worker thread of a pool/,
+  );
 });
 
 test('what inline is refused', () => {

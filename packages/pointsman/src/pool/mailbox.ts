@@ -1,21 +1,21 @@
 /**
- * How each of two threads sees, without a return to its event loop, that the other has posted a message:
- * a count of messages in shared memory, and when the last of them was posted.
+ * Counts the messages between two threads in shared memory, so that each thread sees a new message without returning
+ * to its event loop.
  *
- * Invariant: a message is counted after it was posted, so one that is counted can be received. The event
- * loop may receive it before it is counted.
+ * Invariant: a message is counted after it was posted, so a counted message can be received. The event loop may
+ * receive a message before it is counted.
  */
 
 import { now } from '../transport/clock.js';
 
-/** Bytes for each direction: a cache line of its own for the count, with the time beside it. */
+/** Bytes per direction: a cache line with the count and the time of the last message. */
 const DIRECTION = 64;
 const POSTED = 0;
 const TIME = 1;
 
 /**
- * Milliseconds: only for tasks that are shorter does either side spin for the next message. Longer ones hide
- * a wake-up, or have no need of it. Rows: empty, 1 in flight; 100 us, 4 in flight.
+ * Milliseconds. Both sides spin for the next message only if tasks are shorter than this; a longer task makes the cost
+ * of a wake-up negligible. Rows: empty, 1 in flight; 100 us, 4 in flight.
  */
 export const WORTH_SPINNING = 0.02;
 
@@ -34,24 +34,24 @@ export class Mailbox {
     this.#in = 1 - this.#out;
   }
 
-  /** A message was posted to the other side. */
+  /** Called after a message was posted to the other side. */
   posted(): void {
     this.#times[(this.#out * DIRECTION) / 8 + TIME] = now();
     Atomics.add(this.#words, (this.#out * DIRECTION) / 4 + POSTED, 1);
   }
 
-  /** A message of the other side was received, whichever way. */
+  /** Called after a message was received, by the event loop or without it. */
   received(): void {
     this.#received = (this.#received + 1) | 0;
   }
 
-  /** Whether there is a message to be received. */
+  /** Whether a message can be received. */
   get ready(): boolean {
     const posted = Atomics.load(this.#words, (this.#in * DIRECTION) / 4 + POSTED);
     return ((posted - this.#received) | 0) > 0;
   }
 
-  /** Milliseconds since the other side has posted its last message. */
+  /** Milliseconds since the other side posted its last message. */
   get age(): number {
     return now() - (this.#times[(this.#in * DIRECTION) / 8 + TIME] as number);
   }

@@ -1,29 +1,30 @@
-/** What a pool has done so far. */
+/** Counters and timings of a pool. */
 
 import { Histogram, type Summary } from './histogram.js';
 import { type Delay, poolPlatform } from './platform.js';
 
+/** Counters and timings of a pool since its creation. */
 export interface PoolMetrics {
-  /** Tasks that have given a result. */
+  /** The number of tasks that returned a result. */
   readonly completed: number;
-  /** Tasks that have thrown, or have been lost with their thread. */
+  /** The number of tasks that threw, or whose thread ended. */
   readonly failed: number;
-  /** Tasks that were given up: aborted, timed out, refused. */
+  /** The number of tasks that were aborted, timed out, or were refused. */
   readonly cancelled: number;
-  /** Milliseconds from the call until the task began. */
+  /** Milliseconds from the call of `run` until the task began. */
   readonly queueWait: Summary;
-  /** Milliseconds that tasks have run. */
+  /** Milliseconds that tasks ran. */
   readonly runTime: Summary;
-  /** The part of the threads' lives in which they have run tasks, from 0 to 1. */
+  /** The share of the threads' lifetimes in which they ran tasks, from 0 to 1. */
   readonly utilization: number;
   /**
-   * By how many milliseconds turns of this thread's event loop came late, as looked at every 20 ms: what is
-   * shorter may be missed. Measured from the first time that it is read until the pool is closed; undefined
-   * then, and in browsers.
+   * The delay of this thread's event loop in milliseconds, sampled every 20 ms; shorter delays may be missed. Measured
+   * from the first read until the pool is closed. Undefined after that, in browsers and in Deno.
    */
   readonly eventLoopDelay: Delay | undefined;
+  /** The number of threads that were started. */
   readonly threadsStarted: number;
-  /** Threads that have ended although nobody had asked them to. */
+  /** The number of threads that ended without a request of the pool. */
   readonly threadsLost: number;
 }
 
@@ -35,8 +36,9 @@ export class Metrics {
   threadsLost = 0;
   readonly #queueWait = new Histogram();
   readonly #runTime = new Histogram();
-  /** Milliseconds that tasks have run, and that threads have lived which are gone. */
+  /** Total run time of all tasks. */
   #busy = 0;
+  /** Total lifetime of the threads that have ended. */
   #lived = 0;
   #eventLoop: { read(): Delay; stop(): void } | undefined;
   #isStopped = false;
@@ -51,7 +53,7 @@ export class Metrics {
     this.#lived += performance.now() - startedAt;
   }
 
-  /** `startedAt`: of the threads that live. */
+  /** `startedAt`: the start times of the live threads. */
   read(startedAt: Iterable<number>): PoolMetrics {
     let lived = this.#lived;
     for (const start of startedAt) lived += performance.now() - start;

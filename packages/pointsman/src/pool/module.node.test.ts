@@ -148,7 +148,7 @@ describe('a module that cannot be used', () => {
   test('it has no functions', async () => {
     const pool = open({ module: fixture('empty') });
     expect(String(await reasonOf(pool.run('constant')))).toBe(
-      'TypeError: name must be that of a function, but there is none, got "constant"',
+      'TypeError: name must be a function of the module, which has none, got "constant"',
     );
   });
 });
@@ -254,7 +254,7 @@ test('a context that a task enters is not that of the next task', async () => {
       return storage.getStore();
     };
     export const get = () => storage.getStore();`;
-  const pool = open({ module: `data:text/javascript,${encodeURIComponent(source)}` });
+  const pool = open({ module: `data:text/javascript;base64,${btoa(source)}` });
   const names = ['enter', 'get', 'enterLater', 'get'];
   const seen = await Promise.all(names.map((name) => pool.run(name, [name])));
   expect([...seen, await pool.run('get')]).toEqual([

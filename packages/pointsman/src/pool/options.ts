@@ -1,35 +1,36 @@
-/** What a pool and its tasks can be asked for, and what is wrong with it if it cannot. */
+/** The options of a pool and of its tasks, and their checks. */
 
 import { checkCount, checkInteger, invalid } from '../sync/errors.js';
 import { checkOptions, checkTimeout, checkWaitOptions } from '../sync/options.js';
 import type { Transferable } from '../transport/transfer.js';
 import type { WorkerLike } from '../transport/types.js';
 
-/** A `Worker` of the web or of Node, as a pool needs it: what the pool has started it also ends. */
+/** A `Worker` of the web or of Node, which the pool terminates. */
 export interface TerminableWorker extends WorkerLike {
   terminate(): unknown;
 }
 
+/** Options for the constructor of `Pool`. */
 export interface PoolOptions {
   /**
-   * The module whose exported functions the threads run: a URL, as of `new URL('./hash.js', import.meta.url)`.
+   * The URL of the module whose exported functions the threads run, such as `new URL('./hash.js', import.meta.url)`.
    * Each thread loads it once.
    */
   readonly module?: URL | string | undefined;
   /**
-   * Starts a worker whose script calls `serve`; instead of `module`, where a bundler has to see the script.
-   * Called for each thread. What the threads are called is then the worker's own, and what is for `Worker` of
-   * Node, from `resourceLimits` to `workerData`, is given to that and refused here.
+   * Creates a worker whose script calls `serve`; called once for each thread. Use it instead of `module` where a bundler
+   * must see the script. Pass the options of Node's `Worker`, from `resourceLimits` to `workerData`, to the worker
+   * itself: the pool refuses them together with this option. The worker also names its thread.
    */
   readonly worker?: (() => TerminableWorker) | undefined;
   /**
-   * The most threads, from 1 to 1,024. Default: as many as can run at a time, by
-   * `os.availableParallelism()` or `navigator.hardwareConcurrency`. They start when there is work.
+   * Maximum number of threads, from 1 to 1,024. They start when there is work. Default: `os.availableParallelism()` or
+   * `navigator.hardwareConcurrency`.
    */
   readonly threads?: number | undefined;
-  /** Threads that are started with the pool, and kept although there is nothing to do. Default: 0. */
+  /** The number of threads that the pool starts at once and keeps when idle. Default: 0. */
   readonly minThreads?: number | undefined;
-  /** Milliseconds after which a thread beyond `minThreads` that has nothing to do is ended. Default: 10,000. */
+  /** Milliseconds after which an idle thread beyond `minThreads` is terminated. Default: 10,000. */
   readonly idleTimeout?: number | undefined;
   /**
    * Maximum number of tasks that wait while each thread runs one. {@link Pool.waitForSpace} waits until there are
@@ -43,24 +44,23 @@ export interface PoolOptions {
    */
   readonly whenFull?: 'reject' | 'drop-oldest' | undefined;
   /**
-   * Milliseconds of waiting that count as much as one step of priority, so that no task waits for ever.
-   * With `Infinity` a less urgent task waits for as long as more urgent ones come. Default: 1,000.
+   * Milliseconds of waiting that are worth one step of priority, so that no task starves. With `Infinity`, a steady
+   * stream of higher priorities starves lower ones. Default: 1,000.
    */
   readonly ageing?: number | undefined;
   /**
-   * Milliseconds that a running task has to stop after it is given up, before its thread is ended. The promise of
-   * `run` does not wait for that. Default: 100.
+   * Milliseconds that a running task has to stop after it was aborted or has timed out. Then its thread is terminated.
+   * The promise of `run` rejects at once, without waiting for that. Default: 100.
    */
   readonly grace?: number | undefined;
   /**
-   * How much less urgent than others the threads are to the operating system, from 0 to 19; on Linux, and
-   * elsewhere nothing. With cores to spare they are as fast as with 0; beside other busy programs they get
-   * what these leave. Default: 0, as urgent as this thread.
+   * The nice value of the threads, from 0 to 19, on Linux; without effect elsewhere. On an idle machine they run as fast
+   * as with 0; beside other busy programs they yield. Default: 0.
    */
   readonly nice?: number | undefined;
   /**
-   * When a thread is replaced by a new one: after so many tasks, bytes of heap, or milliseconds. It ends
-   * between two tasks, and may run some that it has ahead. Default: never.
+   * Replaces a thread by a new one after this many tasks, bytes of heap, or milliseconds. The thread ends between two
+   * tasks, and may first run tasks that were already submitted to it. Default: never.
    */
   readonly recycle?:
     | {
@@ -69,32 +69,30 @@ export interface PoolOptions {
         readonly age?: number | undefined;
       }
     | undefined;
-  /** Limits of the threads' memory, as `Worker` of Node takes them; in browsers nothing. */
+  /** The memory limits of the threads; see Node's `Worker`. Without effect in browsers. */
   readonly resourceLimits?: object | undefined;
-  /** The threads' `process.env`, as `Worker` of Node takes it; in browsers nothing. Default: a copy of this thread's. */
+  /** The threads' `process.env`; see Node's `Worker`. Without effect in browsers. Default: a copy of this thread's. */
   readonly env?: object | symbol | undefined;
-  /** What is added to the threads' `process.argv`, as `Worker` of Node takes it; in browsers nothing. */
+  /** Values appended to the threads' `process.argv`; see Node's `Worker`. Without effect in browsers. */
   readonly argv?: readonly unknown[] | undefined;
-  /** Node's options for the threads, as `Worker` of Node takes them; in browsers nothing. Default: this thread's. */
+  /** Node's options for the threads; see Node's `Worker`. Without effect in browsers. Default: this thread's. */
   readonly execArgv?: readonly string[] | undefined;
-  /** A copy of it is the threads' `workerData`, in Node; in browsers nothing. */
+  /** The threads' `workerData`, which is a copy; see Node's `Worker`. Without effect in browsers. */
   readonly workerData?: unknown;
   /**
-   * Hears what fails in a thread outside of any task, as a timer that a task has left. Default: it is
-   * written to `console.error`. The thread is replaced.
+   * Called with each error in a thread that belongs to no task, such as one thrown by a timer that a task started. The
+   * thread is then replaced. Default: `console.error`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /**
-   * What the pool is called: its threads are called so, and the messages of its own errors begin with it.
-   * Default: the threads are called `pool`, and the messages begin with nothing.
-   */
+  /** The name of the threads and the prefix of the pool's error messages. Default: `pool`, and no prefix. */
   readonly name?: string | undefined;
 }
 
+/** Options for `run`. */
 export interface RunOptions {
   /**
-   * Gives the task up when it aborts: the promise rejects at once, with the signal's reason. A task that was
-   * not begun has no effect; one that runs sees it as `task.signal`, and has the pool's `grace` to stop.
+   * Aborts the task: the promise rejects at once with the signal's reason. A task that has not begun has no effect; a
+   * running task sees the abort in `task.signal` and has the pool's `grace` to stop.
    */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -109,23 +107,23 @@ export interface RunOptions {
    * the pool's `grace` to stop. Such a task is not handed to a thread ahead of time. Default: `Infinity`.
    */
   readonly runTimeout?: number | undefined;
-  /** Higher goes first. Waiting makes up for it, see `ageing`. Default: 0. */
+  /** Tasks with a higher priority start first; waiting raises the priority, see `ageing`. Any finite number. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * Whose task it is. Keys of the same priority take turns, however many tasks each has. Any value, compared
-   * as the keys of a `Map`; tasks without one are in a line together.
+   * The key of the task, such as a tenant. Keys of the same priority take turns, however many tasks each has. Any value,
+   * compared as `Map` keys are; tasks without a key share one queue.
    */
   readonly key?: unknown;
-  /** What is moved to the thread instead of being copied; it is part of the arguments. */
+  /** Objects in the arguments that are moved to the thread instead of being copied. */
   readonly transfer?: readonly Transferable[] | undefined;
   /**
-   * Hears what the task says by `task.progress`, in order and before the result. Its parameter may be of the
-   * type that the task is known to say. What it throws is an unhandled rejection.
+   * Called with each value that the task passes to `task.progress`, in order and before the result. An error that it
+   * throws becomes an unhandled rejection.
    */
   readonly onProgress?: ProgressListener | undefined;
 }
 
-/** As a method, whose parameter may be narrower than what it is declared with. */
+/** Declared as a method so that a listener may declare a narrower parameter type. */
 type ProgressListener = { heard(value: unknown): void }['heard'];
 
 export const poolDefaults = {
@@ -136,7 +134,7 @@ export const poolDefaults = {
   name: 'pool',
 };
 
-const longest = 2 ** 31 - 1;
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 const poolNames: ReadonlySet<string> = new Set<keyof PoolOptions>([
   'module',
@@ -158,8 +156,8 @@ const poolNames: ReadonlySet<string> = new Set<keyof PoolOptions>([
   'onError',
   'name',
 ]);
-/** Without effect where the program starts the workers. */
-const ofModules = ['module', 'resourceLimits', 'env', 'argv', 'execArgv', 'workerData'] as const;
+/** Options that `worker` excludes. */
+const moduleNames = ['module', 'resourceLimits', 'env', 'argv', 'execArgv', 'workerData'] as const;
 const recycleNames: ReadonlySet<string> = new Set(['tasks', 'heap', 'age']);
 
 export function checkPoolOptions(options: PoolOptions): void {
@@ -179,19 +177,19 @@ export function checkPoolOptions(options: PoolOptions): void {
   };
   check('threads', threads, 1, 1024);
   check('minThreads', minThreads, 0, threads ?? 1024);
-  check('idleTimeout', idleTimeout, 0, longest);
+  check('idleTimeout', idleTimeout, 0, LONGEST_TIMER);
   if (maxWaiting !== undefined) checkCount('maxWaiting', maxWaiting, 0);
   if (whenFull !== undefined && !['reject', 'drop-oldest'].includes(whenFull)) {
     throw invalid('whenFull', whenFull, '"reject" or "drop-oldest"');
   }
   if (ageing !== undefined) checkCount('ageing', ageing, 1);
-  check('grace', grace, 0, longest);
+  check('grace', grace, 0, LONGEST_TIMER);
   check('nice', nice, 0, 19);
   if (recycle !== undefined) {
     checkOptions(recycle, recycleNames, 'recycle');
-    check('recycle.tasks', recycle.tasks, 1, longest);
+    check('recycle.tasks', recycle.tasks, 1, LONGEST_TIMER);
     check('recycle.heap', recycle.heap, 1, Number.MAX_SAFE_INTEGER);
-    check('recycle.age', recycle.age, 1, longest);
+    check('recycle.age', recycle.age, 1, LONGEST_TIMER);
   }
   if (resourceLimits !== undefined && Object(resourceLimits) !== resourceLimits) {
     throw invalid('resourceLimits', resourceLimits, 'an object');
@@ -208,7 +206,7 @@ export function checkPoolOptions(options: PoolOptions): void {
   if (onError !== undefined && typeof onError !== 'function') {
     throw invalid('onError', onError, 'a function');
   }
-  for (const each of worker === undefined ? [] : ofModules) {
+  for (const each of worker === undefined ? [] : moduleNames) {
     const value = options[each];
     if (value !== undefined) throw invalid(each, value, 'absent if there is a worker');
   }

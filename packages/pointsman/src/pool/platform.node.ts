@@ -1,4 +1,4 @@
-/** Node, and what behaves like it. */
+/** Node, Bun and Deno. */
 
 import { readlinkSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
@@ -8,13 +8,12 @@ import { usePoolPlatform } from './platform.js';
 
 const nanoseconds = 1e-6;
 
-/** Measures the event loop of this thread. */
 function watchEventLoop() {
-  // Milliseconds between looks: one each millisecond would take 3 % of a core, this takes a quarter of one.
+  // Milliseconds between samples. Sampling every millisecond would take 3 % of a core.
   const resolution = 20;
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
-  // What is measured is the time between looks; in Bun already by how much it was too long.
+  // Node and Deno report the time between two samples, Bun the delay.
   const expected = 'Bun' in globalThis ? 0 : resolution;
   const late = (time: number) => Math.max(0, time * nanoseconds - expected);
   return {
@@ -29,18 +28,18 @@ function watchEventLoop() {
 
 usePoolPlatform({
   cores: availableParallelism(),
-  // In Deno and Bun a port with a listener takes a message some turns before it hands it on: meanwhile a
-  // later one would be received in its place. With one core whoever looks keeps the other from running.
+  // In Deno and Bun a port with a listener holds a message for some turns before it delivers it, so a later message
+  // would be received first. On one core, a polling thread would keep the other from running.
   canPoll: !('Deno' in globalThis || 'Bun' in globalThis) && availableParallelism() > 1,
-  // In Deno what measures it sees nothing of a loop that is kept busy.
+  // Deno's monitor does not see a blocked event loop.
   ...(!('Deno' in globalThis) && { watchEventLoop }),
   setPriority(nice) {
-    // Only on Linux has each thread a priority of its own.
+    // Only Linux has priorities per thread.
     if (process.platform !== 'linux' || nice === 0) return;
     try {
       setPriority(Number(readlinkSync('/proc/thread-self').split('/').pop()), nice);
     } catch {
-      // Not allowed here; it runs as urgently as the others.
+      // Not permitted: the thread keeps its priority.
     }
   },
   heapUsed: () => getHeapStatistics().used_heap_size,

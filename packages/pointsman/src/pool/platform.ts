@@ -1,4 +1,4 @@
-/** What differs between runtimes: what a thread may know of itself, and what of those it starts. */
+/** The differences between runtimes that concern only the pool. */
 
 import type { Port } from '../transport/platform.js';
 
@@ -6,7 +6,7 @@ export interface PoolWorker extends Port {
   terminate(): unknown;
 }
 
-/** Milliseconds by which the event loop's turns came late. */
+/** The delay of an event loop, in milliseconds. */
 export interface Delay {
   readonly mean: number;
   readonly p99: number;
@@ -14,19 +14,19 @@ export interface Delay {
 }
 
 export interface PoolPlatform {
-  /** As many threads as can run at a time. */
+  /** The number of threads that can run in parallel. */
   readonly cores: number;
-  /** Whether messages can be received, in order, without a return to the event loop. */
+  /** Whether messages can be received in order without returning to the event loop. */
   readonly canPoll: boolean;
-  /** Measures this thread's event loop until `stop`. */
+  /** Measures the delay of this thread's event loop until `stop`. */
   watchEventLoop?(): { read(): Delay; stop(): void };
-  /** Makes this thread less urgent. */
+  /** Sets the nice value of this thread. */
   setPriority?(nice: number): void;
-  /** Bytes of this thread's heap that are in use. */
+  /** Returns the bytes in use on this thread's heap. */
   heapUsed?(): number;
-  /** Errors of this thread that nobody has caught; they do not end it then. */
+  /** Calls the listener with each uncaught error of this thread, which then does not end the thread. */
   onUncaught(listener: (error: unknown) => void): void;
-  /** This thread is about to end by itself. */
+  /** Calls the listener when this thread is about to exit. */
   onExit(listener: () => void): void;
 }
 
@@ -38,7 +38,7 @@ const web: PoolPlatform = {
   onExit(listener) {
     const scope = globalThis as { close?(): void };
     const { close } = scope;
-    // It goes on until its turn of the event loop is over, and may be cut off before.
+    // `close` lets the current turn finish, but messages posted later may be lost.
     scope.close = () => {
       listener();
       close?.call(scope);
@@ -46,13 +46,13 @@ const web: PoolPlatform = {
   },
   onUncaught(listener) {
     const scope = globalThis as unknown as EventTarget;
-    const heard = (event: Event) => {
+    const handle = (event: Event) => {
       event.preventDefault();
       const { error, reason, message } = event as unknown as Record<string, unknown>;
       listener(error ?? reason ?? new Error(String(message)));
     };
-    scope.addEventListener('error', heard);
-    scope.addEventListener('unhandledrejection', heard);
+    scope.addEventListener('error', handle);
+    scope.addEventListener('unhandledrejection', handle);
   },
 };
 

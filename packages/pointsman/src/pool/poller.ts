@@ -1,6 +1,8 @@
 /**
- * How the host waits for results: for a moment by looking at the mailboxes turn by turn of its event loop,
- * so that nothing else has to wait, then asleep until a message wakes it.
+ * How the host waits for results: it polls the mailboxes for a short time, once per turn of its event loop, and then
+ * sleeps until a message wakes it.
+ *
+ * Invariant: each poll is a turn of its own, so polling never delays timers or I/O.
  */
 
 import { soon } from '../transport/event-loop.js';
@@ -14,13 +16,13 @@ export class Poller {
   #found = false;
   #until = 0;
 
-  /** `poll` receives what has come, and says whether there was anything; `isDue`: a result may come soon. */
+  /** `poll` receives messages and returns whether there were any; `isDue` returns whether a result is expected soon. */
   constructor(poll: () => boolean, isDue: () => boolean) {
     this.#poll = poll;
     this.#isDue = isDue;
   }
 
-  /** A task was handed over. */
+  /** Called when a task was submitted. */
   expect(): void {
     if (this.#isPolling || this.#policy.bound === 0 || !this.#isDue()) return;
     this.#isPolling = true;
@@ -28,9 +30,9 @@ export class Poller {
     soon(this.#turn);
   }
 
-  /** A message has woken this thread so many milliseconds after it was posted. */
+  /** Called when the event loop delivered a message, `cost` milliseconds after it was posted. */
   woke(cost: number): void {
-    // Between two looks the event loop may be faster.
+    // The event loop may deliver a message between two polls.
     if (this.#isPolling) this.#found = true;
     else this.#policy.woke(cost);
   }

@@ -1,16 +1,16 @@
 /**
- * A pool of workers: what `pointsman/pool` is about.
+ * The public `Pool`.
  *
  * Invariants:
- * - Each task settles once, and has its effect at most once: what was begun is never begun again.
- * - Nothing keeps the program alive but tasks.
+ * - Each task settles once and runs at most once.
+ * - Only unfinished tasks keep the process alive.
  *
- * A task's way: the pool admits it, the scheduler chooses a worker, the worker's handle sends it. Its
- * result comes back by the handle, which settles it and tells the pool, so that the scheduler goes on.
+ * The path of a task: the pool admits it, the scheduler chooses a worker, and the worker's handle submits it. The handle
+ * receives the result, settles the task and notifies the pool, which dispatches the next tasks.
  */
 
 import { asyncDispose } from '../sync/dispose.js';
-import { detached, fullError, TimeoutError } from '../sync/errors.js';
+import { detached, fullError, notIdle, TimeoutError } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { readRequest, WaitQueue } from '../sync/wait/queue.js';
 import { QueueSpace } from '../sync/wait/queue-space.js';
@@ -40,17 +40,15 @@ import type { WorkerHandle } from './worker-handle.js';
 import { WorkerSet } from './worker-set.js';
 
 /**
- * Runs functions of a module in threads of their own, so that this thread's event loop is free: what
- * `spawn_blocking` is to a runtime of Rust.
+ * Runs the functions of a module in worker threads, so that this thread's event loop stays free.
  *
- * Threads start when there is work, and end when there has been none for a while. Tasks begin in the
- * order in which they were run, the more urgent first; each has a thread for itself until what it returns
- * is settled. Arguments and results are copied as by structured clone when a thread gets the task: do not
- * change arguments before it is over. Errors arrive with name, message, stack, cause, code and own
- * properties.
+ * Threads start when there is work, and end when they have been idle for a while. Tasks start in FIFO order, higher
+ * priorities first; a task occupies its thread until its result has settled. Arguments and results are copied by
+ * structured clone. The arguments are copied when the task is submitted to a thread: do not change them before the task
+ * has finished. Errors arrive with name, message, stack, cause, code and own properties.
  *
- * A task always settles. If its thread exits, runs out of memory or is killed, it rejects with a
- * {@link ThreadEndedError}, another thread takes the place, and no other task is touched.
+ * Every task settles. If its thread exits, runs out of memory or is terminated, the task rejects with a
+ * {@link ThreadEndedError}, another thread is started, and no other task is affected.
  *
  * @example
  * ```ts
@@ -70,7 +68,7 @@ import { WorkerSet } from './worker-set.js';
  */
 export class Pool<Api = AnyApi> implements AsyncDisposable {
   readonly #options: PoolOptions;
-  /** What its errors begin with. */
+  /** The prefix of error messages. */
   readonly #label: string;
   readonly #scheduler: Scheduler<Task, WorkerHandle>;
   readonly #workers: WorkerSet;
@@ -78,7 +76,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   /** The waiting callers of `drain` and `shutdown`. */
   readonly #drains: WaitQueue<void>;
   readonly #metrics = new Metrics();
-  /** Tasks that are not over. */
+  /** The number of unfinished tasks. */
   #active = 0;
   /** The number of tasks that the pool was given so far. */
   #requests = 0;
@@ -87,7 +85,11 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   #terminating: Promise<void> | undefined;
   #proxy: Proxied<Api> | undefined;
 
-  /** Throws if the options cannot be used. Starts `minThreads` threads; the others start when there is work. */
+  /**
+   * Starts `minThreads` threads; the others start when there is work.
+   *
+   * @throws {TypeError | RangeError} for invalid options.
+   */
   constructor(options: PoolOptions = {}) {
     checkPoolOptions(options);
     this.#options = options;
@@ -144,20 +146,21 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return this.#closed !== undefined;
   }
 
-  /** What the pool has done so far. */
+  /** Counters and timings since the pool was created. */
   get metrics(): PoolMetrics {
     return this.#metrics.read([...this.#workers].map(({ startedAt }) => startedAt));
   }
 
   /**
-   * Runs a function of the module, or one made by `inline`, with these arguments in a thread. Rejects with
-   * what it throws; with the signal's reason or a `TimeoutError` as soon as it is given up; with a
-   * `DataCloneError` if an argument or the result cannot be copied; with a {@link ThreadEndedError} if its
-   * thread has ended; with a {@link QueueFullError} if `maxWaiting` tasks wait; with the reason of {@link close} or
-   * {@link terminate}, by default a {@link PoolClosedError}.
+   * Runs a function of the module, or one made by `inline`, in a thread. Resolves with its result.
    *
-   * A function that returns an iterator, as generators do, gives an asynchronous one. It makes a few values
-   * ahead of its reader, and has its thread until it has been read to the end or left.
+   * Rejects with the error that the function throws; with the signal's reason or a `TimeoutError`; with a
+   * `DataCloneError` if an argument or the result cannot be copied; with a {@link ThreadEndedError} if the thread ended;
+   * with a {@link QueueFullError} if `maxWaiting` tasks wait; or with the reason of {@link close} or {@link terminate},
+   * by default a {@link PoolClosedError}.
+   *
+   * If the function returns an iterator, as a generator does, the result is an async iterator. It computes a few values
+   * ahead of its reader, and occupies its thread until it was read to the end or returned.
    */
   run<Name extends NameOf<Api>>(
     name: Name,
@@ -178,17 +181,18 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
-  /** The functions of the module, to be called as with `run` without options: `pool.proxy.hash(password)`. */
+  /** The functions of the module as methods: `pool.proxy.hash(password)` calls `run` without options. */
   get proxy(): Proxied<Api> {
     this.#proxy ??= proxyOf((name, args) => this.run(name as never, args as never)) as Proxied<Api>;
     return this.#proxy;
   }
 
   /**
-   * Runs a function for each of `inputs`, as its only argument, and gives the results in order. At most
-   * `concurrency` tasks are under way or have not been read, by default twice as many as threads; inputs
-   * are taken no faster, and no task is run before the queue has space for it. The first failure, leaving the loop and
-   * the signal end the `map` and abort its running tasks. `timeout` and `runTimeout` apply to each task.
+   * Runs a function with each of `inputs` as its only argument, and yields the results in order.
+   *
+   * At most `concurrency` results are pending or unread, by default twice the number of threads. Inputs are read only as
+   * fast as that, and no task is run before the queue has space for it. The first error, leaving the loop, or the signal
+   * ends the `map` and aborts its running tasks. `timeout` and `runTimeout` apply to each task.
    *
    * ```js
    * for await (const hash of pool.map('hash', passwords)) console.log(hash);
@@ -214,14 +218,19 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       this.run(fn as never, [input] as never, runOptions);
     const space = (signal: AbortSignal) =>
       this.#left > 0 ? undefined : this.waitForSpace({ signal });
-    const concurrency = 2 * this.#workers.most;
+    const concurrency = 2 * this.#workers.max;
     return map(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
 
   /**
-   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. Reserves
-   * nothing: run the task right away. Rejects with the signal's reason, with a `TimeoutError` after `timeout`
-   * milliseconds, or with the reason of {@link close}. A `timeout` of 0 rejects unless there is space now.
+   * Resolves when the queue has space for a task, in FIFO order; at once if the pool has no `maxWaiting`. With a
+   * `maxWaiting` of 0, resolves when a task would begin at once.
+   *
+   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
+   * a task that is run without `waitForSpace` may take it. Run the task right away.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
+   * {@link close}. A `timeout` of 0 rejects unless there is space now.
    */
   async waitForSpace(options: WaitOptions = {}): Promise<void> {
     if (!(this instanceof Pool)) throw detached('waitForSpace');
@@ -258,9 +267,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   /**
    * Refuses new tasks, and rejects waiting tasks and callers that wait for space, with `reason`: any value, by default a
-   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A second call does nothing
-   * and returns the same promise. After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as
-   * before.
+   * {@link PoolClosedError}. Lets running tasks finish, ends the threads, and then resolves. A task for which a thread was
+   * idle counts as running from the call of {@link run} on. A second call does nothing and returns the same promise.
+   * After a {@link shutdown} it rejects the tasks that still wait; new tasks are refused as before.
    */
   close(reason?: unknown): Promise<void> {
     if (!(this instanceof Pool)) return Promise.reject(detached('close'));
@@ -271,9 +280,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /**
-   * Ends the threads at once, without `grace`, and resolves when they have ended. What is not over rejects
-   * with `reason`, any value, by default a {@link PoolClosedError}; so does what comes later, unless the pool
-   * was closed with another. A second call does nothing and returns the same promise.
+   * Terminates the threads at once, without `grace`, and resolves when they have ended. All unfinished tasks reject with
+   * `reason`: any value, by default a {@link PoolClosedError}. New tasks are refused with the same reason, or with that
+   * of an earlier {@link close}. A second call does nothing and returns the same promise.
    */
   terminate(reason?: unknown): Promise<void> {
     if (!(this instanceof Pool)) return Promise.reject(detached('terminate'));
@@ -290,17 +299,17 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
 
   // --- tasks ---
 
-  /** Lets the task wait for a thread, or gives it to one. */
+  /** Submits a task, or queues it. Throws if the pool or the queue refuses it. */
   #admit(task: Task, options: RunOptions | undefined): void {
     const { signal, timeout } = options ?? {};
     if (signal?.aborted) throw signal.reason;
     if (this.#closed) throw this.#closed.reason;
     if (timeout === 0) {
       if (this.#scheduler.idle === 0) throw hasNotBegun(task.name, 0, this.#label);
-      // An idle thread runs it now; it must not come back to the queue.
+      // An idle thread runs the task now; it must not return to the queue.
       task.isUnique = true;
     }
-    // Time may have passed in this turn, which counts for a timeout.
+    // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
     this.#requests++;
     const isFull = this.#left <= 0;
@@ -332,9 +341,9 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
         this.#stop(task, 'timed out', error);
         return;
       }
-      // It has not begun: code that an earlier task left running keeps its thread busy.
+      // The task has not begun: code that an earlier task left running keeps the thread busy.
       if (task.isUnique) {
-        // Its arguments have moved, so no thread can get them again.
+        // The arguments were transferred and cannot be sent again.
         this.#refuse(task, hasNotBegun(task.name, task.runTimeout as number, this.#label));
       } else {
         this.#scheduler.putBack([task]);
@@ -343,7 +352,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     },
   };
 
-  /** Rejects a task if it has not begun; returns whether it has not. */
+  /** Rejects a task that has not begun. Returns false if it has. */
   #refuseUnbegun(task: Task, reason: unknown): boolean {
     const { worker } = task;
     if (worker === undefined) this.#scheduler.remove(task);
@@ -353,7 +362,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     return true;
   }
 
-  /** Gives up a running task. */
+  /** Cancels a running task. */
   #stop(task: Task, stop: Stop, reason: unknown): void {
     task.isCancelled = true;
     this.#metrics.cancelled++;
@@ -363,23 +372,24 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     task.worker?.stop(task, stop, reason);
   }
 
-  /** Gives up a task that no thread has. */
+  /** Rejects a task that no thread has. */
   #refuse(task: Task, error: unknown): void {
     this.#metrics.cancelled++;
     task.settle(error, true);
     this.#over(task);
   }
 
-  /** Gives up all tasks that have not begun. */
+  /** Rejects all tasks that wait, in the queue or in a thread behind the task that the thread runs. */
   #refuseWaiting(reason: unknown): void {
     const waiting = [...this.#scheduler.drain()];
     for (const worker of this.#workers) {
-      waiting.push(...worker.tasks().filter((task) => worker.withdraw(task)));
+      const behind = worker.tasks().slice(1);
+      waiting.push(...behind.filter((task) => worker.withdraw(task)));
     }
     for (const task of waiting) this.#refuse(task, reason);
   }
 
-  /** One task fewer. */
+  /** Removes a finished task from the counts, and notifies callers that wait for space or for the pool to be idle. */
   #over(task: Task): void {
     this.#scheduler.over(task);
     if (--this.#active === 0) this.#workers.hold(false);
@@ -406,7 +416,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#workers.ran(worker);
   }
 
-  /** Something has changed: what waits may go on. */
+  /** Dispatches waiting tasks after a change. */
   #goOn(): void {
     this.#scheduler.dispatch();
     this.#space.changed();
@@ -419,7 +429,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#workers.grow(this.#scheduler);
   }
 
-  /** No thread can be had. */
+  /** Rejects all queued tasks, because no thread can be started. */
   #failAll(why: string, cause: unknown): void {
     const message = `${this.#label}no thread can be started: ${why}`;
     for (const task of this.#scheduler.drain()) {
@@ -429,7 +439,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     }
   }
 
-  /** The number of tasks for which the queue has space. Threads that are idle or still to start take a task each. */
+  /** The number of tasks for which the queue has space. Each thread that is idle or not ready yet takes a task. */
   get #left(): number {
     const { maxWaiting = Infinity } = this.#options;
     if (maxWaiting === Infinity) return maxWaiting;
@@ -451,7 +461,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
       await this.#drains.insert(request);
     } catch (error) {
       if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
-      throw new TimeoutError(`${error.message}: ${this.running} running, ${this.waiting} waiting`);
+      throw notIdle(request.timeout as number, this.#label, this.running, this.waiting);
     }
   }
 
@@ -477,6 +487,10 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#refuseWaiting(reason);
     for (const worker of this.#workers) {
       for (const task of worker.tasks()) {
+        if (worker.withdraw(task)) {
+          this.#refuse(task, reason);
+          continue;
+        }
         if (!task.isCancelled) this.#metrics.cancelled++;
         task.isCancelled = true;
         task.settle(reason, true);

@@ -1,11 +1,11 @@
-/** The functions of a pool as functions to be called. */
+/** `pool.proxy`: the functions of a pool as an object of functions. */
 
 /** Maximum number of cached names. Names may come from outside the program, so their number is not bounded. */
 const MAX_KNOWN = 256;
 
 /**
- * Each property is the function of that name; its own properties are the functions named `<name>.<property>`.
- * The first names that are used get the same function each time; for further names a new function is made.
+ * Returns an object in which each property is the function of that name; a property of such a function is the function
+ * named `<name>.<property>`. The first {@link MAX_KNOWN} names return the same function on each access.
  */
 export function proxyOf(
   run: (name: string, args: readonly unknown[]) => Promise<unknown>,
@@ -14,7 +14,7 @@ export function proxyOf(
   const at = (path: string): unknown =>
     new Proxy(() => {}, {
       get(_, name) {
-        // It must not be taken for a promise.
+        // Otherwise `await` would treat the proxy as a thenable.
         if (typeof name === 'symbol' || name === 'then') return undefined;
         const inner = path === '' ? name : `${path}.${name}`;
         const found = known.get(inner) ?? at(inner);

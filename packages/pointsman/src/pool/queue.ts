@@ -1,39 +1,38 @@
 /**
- * The tasks that wait for a thread.
+ * The queue of tasks that wait for a thread.
  *
- * A level for each priority, in it a lane for each key, in it the tasks as they came. Which level is
- * next is a matter of its next task: of when it came, less `ageing` milliseconds for each step of its
- * priority. So a task that waits long enough goes before all later tasks of any priority, and
- * the order of two tasks never changes. In a level the lanes take turns.
+ * A level per priority contains a lane per key, and a lane contains its tasks in FIFO order. The lanes of a level take
+ * turns. The levels are ordered by the rank of their next task: its arrival time, minus `ageing` milliseconds for each
+ * step of priority. So a task that waits long enough precedes all later tasks of any priority, and the order of two
+ * tasks never changes.
  *
- * Each operation takes time logarithmic in the number of priorities, independent of the number of tasks.
+ * Each operation takes time logarithmic in the number of priorities, independent of the number of tasks: the tasks
+ * contain the links, so any task can be removed in one step.
  *
- * Invariant: a level and a lane are part of the queue for exactly as long as they hold a task. What
- * was used last is used again when it has become empty, so that tasks of one priority and key, which is
- * how most pools are used, make no garbage. The links are in the tasks, so each leaves in one step.
+ * Invariant: a level or a lane is in the queue exactly as long as it contains a task. The lane that was used last is
+ * kept when it is empty, so a pool with one priority and no keys, the common case, makes no garbage.
  */
 
 import { LevelHeap, type Placed } from './level-heap.js';
 
-/** A task that can wait. The queue owns all of its links; they are `undefined` outside of it. */
+/** A task in the queue. The queue owns the links, which are `undefined` while the task is not queued. */
 export interface QueuedTask {
-  /** Higher goes first. */
+  /** Higher priorities go first. */
   readonly priority: number;
-  /** Whose task it is. Those of nobody have `undefined` and are in one lane. */
+  /** The key of the task; tasks without a key have `undefined` and share a lane. */
   readonly key: unknown;
-  /** When it came, in milliseconds. */
+  /** The arrival time, in milliseconds. */
   readonly enqueuedAt: number;
-  /** The lane in which it stands. */
   lane: Lane | undefined;
-  /** Its neighbours in the lane. */
+  /** The neighbours in the lane. */
   previous: QueuedTask | undefined;
   next: QueuedTask | undefined;
-  /** Its neighbours in the level, in the order in which they came. */
+  /** The neighbours in the level, by arrival. */
   earlier: QueuedTask | undefined;
   later: QueuedTask | undefined;
 }
 
-/** The tasks of a key in a level. The lanes of a level are a ring. */
+/** The tasks of one key in a level. The lanes of a level form a ring. */
 class Lane {
   first: QueuedTask | undefined = undefined;
   last: QueuedTask | undefined = undefined;
@@ -46,14 +45,14 @@ class Lane {
   ) {}
 }
 
-/** The tasks of a priority. */
+/** The tasks of one priority. */
 class Level implements Placed {
   readonly places = { byTurn: 0, byPriority: 0 };
-  /** The lane that is next. */
+  /** The lane whose turn it is. */
   turn: Lane | undefined = undefined;
   earliest: QueuedTask | undefined = undefined;
   latest: QueuedTask | undefined = undefined;
-  /** The lane of those without a key, which need not be looked up. */
+  /** The lane of tasks without a key, which needs no lookup. */
   readonly common = new Lane(this, undefined);
   readonly lanes = new Map<unknown, Lane>();
 
@@ -62,14 +61,14 @@ class Level implements Placed {
 
 export type { Lane };
 
-/** The next task of a level that is not empty. */
+/** Returns the next task of a level that is not empty. */
 const nextOf = (level: Level): QueuedTask => level.turn?.first as QueuedTask;
 
 export class TaskQueue<Task extends QueuedTask> {
   size = 0;
   readonly #ageing: number;
   readonly #levels = new Map<number, Level>();
-  /** Ordered by next task: the first level has the task that goes first. */
+  /** Ordered by next task: the first level contains the next task of the queue. */
   readonly #byTurn = new LevelHeap<Level>('byTurn', (level, other) =>
     this.#isBefore(nextOf(level), nextOf(other)),
   );
@@ -78,15 +77,15 @@ export class TaskQueue<Task extends QueuedTask> {
     'byPriority',
     (level, other) => level.priority < other.priority,
   );
-  /** The lane that was used last. It alone may be empty. */
+  /** The lane that was used last; the only one that may be empty. */
   #lane = new Level(0).common;
 
-  /** `ageing`: how many milliseconds of waiting count as much as one step of priority. */
+  /** `ageing`: the milliseconds of waiting that are worth one step of priority. */
   constructor(ageing: number) {
     this.#ageing = ageing;
   }
 
-  /** Puts a task at the end of its lane. A lane that was empty gets its turn after all others. */
+  /** Appends a task to its lane. A lane that was empty gets its turn after the others. */
   push(task: Task): void {
     const lane = this.#laneOf(task);
     const { level, last } = lane;
@@ -112,9 +111,8 @@ export class TaskQueue<Task extends QueuedTask> {
   }
 
   /**
-   * Puts back a task that was taken out: it is the first of its lane, and it is that lane's turn. Of
-   * several, the one that was taken out last has to be put back first; then all is as it was. A task
-   * that was put back counts as the earliest of its level.
+   * Returns a removed task to the front of its lane, and gives the lane the turn. Tasks must be returned in the reverse
+   * order of their removal, which restores the queue. A returned task counts as the earliest of its level.
    */
   unshift(task: Task): void {
     const lane = this.#laneOf(task);
@@ -146,7 +144,7 @@ export class TaskQueue<Task extends QueuedTask> {
     this.size += 1;
   }
 
-  /** Takes out the task that is next. */
+  /** Removes and returns the next task. */
   shift(): Task | undefined {
     const level = this.#byTurn.first;
     if (level === undefined) return undefined;
@@ -157,7 +155,7 @@ export class TaskQueue<Task extends QueuedTask> {
     return next as Task;
   }
 
-  /** Takes out a task, wherever it stands. False if it does not wait. */
+  /** Removes a task. Returns false if it is not queued. */
   remove(task: Task): boolean {
     const { lane } = task;
     if (lane === undefined) return false;
@@ -170,7 +168,7 @@ export class TaskQueue<Task extends QueuedTask> {
     return this.#byPriority.first?.earliest as Task | undefined;
   }
 
-  /** Of two tasks of different levels. A difference, so that `ageing` may be infinite. */
+  /** Compares tasks of different levels. By the difference of their ranks, so that `ageing` may be infinite. */
   #isBefore(task: QueuedTask, other: QueuedTask): boolean {
     const steps = task.priority - other.priority;
     const lead = steps * this.#ageing - (task.enqueuedAt - other.enqueuedAt);
@@ -222,7 +220,7 @@ export class TaskQueue<Task extends QueuedTask> {
     this.#byPriority.remove(level);
   }
 
-  /** Puts a lane behind all others of its level. */
+  /** Inserts a lane after all others of its level. */
   #enterRing(lane: Lane): void {
     const { level, key } = lane;
     const { turn } = level;

@@ -1,10 +1,10 @@
 /**
- * The worker's side of a pool: runs the tasks that come, one at a time, in the order in which they came.
+ * Runs tasks in a worker, one at a time and in order.
  *
  * Invariants:
- * - No task runs that was not claimed, and none is claimed before the one before it is over.
- * - A result that the host has not been told of waits for no task but of a function that has lately been
- *   short. So a task that takes long, or ends the worker, neither delays nor loses the results before it.
+ * - A task runs only after the worker has claimed it, and is claimed only after the previous task has finished.
+ * - An unsent result waits only for tasks of functions that have recently been short. So a task that is slow, or ends
+ *   the worker, does not delay or lose earlier results.
  */
 
 import { captureContext } from '../transport/async-context.js';
@@ -26,13 +26,13 @@ import {
 } from './protocol.js';
 import { Streaming } from './streaming.js';
 
-/** Milliseconds for which results may wait for others to go along with. Row: 256 empty tasks in flight. */
+/** Milliseconds for which a result may wait so that it can share a message. Row: 256 empty tasks in flight. */
 const FLUSH_AFTER = 0.5;
-/** Milliseconds that a function takes at most so that a result may wait for its end. Row: 20 us, 16 in flight. */
+/** Milliseconds. Results may wait for a task whose function takes no longer. Row: 20 us, 16 in flight. */
 const SHORT = 0.25;
-/** What is left of the longest time with each task that takes less: a slow first task is soon forgotten. */
+/** The factor by which a shorter task lowers the longest time of its function, so that a slow first task fades. */
 const FADE = 0.99;
-/** Milliseconds between looks at the heap, each of which costs as much as a short task. */
+/** Milliseconds between two checks of the heap size, each of which costs as much as a short task. */
 const HEAP_INTERVAL = 50;
 
 /** How a runner reaches the host. */
@@ -40,29 +40,29 @@ export interface RunnerHost {
   /** Sends a record. */
   send(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
   sendError(kind: number, id: number, error: unknown, a?: unknown, c?: unknown): void;
-  /** Sends now what was sent in this turn. */
+  /** Sends the records of this turn now. */
   flush(): void;
-  /** Passes on how far a task has come. */
+  /** Sends a progress value of a task. */
   progress(number: number, value: unknown): void;
-  /** Reports an error that nobody waits for. */
+  /** Reports an error that belongs to no task. */
   report(error: unknown): void;
-  /** Asks to be replaced. */
+  /** Asks the host to replace this worker. */
   retire(): void;
   /** Receives messages for the running task `number`, if that is possible without returning to the event loop. */
   receive(number: number): void;
-  /** There may be something to do; see {@link Runner.work}. */
+  /** Continues with {@link Runner.work}. */
   resume(): void;
 }
 
-/** A function, and how long it has taken. */
+/** A function and its recent run time. */
 interface KnownFunction extends NamedFunction {
-  /** Milliseconds: the longest of the last tasks. Nobody knows of one that has not run. */
+  /** The longest recent run time in milliseconds; `Infinity` before the first run. */
   longest: number;
 }
 
 interface WaitingTask {
   readonly number: number;
-  /** Undefined if what it needs from its surroundings has not come. */
+  /** Undefined if the function is not defined in this worker. */
   readonly known: KnownFunction | undefined;
   readonly args: readonly unknown[];
   readonly options: WireOptions | undefined;
@@ -74,17 +74,17 @@ export class Runner {
   /** Absent where no memory is shared. */
   readonly #claims: Claims | undefined;
   readonly #stops: StopSource;
-  /** Whether the heap has grown so much that this worker should be replaced; asked now and then. */
+  /** Returns whether the heap is so large that this worker should be replaced. */
   readonly #exceedsHeapLimit: () => boolean;
   readonly #inline = new Map<number, KnownFunction>();
   #waiting: WaitingTask[] = [];
-  /** Of the last task that has come. */
+  /** The number of the task that arrived last. */
   lastNumber = -1;
-  /** Milliseconds that the last task has taken. */
+  /** The run time of the last task, in milliseconds. */
   lastTime = 0;
   #current: RunningTask | undefined;
   #function: KnownFunction | undefined;
-  /** What it has returned, if that is iterated over. */
+  /** The iteration of the current task's result, if the result is an iterator. */
   #streaming: Streaming | undefined;
   #flushedAt = now();
   #endedAt = 0;
@@ -118,12 +118,12 @@ export class Runner {
   ): void {
     this.lastNumber = number;
     const inline = options?.inline;
-    // Now: other functions may have taken its place when its turn has come.
+    // Resolved now: a later definition may replace the function before the task runs.
     const known = inline === undefined ? this.#functions[target] : this.#inline.get(inline);
     this.#waiting.push({ number, known, args, options });
   }
 
-  /** Runs what waits until `end`, as of {@link now}; whether there is more. */
+  /** Runs waiting tasks until `end`, by the clock of {@link now}. Returns whether tasks are left. */
   work(end: number): boolean {
     while (this.#current === undefined && this.#waiting.length > 0 && !this.#isEnding) {
       if (this.#endedAt > end) return true;
@@ -132,15 +132,15 @@ export class Runner {
     return false;
   }
 
-  /** This thread ends: no other task shall be lost with it. */
+  /** Called when this thread exits: begins no other task. */
   end(): void {
     this.#isEnding = true;
     this.#host.flush();
   }
 
-  /** A task has come that cannot be run. */
+  /** Rejects a task that cannot be run. */
   refuse(number: number, error: unknown): void {
-    // It has not begun, so it says nothing of times.
+    // Without times, because the task has not begun.
     if (this.#claims?.claim(number) !== false) this.#host.sendError(THREW, number, error);
   }
 
@@ -148,14 +148,14 @@ export class Runner {
     if (this.#current?.number === number) this.#current.stop(reason);
   }
 
-  /** Something has failed that nobody waits for. What runs may be to blame, and cannot be trusted. */
+  /** Handles an uncaught error: fails the running task, which may have caused it, and retires the worker. */
   failed(error: unknown): void {
     const current = this.#current;
     if (current === undefined) this.#host.report(error);
     this.#retire();
     if (current === undefined) return;
     if (this.#streaming) {
-      // It is over when its reader knows.
+      // The task finishes when its reader has received the error.
       this.#streaming.fail(error);
       return;
     }
@@ -172,7 +172,7 @@ export class Runner {
   #run({ number, known, args, options }: WaitingTask): void {
     const begunAt = now();
     const { startBy = 0, runTimeout } = options ?? {};
-    // It is too late: the host takes it back.
+    // The wait has timed out: the host withdraws the task.
     if (startBy !== 0 && begunAt > startBy && this.#claims) return;
     if (known === undefined) {
       this.refuse(number, new TypeError('the function is not defined here'));
@@ -194,9 +194,9 @@ export class Runner {
     let result: unknown;
     let isLater: boolean;
     try {
-      // What a task enters with `enterWith` is for this task, and not for the next one.
+      // In a context of its own, so that `enterWith` in this task does not affect the next one.
       result = captureContext()(() => known.call(...args));
-      // Asking may throw as well.
+      // `then` may be a getter that throws.
       isLater = isThenable(result);
     } catch (error) {
       this.#finish(running, THREW, error);
@@ -206,21 +206,21 @@ export class Runner {
     else this.#settle(running, result);
   }
 
-  /** A function that was written in place. */
+  /** Defines an inline function. */
   define(inline: number, { source, names, values, clear }: Definition): void {
     if (clear) this.#inline.clear();
     let call: AnyFunction;
     try {
       call = rebuild(source, names, values);
     } catch (error) {
-      // A page may forbid to make functions of text.
+      // A content security policy may forbid `new Function`.
       this.defineUnreadable(inline, error);
       return;
     }
     this.#define(inline, call);
   }
 
-  /** The same for a function that cannot be built in this thread: its tasks fail. */
+  /** Defines an inline function that cannot be built in this thread: its tasks fail with `error`. */
   defineUnreadable(inline: number, error: unknown): void {
     this.#define(inline, () => {
       throw error;
@@ -233,7 +233,7 @@ export class Runner {
 
   #await(running: RunningTask, promise: PromiseLike<unknown>): void {
     const later = (settle: () => void) => {
-      // A failure elsewhere may have ended it.
+      // An uncaught error may have finished the task.
       if (this.#current !== running) return;
       settle();
       this.#host.resume();
@@ -244,7 +244,7 @@ export class Runner {
     );
   }
 
-  /** The task has its result, which may have to be iterated over. */
+  /** Finishes the task with its result, or begins the iteration if the result is an iterator. */
   #settle(running: RunningTask, result: unknown): void {
     let iterator: AnyIterator | undefined;
     try {
@@ -266,7 +266,6 @@ export class Runner {
     this.#host.send(ITERATES, running.number, undefined, stream, undefined);
   }
 
-  /** The task is over. */
   #finish({ number, begunAt }: RunningTask, kind: number, value: unknown): void {
     const endedAt = now();
     this.#endedAt = endedAt;

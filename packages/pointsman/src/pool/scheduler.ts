@@ -1,74 +1,73 @@
 /**
- * Which task goes to which worker, and when. No threads are in it: workers are whatever can be handed a
- * task and give it back.
+ * Decides which worker runs which task, and when. The scheduler knows nothing of threads: a worker is an object that
+ * accepts tasks and returns those that it has not begun.
  *
  * Invariants:
- * - No task is handed to a worker behind one that is known to take longer: it waits in the queue for the first
- *   idle worker.
- * - A worker that is still idle a turn later takes over half of the tasks that wait in the worker with the most work.
- * - What waits in a worker comes back before anything more urgent has to wait for it.
- * - Neither holds for what cannot be handed over twice, which therefore goes ahead only behind its like.
+ * - A task is never submitted behind one that is known to take longer; it waits in the queue for the first idle worker.
+ * - A worker that is still idle one turn later takes over half of the tasks that wait in the worker with the most work.
+ * - A task that waits in a worker returns to the queue before a more urgent task has to wait for it.
+ * - The last two do not hold for tasks that can be submitted only once; they wait only behind tasks of their function.
  *
- * A worker has short tasks ahead so that it need not wait for the host between two of them: about a
- * millisecond of work, estimated from the recent run times of each function. More would keep other keys waiting
- * without saving time.
+ * Short tasks are submitted ahead of time, so that a worker need not wait for the host between them: about a
+ * millisecond of work, estimated from the recent run times of each function. More would delay other keys without
+ * saving time.
  */
 
 import { turnTime } from '../transport/clock.js';
 import { soon } from '../transport/event-loop.js';
 import { type QueuedTask, TaskQueue } from './queue.js';
 
-/** What it asks of a task. */
+/** A task as the scheduler sees it. */
 export interface ScheduledTask extends QueuedTask {
   /** The name of its function. */
   readonly name: string;
-  /** Whether it is handed over only to an idle worker, so that it begins at once. */
+  /** Whether it is submitted only to an idle worker, so that it begins at once. */
   readonly beginsAtOnce: boolean;
-  /** Whether it can be handed over only once, so that it cannot come back. */
+  /** Whether it can be submitted only once, so that it cannot be withdrawn. */
   readonly isUnique: boolean;
-  /** The scheduler's: how many came before it. */
+  /** Set by the scheduler: the order of arrival. */
   sequence: number;
   /** Set by the scheduler: the recent mean run time of its function, in milliseconds. */
   expectedTime: number;
 }
 
-/** What it asks of a worker. */
+/** A worker as the scheduler sees it. */
 export interface ScheduledWorker<Task> {
-  /** Tasks that it has: one that runs, and those that wait there. */
+  /** The number of its tasks: one that runs, and those that wait in it. */
   readonly outstanding: number;
-  /** The sum of their expected times. */
+  /** The sum of the expected times of its tasks. */
   readonly expectedTime: number;
-  /** The {@link turnTime} since which the first of its tasks has been the first. */
+  /** The {@link turnTime} at which its oldest task became the oldest. */
   readonly busySince: number;
-  /** Whether it can be handed another. */
+  /** Whether it accepts another task. */
   readonly accepts: boolean;
-  /** Whether it looks for its next task, so that it need not be woken. */
+  /** Whether it spins for its next task, so that it need not be woken. */
   readonly spins: boolean;
-  /** What all tasks that it has run; undefined if they differ. */
+  /** The function of all its tasks; undefined if they differ. */
   readonly runsOnly: string | undefined;
   submit(task: Task): void;
-  /** Its tasks, the oldest first. */
+  /** Returns its tasks, oldest first. */
   tasks(): Task[];
-  /** Takes back a task that the worker has not begun; returns whether it has not. */
+  /** Withdraws a task. Returns false if the worker has begun it. */
   withdraw(task: Task): boolean;
-  /** Gives back so many of those that it has not begun, the last first; less urgent ones only. */
+  /** Withdraws up to `atMost` tasks that it has not begun and that are less urgent, latest first, and returns them. */
   giveBack(atMost: number, lessUrgentThan?: number): Task[];
 }
 
-/** Milliseconds of work that a worker has ahead. Row: 256 empty tasks in flight. */
+/** Milliseconds of work submitted to a worker ahead of time. Row: 256 empty tasks in flight. */
 const AHEAD = 1;
-/** One that runs and one that waits. Row: 1 ms, 16 in flight. */
-const LEAST_AHEAD = 2;
-/** Milliseconds from which on a task is long: a wake-up after it costs little, so no task is handed over behind it. */
+/** The running task and one that waits. Row: 1 ms, 16 in flight. */
+const MIN_AHEAD = 2;
+/** Milliseconds. No task is submitted behind a longer one: a wake-up after it costs little in comparison. */
 const LONG = 5;
 /** The expected run time, in milliseconds, of a function that has not run yet. */
 const UNKNOWN = 1_000;
-/** The most that come back when something urgent comes. Row: 256 empty tasks in flight. */
-const MOST_AHEAD = 256;
+/** Maximum number of tasks submitted to a worker ahead of time. Row: 256 empty tasks in flight. */
+const MAX_AHEAD = 256;
 /** The weight of the latest task in a moving mean: run times may change at any time. */
 const WEIGHT = 1 / 8;
 
-/** An exponential moving mean. */
+/** Returns an exponential moving mean. */
 const meanOf = (mean: number | undefined, time: number): number =>
   mean === undefined ? time : mean + (time - mean) * WEIGHT;
 
@@ -78,7 +77,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   /** The recent mean run time of each function, in milliseconds. Contains only functions that exist. */
   readonly #functionTimes = new Map<string, number>();
   #meanRunTime: number | undefined;
-  /** Tasks under way that are more or less urgent than usual. */
+  /** The number of unfinished tasks with a priority other than 0. */
   #prioritized = 0;
   #willRebalance = false;
   #nextSequence = 0;
@@ -93,19 +92,19 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     return this.#meanRunTime ?? UNKNOWN;
   }
 
-  /** Tasks that no worker has. */
+  /** The number of tasks in the queue. */
   get queued(): number {
     return this.#queue.size;
   }
 
-  /** Tasks that wait, in the queue or behind another one. */
+  /** The number of tasks that wait, in the queue or in a worker. */
   get waiting(): number {
     let waiting = this.#queue.size;
     for (const { outstanding } of this.#workers) waiting += Math.max(0, outstanding - 1);
     return waiting;
   }
 
-  /** Workers that have nothing to do. */
+  /** The number of idle workers. */
   get idle(): number {
     let idle = 0;
     for (const { accepts, outstanding } of this.#workers) {
@@ -132,7 +131,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     if (this.#isMixed) this.dispatch();
   }
 
-  /** Takes a task out that no worker has. */
+  /** Removes a task from the queue. */
   remove(task: Task): void {
     this.#queue.remove(task);
   }
@@ -154,12 +153,12 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
       .find(({ takeOut }) => takeOut())?.task;
   }
 
-  /** Takes out all tasks that no worker has. */
+  /** Removes all tasks from the queue. */
   *drain(): Iterable<Task> {
     for (let task = this.#queue.shift(); task; task = this.#queue.shift()) yield task;
   }
 
-  /** These have come back from workers. They go before all that has come later. */
+  /** Returns withdrawn tasks to the queue, before all later ones. */
   putBack(tasks: Task[]): void {
     tasks.sort((a, b) => b.sequence - a.sequence);
     for (const task of tasks) this.#queue.unshift(task);
@@ -171,17 +170,17 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
     this.#functionTimes.set(name, meanOf(this.#functionTimes.get(name), time));
   }
 
-  /** A task is over, whether or not it has run. */
+  /** Called when a task has finished or was removed. */
   over(task: Task): void {
     if (task.priority !== 0) this.#prioritized--;
   }
 
-  /** Whether tasks may differ in how urgent they are. */
+  /** Whether tasks may have different priorities. */
   get #isMixed(): boolean {
     return this.#prioritized > 0;
   }
 
-  /** Hands over as much as may be. */
+  /** Submits as many tasks as workers accept. */
   dispatch(): void {
     const queue = this.#queue;
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
@@ -198,7 +197,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   // --- workers ---
 
   addWorker(worker: Worker): void {
-    // The first that is idle gets a task, so one that spins for it comes first.
+    // The first idle worker gets the next task, and a spinning one needs no wake-up.
     if (worker.spins) this.#workers.unshift(worker);
     else this.#workers.push(worker);
     this.dispatch();
@@ -221,30 +220,30 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
   }
 
   /**
-   * A task that cannot be taken back stays in its worker behind any task that runs there. So it is handed over ahead of time only
-   * behind short tasks of its own function. Row: 1 MB transferred, 16 in flight.
+   * Returns whether a task may wait in a busy worker. A task that cannot be withdrawn may do so only behind short tasks
+   * of its own function. Row: 1 MB transferred, 16 in flight.
    */
   #mayWaitIn(worker: Worker, { name, isUnique, beginsAtOnce, expectedTime }: Task): boolean {
     const { outstanding } = worker;
-    if (beginsAtOnce || outstanding >= MOST_AHEAD) return false;
+    if (beginsAtOnce || outstanding >= MAX_AHEAD) return false;
     // The running task takes longer than its function usually does.
     if (turnTime() - worker.busySince > LONG) return false;
     if (isUnique && worker.runsOnly !== name) return false;
-    if (outstanding < LEAST_AHEAD && !isUnique) {
+    if (outstanding < MIN_AHEAD && !isUnique) {
       return worker.expectedTime <= Math.max(AHEAD, Math.min(LONG, expectedTime));
     }
     return (isUnique || !this.#isMixed) && worker.expectedTime + expectedTime <= AHEAD;
   }
 
-  /** What is less urgent comes back. */
+  /** Withdraws less urgent tasks from all workers. */
   #recall(priority: number): void {
     const back = this.#workers.flatMap((worker) =>
-      worker.outstanding > 1 ? worker.giveBack(MOST_AHEAD, priority) : [],
+      worker.outstanding > 1 ? worker.giveBack(MAX_AHEAD, priority) : [],
     );
     this.putBack(back);
   }
 
-  /** Runs in a later turn: the caller that has just got a result may have another task for the worker. */
+  /** Rebalances in a later turn: the caller that has just received a result may submit another task. */
   #rebalanceSoon(): void {
     if (this.#willRebalance || !this.#isUneven) return;
     this.#willRebalance = true;
@@ -253,7 +252,7 @@ export class Scheduler<Task extends ScheduledTask, Worker extends ScheduledWorke
       if (!this.#isUneven) return;
       const busiest = this.#busiest;
       if (busiest === undefined) return;
-      // All but the one that runs have come too late if the worker is nearly done.
+      // Empty if the worker has begun them meanwhile.
       const back = busiest.giveBack(Math.ceil((busiest.outstanding - 1) / 2));
       if (back.length === 0) return;
       this.putBack(back);

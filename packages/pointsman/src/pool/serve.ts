@@ -1,4 +1,4 @@
-/** How a worker of a pool begins: it is told what to run and says what it can. */
+/** The start of a worker: it receives its setup, loads its functions and reports their names. */
 
 import { STRIDE } from '../transport/batches.js';
 import { Endpoint, kindOf } from '../transport/endpoint.js';
@@ -13,17 +13,16 @@ import type { CompleteSetup, WireOptions } from './protocol.js';
 import * as protocol from './protocol.js';
 import { Runner } from './runner.js';
 
-/** Names that a pool's functions cannot have. A promise would take what has them for a promise. */
+/** Names that functions cannot have: `await` would treat `pool.proxy` as a thenable. */
 const refused = ['then'];
 
 /**
- * Serves functions to a pool that was made with `worker`: in a script of one's own, which bundlers
- * understand. A pool that was made with `module` needs no such script.
+ * Serves functions to a pool that has the `worker` option, in a script of your own that a bundler can see. A pool with
+ * the `module` option needs no such script.
  *
- * A function may return a promise or an iterator; what it throws is thrown for whoever has run it. One
- * task runs at a time. Functions of objects are named with dots: `images.resize`; `functions` may be a module
- * that was imported as a whole. Call it before the first `await` of the script. Throws in a thread that nobody
- * has made a worker.
+ * A function may return a promise or an iterator. An error that it throws rejects the promise of `run`. One task runs
+ * at a time. A function of a nested object has a dotted name, such as `images.resize`; `functions` may be a module
+ * namespace. Call `serve` before the first `await` of the script. Throws in the main thread.
  *
  * ```js
  * // resize.worker.js
@@ -36,11 +35,11 @@ export function serve(functions: object): void {
   begin(async () => served);
 }
 
-/** Serves what the module exports that the host names; nothing if it names none. */
+/** Serves the exports of the module that the host names; no functions if it names none. */
 export function serveModule(): void {
   begin(async (module) => {
     if (module === undefined) return [];
-    // Bundlers have nothing to do with it: it is loaded from its URL when this runs.
+    // Bundlers must leave the import as it is: the URL is known at run time.
     const namespace = await import(/* webpackIgnore: true */ /* @vite-ignore */ module);
     return withDefault(functionsOf(namespace, 'module', refused));
   });
@@ -48,7 +47,7 @@ export function serveModule(): void {
 
 const DEFAULT = 'default.';
 
-/** What a module of CommonJS exports is its default, and not all of it is there by name. */
+/** Adds the members of the default export by their own names: of a CommonJS module, not all exports have names. */
 function withDefault(functions: readonly NamedFunction[]): readonly NamedFunction[] {
   const names = new Set(functions.map(({ name }) => name));
   const more = functions
@@ -61,7 +60,7 @@ function withDefault(functions: readonly NamedFunction[]): readonly NamedFunctio
 function begin(load: (module: string | undefined) => Promise<readonly NamedFunction[]>): void {
   const host = platform.host;
   if (host === undefined) {
-    throw new Error('serve is for the threads of a pool: nobody has made this thread a worker');
+    throw new Error('serve must be called in a worker thread of a pool, not in the main thread');
   }
   const stopListening = listen(host, (data) => {
     if (!Array.isArray(data) || data[0] !== protocol.SETUP) return;
@@ -80,7 +79,7 @@ async function run(
   const endpoint = new Endpoint({
     post(records, transfer) {
       if (inNode) port.postMessage(records, transfer);
-      // In Firefox the messages of a port are held back until a worker that computes has come to its end.
+      // In Firefox a port delivers no messages of a worker until the worker returns to its event loop.
       else host.postMessage([protocol.BATCH, workerId, records], transfer as never);
       mailbox?.posted();
     },
@@ -119,7 +118,7 @@ async function run(
       flush: () => endpoint.flush(),
       progress(number, value) {
         endpoint.send(protocol.PROGRESS, number, undefined, value);
-        // A loop that keeps the event loop waiting would tell only at its end.
+        // A loop that never returns to the event loop would otherwise send it at its end.
         endpoint.flush();
       },
       report: (error) => endpoint.sendError(protocol.UNCAUGHT, 0, error),

@@ -1,4 +1,4 @@
-/** How Node, and what behaves like it, starts a thread. */
+/** Starts threads in Node, Bun and Deno. */
 
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { PoolWorker } from './platform.js';
@@ -9,7 +9,7 @@ useStart(({ name, resourceLimits, env, argv, execArgv, workerData }) => {
   if (resourceLimits !== undefined) options.resourceLimits = resourceLimits;
   if (env !== undefined) options.env = env as NonNullable<WorkerOptions['env']>;
   if (argv !== undefined) options.argv = [...argv];
-  // It says what the text of `node --eval` is: for a file it is refused.
+  // The flag describes the text of `node --eval`; a worker with a file refuses it.
   const ofEval = process.execArgv.some((option) => option.startsWith('--input-type'));
   if (execArgv !== undefined) options.execArgv = [...execArgv];
   else if (ofEval)

@@ -1,13 +1,13 @@
 /**
- * How a thread is started that waits for its setup.
+ * Starts the threads of a pool.
  *
- * Invariant: nothing that a thread of a pool loads imports this. A script that names itself as a worker is a circle,
- * and a bundler that builds a script before it can name it never comes to its end.
+ * Invariant: no module that a thread loads imports this one. A script that refers to itself as a worker is a cycle, on
+ * which some bundlers never finish.
  */
 
 import type { PoolWorker } from './platform.js';
 
-/** Of a pool's options, those that a thread is started with. */
+/** The options of a pool that concern the start of a thread. */
 export interface StartOptions {
   readonly name: string;
   readonly resourceLimits?: object | undefined;
@@ -20,7 +20,7 @@ export interface StartOptions {
 type Start = (options: StartOptions) => PoolWorker;
 
 export let startThread: Start = ({ name }) => {
-  // Bundlers look for exactly this expression.
+  // Bundlers recognize exactly this expression.
   const worker = new Worker(new URL('./entry.js', import.meta.url), { type: 'module', name });
   return worker as unknown as PoolWorker;
 };

@@ -1,14 +1,14 @@
 /**
- * What a task gives one after the other, as whoever has run it iterates over it.
+ * The caller's end of a task's iterator.
  *
- * Invariant: a few values are asked for ahead, and no more until one was taken, so a fast task waits for
- * a slow reader. What was asked for and comes late is dropped when the reader leaves.
+ * Invariant: at most {@link AHEAD} values are requested ahead of the reader, so a fast task waits for a slow reader.
+ * Values that arrive after the reader has left are dropped.
  */
 
 import { isRemoteIterable } from '../transport/references.js';
 import type { RemoteIterable } from '../transport/types.js';
 
-/** Values on their way hide the way; a reader that stops has had so many made for nothing at most. */
+/** Requested values hide the latency of messages; a reader that leaves wastes at most this many. */
 const AHEAD = 8;
 
 type Step = IteratorResult<unknown, unknown>;
@@ -20,7 +20,7 @@ export function isStream(value: unknown): value is RemoteIterable<unknown> {
 export class Stream implements AsyncIterableIterator<unknown> {
   readonly #source: RemoteIterable<unknown>;
   readonly #steps: Promise<Step>[] = [];
-  /** Whoever waits for a value. */
+  /** The rejections of pending `next` calls. */
   readonly #waiting = new Set<(error: unknown) => void>();
   #failure: { readonly error: unknown } | undefined;
   #over = false;
@@ -30,13 +30,13 @@ export class Stream implements AsyncIterableIterator<unknown> {
     this.#source = source;
   }
 
-  /** It is over: its task was aborted, or its thread has ended. */
+  /** Ends the stream with an error: its task was aborted, or its thread ended. */
   fail(error: unknown): void {
     if (this.#over || this.#failure) return;
     this.#failure = { error };
     for (const reject of this.#waiting) reject(error);
     this.#waiting.clear();
-    // A generator that waits for its reader cannot see that it shall stop.
+    // A generator that is suspended at a yield cannot see the abort.
     this.#leave().catch(() => {});
   }
 
@@ -45,7 +45,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
     if (this.#failure === undefined) {
       while (this.#steps.length < AHEAD) {
         const step = this.#source.next();
-        // It may be dropped.
+        // The step may be dropped; its rejection must not count as unhandled.
         step.catch(() => {});
         this.#steps.push(step);
       }
@@ -56,13 +56,13 @@ export class Stream implements AsyncIterableIterator<unknown> {
       return step;
     } catch (error) {
       this.#over = true;
-      // A value that cannot be cloned is no reason for the source to stop; its reader does not come back.
+      // A value that cannot be cloned does not end the source, but this reader does not continue.
       if (this.#failure === undefined) this.#leave().catch(() => {});
       throw error;
     }
   }
 
-  /** The source has come to its end: there is nothing to leave any more. */
+  /** Called when the source has finished and need not be returned. */
   ended(): void {
     this.#isSourceOver = true;
   }
@@ -83,7 +83,7 @@ export class Stream implements AsyncIterableIterator<unknown> {
         },
         (error) => {
           settled();
-          // Which of the two it learns of first is a matter of luck.
+          // The failure may be noticed before or after this rejection: it always wins.
           reject(this.#failure ? this.#failure.error : error);
         },
       );

@@ -1,6 +1,5 @@
 /**
- * What a task has returned to be iterated over, in its worker; tells when that is over, and the reader
- * knows.
+ * The worker's end of a task's iterator. Calls `over` when the iteration has ended and the reader knows.
  *
  * Invariants:
  * - The source runs one step at a time. Readers request ahead; when they leave, requested steps that have not begun
@@ -18,12 +17,12 @@ const end: Step = { done: true, value: undefined };
 export class Streaming implements AsyncIterator<unknown> {
   readonly #source: AnyIterator;
   readonly #over: () => void;
-  /** The last step that was asked for. */
+  /** The last requested step. */
   #last: Promise<unknown> = Promise.resolve();
   #isLeft = false;
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Fails the step that is under way. */
+  /** Rejects the running step. */
   #failStep: (error: unknown) => void = () => {};
 
   constructor(source: AnyIterator, over: () => void) {
@@ -44,7 +43,7 @@ export class Streaming implements AsyncIterator<unknown> {
     return this.#step(() => this.#source.return?.(value) ?? { done: true, value });
   }
 
-  /** Something has failed that nobody waits for: whoever reads learns of it. */
+  /** Ends the iteration with an uncaught error of the thread; the reader receives it. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#failStep(error);
@@ -69,7 +68,7 @@ export class Streaming implements AsyncIterator<unknown> {
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // When those that were asked for ahead have been answered.
+    // After the steps that were requested ahead have been answered.
     soon(this.#over);
   }
 }

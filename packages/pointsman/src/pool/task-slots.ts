@@ -1,7 +1,7 @@
 /**
- * The tasks that one worker has, by number, and which of them it has begun.
+ * The tasks that were submitted to one worker, by number.
  *
- * Invariant: a task is here from when it was handed over until its result is here or it was taken back.
+ * Invariant: a task is here from its submission until its result has arrived or it was withdrawn.
  */
 
 import { turnTime } from '../transport/clock.js';
@@ -9,17 +9,17 @@ import { type Claims, SLOT_MASK, SLOTS } from './claims.js';
 import type { Task, TaskHolder } from './task.js';
 
 export class TaskSlots {
-  /** How many there are: one that runs, and those that wait in the worker. */
+  /** The number of tasks: one that runs, and those that wait in the worker. */
   size = 0;
   /** The sum of the tasks' expected times, in milliseconds. */
   expectedTime = 0;
-  /** The {@link turnTime} since which the oldest task has been the oldest. */
+  /** The {@link turnTime} at which the oldest task became the oldest. */
   busySince = 0;
   readonly #holder: TaskHolder;
-  /** Absent where memory cannot be shared: then what was handed over counts as begun. */
+  /** Absent where memory cannot be shared: then a submitted task counts as begun. */
   readonly #claims: Claims | undefined;
   readonly #tasks: (Task | undefined)[] = new Array(SLOTS).fill(undefined);
-  /** From the oldest on to the next there may be tasks. */
+  /** All tasks have numbers from `#oldest` to `#next - 1`; some of these numbers may be free. */
   #oldest = 0;
   #next = 0;
 
@@ -28,19 +28,19 @@ export class TaskSlots {
     this.#claims = claims;
   }
 
-  /** Whether there can be another. Without claims nothing waits behind what runs. */
-  get hasRoom(): boolean {
+  /** Whether another task can be added. Without claims no task waits behind the running one. */
+  get hasSpace(): boolean {
     if (this.#claims === undefined) return this.size === 0;
     return this.#tasks[this.#next & SLOT_MASK] === undefined;
   }
 
-  /** Gives a task its number. */
+  /** Adds a task and returns its number. */
   add(task: Task): number {
     const number = this.#next++;
     task.worker = this.#holder;
     task.number = number;
     this.#tasks[number & SLOT_MASK] = task;
-    // It has the slot of an older one, which was taken back.
+    // The slot may have belonged to an older task that was withdrawn.
     this.#oldest = Math.max(this.#oldest, this.#next - SLOTS);
     if (this.size === 0) this.busySince = turnTime();
     this.size++;
@@ -62,7 +62,7 @@ export class TaskSlots {
     task.worker = undefined;
     clearTimeout(task.killTimer);
     task.watch?.stopRun();
-    // Results need not come in order: one that cannot be cloned comes later.
+    // Results may arrive out of order: a result that cannot be cloned is sent later, as an error.
     const tasks = this.#tasks;
     if (task.number === this.#oldest) this.busySince = turnTime();
     while (this.#oldest < this.#next && tasks[this.#oldest & SLOT_MASK] === undefined) {
@@ -70,26 +70,26 @@ export class TaskSlots {
     }
   }
 
-  /** Takes a task back that was not begun; whether it was not. */
-  takeBack(task: Task): boolean {
-    if (!this.#claims?.takeBack(task.number)) return false;
+  /** Withdraws a task. Returns false if the worker has begun it. */
+  withdraw(task: Task): boolean {
+    if (!this.#claims?.withdraw(task.number)) return false;
     this.remove(task);
     return true;
   }
 
-  /** Takes so many back, the last first: what was not begun, can be handed over again and is less urgent. */
+  /** Withdraws up to `atMost` tasks, latest first, that have not begun, can be submitted again and are less urgent. */
   giveBack(atMost: number, lessUrgentThan: number): Task[] {
     const back: Task[] = [];
     for (let number = this.#next - 1; number >= this.#oldest && back.length < atMost; number--) {
       const task = this.#tasks[number & SLOT_MASK];
       if (task === undefined || task.isUnique || task.priority >= lessUrgentThan) continue;
-      // Behind the one that runs there may be one that came too late and was passed over.
-      if (this.takeBack(task)) back.push(task);
+      // Not only the oldest may have begun: the worker skips a task whose wait has timed out.
+      if (this.withdraw(task)) back.push(task);
     }
     return back;
   }
 
-  /** All of them, the oldest first. */
+  /** Returns all tasks, oldest first. */
   list(): Task[] {
     const tasks: Task[] = [];
     for (let number = this.#oldest; number < this.#next; number++) {

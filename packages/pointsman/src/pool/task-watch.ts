@@ -1,8 +1,8 @@
 /**
- * Ends a task before its result: by its signal, its `timeout` or its `runTimeout`.
+ * Cancels a task when its signal aborts, or its `timeout` or `runTimeout` elapses.
  *
- * Invariant: the run time is measured only while a worker has the task, from the moment at which the worker
- * got it. A task with a `runTimeout` goes to idle workers only, so that it begins at that moment.
+ * Invariant: the `runTimeout` is measured from the submission to a worker. A task with a `runTimeout` is submitted only
+ * to an idle worker, so it begins at that moment.
  */
 
 import { TimeoutError, timedOut } from '../sync/errors.js';
@@ -10,13 +10,13 @@ import { giveUpOn } from '../sync/wait/give-up.js';
 import type { RunOptions } from './options.js';
 import type { Task } from './task.js';
 
-/** The pool's reactions to a task that is given up. */
+/** The pool's reactions. */
 export interface TaskWatcher {
-  /** Its signal has aborted. */
+  /** The signal of the task aborted. */
   aborted(task: Task, reason: unknown): void;
-  /** Its `timeout` has elapsed. It may have begun. */
+  /** The `timeout` of the task elapsed. The task may have begun. */
   waitedTooLong(task: Task, error: unknown): void;
-  /** Its `runTimeout` has elapsed since a worker got it. */
+  /** The `runTimeout` of the task elapsed. */
   ranTooLong(task: Task, error: unknown): void;
 }
 
@@ -51,8 +51,8 @@ export class TaskWatch {
           );
   }
 
-  /** Called when a worker gets the task: starts the `runTimeout`. */
-  handedOver(): void {
+  /** Called when the task was submitted to a worker: starts the `runTimeout`. */
+  submitted(): void {
     const timeout = this.#runTimeout;
     if (timeout === Number.POSITIVE_INFINITY) return;
     this.#stopRun = giveUpOn(

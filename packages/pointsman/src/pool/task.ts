@@ -1,8 +1,8 @@
 /**
- * One task, as the host sees it: from `run` until its worker is done with it.
+ * A task in the host, from the call of `run` until its worker has finished with it.
  *
- * Invariant: its promise settles once. That may be before the worker is done: a task that was aborted
- * rejects at once, and keeps its worker busy until it stops or the worker is ended.
+ * Invariant: the promise settles once, possibly before the worker has finished: an aborted task rejects at once, and
+ * occupies its worker until the task stops or the worker is terminated.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -19,7 +19,7 @@ import type { Stream } from './stream.js';
 import type { TaskWatch } from './task-watch.js';
 import type { AnyFunction } from './types.js';
 
-/** What a task asks for beyond its arguments. */
+/** The options of a task that concern its submission. */
 export interface TaskOptions {
   readonly progress: ((value: unknown) => void) | undefined;
   readonly transfer: readonly Transferable[];
@@ -28,9 +28,9 @@ export interface TaskOptions {
 
 /** The worker that has a task. */
 export interface TaskHolder {
-  /** Takes a task back that was not begun; whether it was not. */
+  /** Withdraws a task. Returns false if the worker has begun it. */
   withdraw(task: Task): boolean;
-  /** Asks a task that runs to stop, and sees that it does. */
+  /** Asks a running task to stop, and terminates the worker if it does not. */
   stop(task: Task, stop: Stop, reason: unknown): void;
 }
 
@@ -41,7 +41,7 @@ export class Task implements QueuedTask {
   readonly options: TaskOptions | undefined;
   readonly priority: number;
   readonly key: unknown;
-  /** Runs callbacks and iterators of the caller in the asynchronous context of the call of `run`. */
+  /** Runs callbacks and iterators of the caller in the async context of the call of `run`. */
   readonly inContext: RunInContext;
   enqueuedAt = 0;
   /** The latest time at which it may begin, by the clock that all threads share; 0 if it may begin at any time. */
@@ -49,20 +49,20 @@ export class Task implements QueuedTask {
   /** Maximum run time in milliseconds; undefined if unbounded. */
   readonly runTimeout: number | undefined;
   isSettled = false;
-  /** It can be handed over only once: something in its arguments moves, or is iterated over. */
+  /** Whether the task can be submitted only once: a part of its arguments is transferred, or is an iterator. */
   isUnique: boolean;
-  /** It was given up while it ran. */
+  /** Whether the task was cancelled while it ran. */
   isCancelled = false;
-  /** What it was answered with, if it is being iterated over: it is not over until that is. */
+  /** The result, if it is an iterator: the task runs until the iteration ends. */
   stream: Stream | undefined = undefined;
-  /** The worker that has it, and its number there. */
+  /** The worker that has the task, and the number of the task there. */
   worker: TaskHolder | undefined = undefined;
   number = 0;
   killTimer: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Gives the task up when its signal aborts or a timeout elapses; undefined if it has neither. */
+  /** Cancels the task when its signal aborts or a timeout elapses; undefined without these options. */
   watch: TaskWatch | undefined = undefined;
 
-  // The scheduler's, and the queue's.
+  // Owned by the scheduler and the queue.
   sequence = 0;
   expectedTime = 0;
   lane: Lane | undefined = undefined;
@@ -83,13 +83,13 @@ export class Task implements QueuedTask {
     runTimeout: number | undefined,
   ) {
     this.name = name;
-    // The task may wait, be taken back and be handed over again. Meanwhile the caller may change its list.
+    // A copy: the caller may change its array while the task waits.
     this.args = args.slice();
     this.options = options;
     this.priority = priority;
     this.key = key;
     this.runTimeout = runTimeout;
-    // What is hidden deeper in an argument shows when it is packed.
+    // Transfers and iterators deeper in an argument are found when it is packed.
     this.isUnique = (options !== undefined && options.transfer.length > 0) || args.some(goesOnce);
     this.inContext = options !== undefined || args.some(isComposite) ? captureContext() : runHere;
     this.promise = new Promise((resolve, reject) => {
@@ -98,17 +98,17 @@ export class Task implements QueuedTask {
     });
   }
 
-  /** Whether it has no options: only arguments have to be sent. */
+  /** Whether only the arguments have to be sent. */
   get isPlain(): boolean {
     return this.options === undefined && this.startBy === 0 && this.runTimeout === undefined;
   }
 
-  /** Whether a worker must begin it as soon as it gets it, so that this thread knows when it begins. */
+  /** Whether the task must begin when it is submitted, because its run time is measured from then. */
   get beginsAtOnce(): boolean {
     return this.runTimeout !== undefined;
   }
 
-  /** Removes the listener and the timers that could give the task up. */
+  /** Removes the listener and the timers that could cancel the task. */
   stopWatching(): void {
     this.watch?.stop();
   }
@@ -122,7 +122,7 @@ export class Task implements QueuedTask {
     else this.#resolve(value);
   }
 
-  /** The worker says that it has failed. */
+  /** Rejects the promise with an error of the worker, adding the caller's stack. */
   fail(error: unknown): void {
     if (this.isSettled) return;
     this.isSettled = true;
@@ -130,14 +130,13 @@ export class Task implements QueuedTask {
     this.#resolve(rejectWithCaller(error));
   }
 
-  /** It has said how far it has come. */
+  /** Calls `onProgress`, unless the task has settled. */
   progressed(value: unknown): void {
-    // A task that was given up has nothing to say.
     if (!this.isSettled) this.inContext(() => this.options?.progress?.(value));
   }
 }
 
-/** What `run` was given, as a task; throws if it cannot be one. */
+/** Makes a task of the arguments of `run`. Throws if they are invalid. */
 export function taskOf(
   fn: string | Inline<AnyFunction>,
   args: readonly unknown[],
@@ -153,7 +152,7 @@ export function taskOf(
   else if (inline === undefined) return new Task(name, args, undefined, 0, undefined, undefined);
   const { onProgress, transfer = [], priority = 0, key, runTimeout } = options ?? {};
   const isPlain = inline === undefined && onProgress === undefined && transfer.length === 0;
-  // What a listener throws is nobody else's.
+  // An error that the listener throws becomes an unhandled rejection.
   const progress = onProgress && ((value: unknown) => void (async () => onProgress(value))());
   const own: TaskOptions | undefined = isPlain ? undefined : { progress, transfer, inline };
   const bound = runTimeout === Number.POSITIVE_INFINITY ? undefined : runTimeout;

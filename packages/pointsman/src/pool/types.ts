@@ -1,18 +1,17 @@
-/** How the functions of a pool's threads look from outside: types only. */
+/** The types of a pool's functions as callers see them. */
 
 import type { PlatformObject, Received, Sent } from '../transport/types.js';
 import type { RunOptions } from './options.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: only so does it match functions of all parameters.
+// biome-ignore lint/suspicious/noExplicitAny: matches functions of any parameters
 export type AnyFunction = (...args: any[]) => unknown;
 
-/** A pool of whose functions nothing is known. */
+/** The functions of a pool without a type argument. */
 export type AnyApi = { readonly [name: string]: (...args: unknown[]) => unknown };
 
 /**
- * The functions of a module, or of an object, by name; those of objects in it with dots, and so the methods of
- * an object of a class, and functions that a function or a class has. Down to four names: types may be circular.
- * A module of CommonJS that is a function is its own `default`.
+ * The names of the functions of a module or an object. Functions and methods of nested objects, functions and classes
+ * have dotted names, down to four levels, as types may be circular. A CommonJS module that is a function is `default`.
  */
 export type NameOf<Api> = NameWithin<Api, 4> | (Api extends AnyFunction ? 'default' : never);
 
@@ -28,7 +27,7 @@ type NameWithin<Api, Depth extends 1 | 2 | 3 | 4> = {
             : never);
 }[Exclude<keyof Api & string, 'prototype'>];
 
-/** One less than its index. */
+/** The type at index `n` is `n - 1`. */
 type Less = [1, 1, 1, 2, 3];
 
 export type FunctionOf<Api, Name> = Name extends keyof Api
@@ -41,22 +40,22 @@ export type FunctionOf<Api, Name> = Name extends keyof Api
         : never
       : never;
 
-/** The arguments, as whoever runs the task may give them. */
+/** The arguments of a function as the caller may pass them. */
 export type ArgumentsOf<Fn extends AnyFunction> = Sent<Parameters<Fn>>;
 
-/** What follows the name: the arguments may be left out where the function needs none. */
+/** The parameters of `run` after the name: the arguments are optional if the function has no required parameters. */
 export type RunArguments<Fn extends AnyFunction> =
   [] extends Parameters<Fn>
     ? [args?: ArgumentsOf<Fn>, options?: RunOptions]
     : [args: ArgumentsOf<Fn>, options?: RunOptions];
 
-/** What a function may be run for: its first argument, if it needs no other. */
+/** The inputs of `map`: values of the function's only required parameter. */
 export type InputsOf<Fn extends AnyFunction> =
   Parameters<Fn> extends [unknown, unknown, ...unknown[]]
     ? never
     : Iterable<ArgumentsOf<Fn>[0]> | AsyncIterable<ArgumentsOf<Fn>[0]>;
 
-/** What a task gives: what is iterated over comes as an asynchronous iterator. */
+/** The result of a task. An iterator arrives as an async iterator. */
 export type ResultOf<Fn extends AnyFunction> = Given<Awaited<ReturnType<Fn>>>;
 
 type Given<Value> =
@@ -66,7 +65,7 @@ type Given<Value> =
       ? AsyncIterableIterator<Received<Item>>
       : Received<Value>;
 
-/** The same functions to be called. */
+/** The type of `pool.proxy`. */
 export type Proxied<Api> = {
   readonly [Name in keyof Api as Name extends 'prototype'
     ? never

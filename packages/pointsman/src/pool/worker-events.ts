@@ -1,7 +1,8 @@
 /**
- * What a host hears of a worker, whatever runtime it is of: what it says, and its end.
+ * The events of a worker, with one interface for all runtimes: its messages, its errors and its end.
  *
- * Invariant: where a worker tells of its exit, an error is only the reason of that. Elsewhere it is all that tells.
+ * Invariant: in a runtime with an `exit` event, an `error` event is only the cause of the exit. In others, an `error`
+ * event is the only sign of the end.
  */
 
 import { listen, type Port } from '../transport/platform.js';
@@ -10,16 +11,16 @@ import * as protocol from './protocol.js';
 
 export interface WorkerListener {
   received(message: unknown): void;
-  /** Something that it has said cannot be read. */
+  /** A message cannot be read. */
   unreadable(cause: unknown): void;
-  /** It has failed, which may be all that is ever heard of it. */
+  /** The worker reported an error, which may be its last event. */
   failed(error: Error): void;
-  /** It has ended, for this reason if there is one. */
+  /** The worker has exited; `cause` is the error that ended it, if any. */
   ended(exitCode: number, cause: unknown): void;
 }
 
-/** Hears worker `id`, which speaks by `port` or by its own; returns how to stop. */
-export function hear(
+/** Listens to worker `id`, which sends through `port` or its own port. Returns a function that stops. */
+export function listenToWorker(
   worker: PoolWorker,
   id: number,
   port: Port,
@@ -36,7 +37,7 @@ export function hear(
     worker.on('exit', ((code: number) => ended(code, cause)) as never);
     return stop;
   }
-  // A browser's worker that computes for long is heard by a port of its own only.
+  // In browsers, batches arrive through the worker's own port: see `serve.ts`.
   const unwrap = (data: unknown) => {
     if (Array.isArray(data) && data[0] === protocol.BATCH && data[1] === id) received(data[2]);
   };

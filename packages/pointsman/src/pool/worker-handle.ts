@@ -1,12 +1,12 @@
 /**
- * One worker of a pool, as the host sees it: which tasks it has, what it says of them, and its end.
+ * A worker of a pool in the host: its tasks, its messages and its end.
  *
  * Invariants:
- * - Tasks are handed over in order and run one at a time, so what has not been claimed can be taken back
- *   at any time, and what has been claimed is one task.
- * - A worker is ended only for the task that it runs: all others have been taken back before, but for
- *   those that cannot be handed over twice.
- * - Without shared memory nothing can be taken back, so nothing is handed over ahead.
+ * - Tasks are submitted in order and run one at a time, so at most one task is claimed, and all others can be withdrawn
+ *   at any time.
+ * - Before a worker is terminated, all tasks but the running one are withdrawn, except those that can be submitted only
+ *   once.
+ * - Without shared memory no task can be withdrawn, so no task is submitted ahead of time.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -27,44 +27,44 @@ import * as protocol from './protocol.js';
 import { isStream, Stream } from './stream.js';
 import type { Task, TaskHolder } from './task.js';
 import { TaskSlots } from './task-slots.js';
-import { hear } from './worker-events.js';
+import { listenToWorker } from './worker-events.js';
 import type { WorkerOwner } from './worker-owner.js';
 
-/** Messages that are dealt with together, so that this thread's event loop has its turn. Row: 256 empty tasks. */
-const MOST_TOGETHER = 16;
+/** Maximum number of messages handled in one turn of the event loop. Row: 256 empty tasks. */
+const MAX_PER_TURN = 16;
 
 /** Maximum number of a thread's messages that are read before it is ended: its result may be among them. */
-const MOST_BEFORE_END = 1_000;
+const MAX_BEFORE_END = 1_000;
 
 export interface WorkerHandleOptions extends Setup {
-  /** Milliseconds that a task has to stop, once it was asked to. */
+  /** Milliseconds that a task has to stop after it was asked to. */
   readonly grace: number;
-  /** How many tasks it may run in all. */
-  readonly mostTasks: number;
+  /** Maximum number of tasks that the worker runs in its lifetime. */
+  readonly maxTasks: number;
   readonly spins: boolean;
-  /** What errors begin with. */
+  /** The prefix of error messages. */
   readonly label: string;
-  /** Looks for results; absent where that is not possible. */
+  /** Polls for results; absent where that is not possible. */
   readonly poller: Poller | undefined;
 }
 
 export class WorkerHandle implements TaskHolder {
   readonly startedAt = performance.now();
-  /** Tasks that it has run. */
+  /** The number of tasks that have finished. */
   completed = 0;
-  /** It gets no more tasks, and ends when it has none. */
+  /** Whether the worker accepts no more tasks, and ends when it has none. */
   isRetiring = false;
-  /** Its pool has asked it to end. */
+  /** Whether the pool has asked it to end. */
   isEnding = false;
-  /** Whether it spins for its next task. */
+  /** Whether the worker spins for its next task. */
   readonly spins: boolean;
-  /** Whether it has ever been able to run tasks. */
+  /** Whether the worker has been able to run tasks. */
   wasReady = false;
-  /** The function of all tasks that it has; undefined if they differ. */
+  /** The function of all its tasks; undefined if they differ. */
   runsOnly: string | undefined;
-  /** Whether it had tasks since somebody last asked. */
+  /** Whether it had tasks since the pool's last check for idle workers. */
   wasUsed = true;
-  /** What a task of it has returned is being called, or read. */
+  /** Whether a function or an iterator that a task returned is in use. */
   isCalled = false;
   readonly #owner: WorkerOwner<WorkerHandle>;
   readonly #worker: PoolWorker;
@@ -83,7 +83,7 @@ export class WorkerHandle implements TaskHolder {
   );
   readonly #slots: TaskSlots;
   #isHeld = false;
-  /** As workers do at first. */
+  /** True at first, as for every worker. */
   #keepsAlive = true;
   #isBeingKilled = false;
   #isDraining = false;
@@ -130,7 +130,7 @@ export class WorkerHandle implements TaskHolder {
       unanswered: (name, why) =>
         new PoolClosedError(`${options.label}${name} has no answer: ${why}`),
     });
-    this.#stopListening = hear(worker, this.#id, port1 as unknown as Port, {
+    this.#stopListening = listenToWorker(worker, this.#id, port1 as unknown as Port, {
       received: (records) => {
         this.#mailbox?.received();
         if (this.#mailbox) options.poller?.woke(this.#mailbox.age);
@@ -156,7 +156,7 @@ export class WorkerHandle implements TaskHolder {
     worker.postMessage([protocol.SETUP, setup] as const, [port2] as never);
   }
 
-  /** Tasks that it has: one that runs, and those that wait there. */
+  /** The number of its tasks: one that runs, and those that wait in it. */
   get outstanding(): number {
     return this.#slots.size;
   }
@@ -169,42 +169,42 @@ export class WorkerHandle implements TaskHolder {
     return this.#slots.busySince;
   }
 
-  /** Whether it may be given another task. */
+  /** Whether it accepts another task. */
   get accepts(): boolean {
     const { outstanding } = this;
     if (this.#isBeingKilled || this.isRetiring || !this.isReady) return false;
-    if (outstanding >= this.#options.mostTasks - this.completed) return false;
-    return this.#slots.hasRoom;
+    if (outstanding >= this.#options.maxTasks - this.completed) return false;
+    return this.#slots.hasSpace;
   }
 
   get isReady(): boolean {
     return this.wasReady && !this.#isOver;
   }
 
-  // --- the beginning and the end ---
+  // --- messages, start and end ---
 
-  /** Deals with a batch, and with those that have come meanwhile: what they lead to travels together. */
+  /** Handles a batch and those that arrived meanwhile, so that the tasks submitted in reply share messages. */
   #receive(records: unknown): void {
     this.#take(records);
     if (this.#options.poller) {
-      for (let left = MOST_TOGETHER; left > 0 && this.#mailbox?.ready; left--) {
+      for (let left = MAX_PER_TURN; left > 0 && this.#mailbox?.ready; left--) {
         if (!this.#receiveNext()) break;
       }
     }
     this.#owner.batchHandled();
   }
 
-  /** Receives what has come without a return to the event loop; whether there was anything. */
+  /** Receives a message without returning to the event loop. Returns false if there is none. */
   poll(): boolean {
     if (!this.#mailbox?.ready || !this.#receiveNext()) return false;
     this.#owner.batchHandled();
     return true;
   }
 
-  /** Handles the messages that it has sent so far, at most `most` of them. */
-  #drain(most: number): void {
+  /** Handles up to `max` messages that the worker has sent. */
+  #drain(max: number): void {
     this.#isDraining = true;
-    for (let left = most; left > 0 && !this.#isOver && this.#receiveNext(); left--) {}
+    for (let left = max; left > 0 && !this.#isOver && this.#receiveNext(); left--) {}
     this.#isDraining = false;
   }
 
@@ -213,7 +213,7 @@ export class WorkerHandle implements TaskHolder {
     else this.#malformed(new TypeError('a batch of records was expected'));
   }
 
-  /** Ends the thread: it has sent a message that this package never sends, so its state is unknown. */
+  /** Terminates the thread: this package never sends such a message, so the state of the thread is unknown. */
   #malformed(cause: unknown): void {
     if (!this.#isDraining) this.#over('has sent a malformed message', cause);
   }
@@ -233,10 +233,10 @@ export class WorkerHandle implements TaskHolder {
     return true;
   }
 
-  /** Ends the thread if the message was not announced: the tasks that it belonged to are then unknown. */
+  /** Terminates the thread if the message was not announced: the tasks that it belongs to are then unknown. */
   #receiveUnreadable(cause: unknown): void {
     if (this.#endpoint.receiveUnreadable(cause) || this.#isDraining) return;
-    this.#lose('has given a result that cannot be read', cause);
+    this.#lose('sent a result that cannot be read', cause);
   }
 
   #handle(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
@@ -280,13 +280,13 @@ export class WorkerHandle implements TaskHolder {
   }
 
   #ready(names: readonly string[]): void {
-    if (this.wasReady) throw new Error('it was ready before');
+    if (this.wasReady) throw new Error('READY was sent twice');
     for (const [target, name] of names.entries()) this.#targets.set(name, target);
     this.wasReady = true;
     this.#owner.ready(this);
   }
 
-  /** Keeps the program alive, or not; while a result of a task is being called it does in any case. */
+  /** Sets whether the worker keeps the process alive; it also does while a task's returned function is called. */
   hold(held: boolean): void {
     this.#isHeld = held;
     const keeps = held || this.isCalled;
@@ -295,7 +295,7 @@ export class WorkerHandle implements TaskHolder {
     this.#worker[keeps ? 'ref' : 'unref']?.();
   }
 
-  /** Ends it. What it has is dealt with as if it had ended by itself. */
+  /** Terminates the thread. Its tasks are handled as if it had exited. */
   async end(why: string): Promise<void> {
     this.isEnding = true;
     this.#lose(why);
@@ -305,7 +305,7 @@ export class WorkerHandle implements TaskHolder {
   #lose(why: string, cause?: unknown, exitCode?: number): void {
     if (this.#isOver) return;
     // A thread that has not exited may send faster than the host reads.
-    this.#drain(exitCode === undefined ? MOST_BEFORE_END : Number.POSITIVE_INFINITY);
+    this.#drain(exitCode === undefined ? MAX_BEFORE_END : Number.POSITIVE_INFINITY);
     this.#over(why, cause, exitCode);
   }
 
@@ -339,14 +339,14 @@ export class WorkerHandle implements TaskHolder {
     this.#owner.returned(unbegun);
   }
 
-  /** Those that it has, the oldest first. */
+  /** Returns its tasks, oldest first. */
   tasks(): Task[] {
     return this.#slots.list();
   }
 
   // --- tasks ---
 
-  /** Hands a task over. If it cannot be handed over, it fails, and nothing of it has gone anywhere. */
+  /** Submits a task. If its arguments cannot be sent, the task rejects and has no effect. */
   submit(task: Task): void {
     const { name, args, options: own } = task;
     if (this.outstanding === 0) this.runsOnly = name;
@@ -359,12 +359,12 @@ export class WorkerHandle implements TaskHolder {
       const options = task.isPlain ? undefined : this.#wireOptionsOf(task);
       const { TASK } = protocol;
       const transfer = own?.transfer;
-      // A task that has waited is handed over in the turn of another caller.
+      // A task that has waited is submitted during another caller's turn.
       const sent = task.inContext(() =>
         this.#endpoint.sendArguments(TASK, number, target, args, options, transfer),
       );
       if (sent.isUnique) task.isUnique = true;
-      task.watch?.handedOver();
+      task.watch?.submitted();
       this.#options.poller?.expect();
     } catch (error) {
       this.#refused(number, error);
@@ -372,21 +372,22 @@ export class WorkerHandle implements TaskHolder {
   }
 
   /**
-   * The worker could not read a message behind task `number`. Which tasks were in it is not known, but none
-   * that came later has begun.
+   * Handles a message after task `number` that the worker could not read. The tasks in it are unknown, but no later
+   * task has begun, so all later tasks reject.
    */
   #unreadable(number: number): void {
     for (const task of this.tasks()) {
       if (task.number <= number) continue;
-      if (this.#claims?.takeBack(task.number) === false) continue;
+      if (this.#claims?.withdraw(task.number) === false) continue;
       const message = `the thread cannot read the arguments of ${task.name}(), or of a task that was sent with it`;
       this.#refused(task.number, new DataCloneError(message));
     }
   }
 
-  /** A task could not be handed over. A getter of its arguments may have given it up. */
+  /** Rejects a task that could not be submitted. */
   #refused(number: number, error: unknown): void {
     const task = this.#slots.get(number);
+    // A getter in the arguments may have cancelled it.
     if (task === undefined) return;
     this.#slots.remove(task);
     task.settle(error, true);
@@ -395,25 +396,25 @@ export class WorkerHandle implements TaskHolder {
 
   #unknown(name: string): Error {
     const names = [...this.#targets.keys()].join(', ');
-    const expected = names === '' ? 'that of a function, but there is none' : `one of ${names}`;
+    const expected = names === '' ? 'a function of the module, which has none' : `one of ${names}`;
     return invalid('name', name, expected);
   }
 
   #wireOptionsOf({ options, startBy, runTimeout }: Task): WireOptions {
     const inline = options?.inline;
-    // The captured values of the function may not be cloneable: then its tasks cannot run.
+    // Throws if a captured value cannot be cloned.
     if (inline !== undefined) this.#definitions.add(inline);
     return { startBy, runTimeout, progress: options?.progress !== undefined, inline: inline?.id };
   }
 
-  /** What the task gives one after the other is read by whoever has run it. */
+  /** Settles a task with the iterator that it returned. */
   #iterates(number: number, value: unknown): void {
     const task = this.#slots.get(number);
     if (task === undefined) return;
     if (!isStream(value) || task.stream) throw new TypeError('one iterator was expected');
     const stream = new Stream(value);
     task.stream = stream;
-    // Nobody will read it.
+    // A cancelled task has no reader.
     if (task.isCancelled) stream.fail(undefined);
     task.settle(stream, false);
   }
@@ -428,7 +429,7 @@ export class WorkerHandle implements TaskHolder {
   }
 
   withdraw(task: Task): boolean {
-    if (!this.#slots.takeBack(task)) return false;
+    if (!this.#slots.withdraw(task)) return false;
     this.#owner.rested(this);
     return true;
   }
@@ -445,15 +446,15 @@ export class WorkerHandle implements TaskHolder {
     this.#claims?.stop(task.number, stop);
   }
 
-  /** The task has not stopped. Nothing else may be lost with it. */
+  /** Terminates the thread, because the task did not stop in time. The other tasks are withdrawn first. */
   #kill(task: Task): void {
     const back = this.giveBack(SLOTS);
-    // Its answer may be there, and not be read yet. Nothing new may come meanwhile.
+    // The result may be among the unread messages. No task may be submitted meanwhile.
     this.#isBeingKilled = true;
-    this.#drain(MOST_BEFORE_END);
+    this.#drain(MAX_BEFORE_END);
     this.#isBeingKilled = task.worker === this;
     if (this.#isBeingKilled) {
-      void this.end('was ended, as the task did not stop when it was aborted');
+      void this.end('was terminated because the task did not stop when it was aborted');
     }
     this.#owner.returned(back);
   }

@@ -1,11 +1,11 @@
-/** What the handle of a worker tells its pool: types only. */
+/** The events of a worker handle. */
 
 import type { Task } from './task.js';
 
 export interface WorkerOwner<Worker> {
-  /** It can be given tasks. */
+  /** The worker can run tasks. */
   ready(worker: Worker): void;
-  /** A task is over. `begunAt` and `runTime`, in milliseconds, are undefined if nobody knows. */
+  /** A task has finished. `begunAt` and `runTime`, in milliseconds, are undefined if not known. */
   finished(
     worker: Worker,
     task: Task,
@@ -13,16 +13,16 @@ export interface WorkerOwner<Worker> {
     begunAt: number | undefined,
     runTime: number | undefined,
   ): void;
-  /** A batch of what it says has been dealt with. */
+  /** A batch of messages has been handled. */
   batchHandled(): void;
-  /** It has less to do. */
+  /** A task was withdrawn from the worker. */
   rested(worker: Worker): void;
-  /** These tasks, which were not begun, need another worker. */
+  /** These tasks were withdrawn and need another worker. */
   returned(tasks: Task[]): void;
-  /** An error that no task is to blame for. */
+  /** An uncaught error of the thread that belongs to no task. */
   failedOutsideTask(error: unknown): void;
-  /** It has ended. */
+  /** The worker has ended. */
   lost(worker: Worker, why: string, cause: unknown): void;
-  /** It should be replaced. */
+  /** The worker should be replaced. */
   retire(worker: Worker): void;
 }

@@ -1,9 +1,9 @@
 /**
- * Which workers a pool has: when one is started, replaced and ended.
+ * The workers of a pool: decides when one is started, replaced and terminated.
  *
  * Invariants:
- * - As long as tasks wait and fewer workers live than may, one is on its way.
- * - If none can be had, the tasks learn of it: no task waits for a worker that never comes.
+ * - While tasks wait and the number of workers is below the maximum, a worker is starting.
+ * - If no worker can be started, waiting tasks reject: no task waits for a worker that never starts.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -15,35 +15,35 @@ import { startThread } from './start.js';
 import { WorkerHandle } from './worker-handle.js';
 import type { WorkerOwner } from './worker-owner.js';
 
-/** Milliseconds after a worker that could not be started until the next is, if there are others. */
+/** Milliseconds between a worker that failed to start and the next attempt, if there are other workers. */
 const RESTART_PAUSE = 1_000;
-/** Workers in a row that may end without having run anything, before the tasks learn of it. */
+/** Workers in a row that may end without having run a task, before waiting tasks reject. */
 const MAX_STARTUP_FAILURES = 3;
 
 export interface WorkerSetOwner
   extends Omit<WorkerOwner<WorkerHandle>, 'rested' | 'retire' | 'lost' | 'failedOutsideTask'> {
-  /** Whether tasks have lately been so short that looking for their results pays. */
+  /** Returns whether recent tasks were so short that polling for their results pays. */
   areTasksShort(): boolean;
-  /** No worker can be had: what waits for one fails. */
+  /** No worker can be started: waiting tasks must reject. */
   cannotStart(why: string, cause: unknown): void;
   started(): void;
-  /** It gets no more tasks. */
+  /** The worker accepts no more tasks. */
   retired(worker: WorkerHandle): void;
-  /** It has ended, whether or not somebody asked for that. */
+  /** The worker has ended, on request or not. */
   ended(worker: WorkerHandle): void;
 }
 
 export class WorkerSet {
-  /** The most that live at a time. */
-  readonly most: number;
+  /** Maximum number of live workers. */
+  readonly max: number;
   readonly #options: PoolOptions;
   readonly #owner: WorkerSetOwner;
   readonly #handleOwner: WorkerOwner<WorkerHandle>;
   readonly #label: string;
   readonly #poller: Poller | undefined;
-  readonly #least: number;
+  readonly #min: number;
   readonly #living = new Set<WorkerHandle>();
-  /** Of those, how many get no more tasks. */
+  /** The number of live workers that accept no more tasks. */
   #retiring = 0;
   #isHeld = false;
   #startupFailures = 0;
@@ -52,10 +52,10 @@ export class WorkerSet {
   #isClosed = false;
   #ends: Promise<unknown> | undefined;
 
-  /** `label`: what errors begin with. */
+  /** `label`: the prefix of error messages. */
   constructor(options: PoolOptions, owner: WorkerSetOwner, label: string) {
     const { threads, minThreads = 0 } = options;
-    this.most = threads ?? Math.max(1, poolPlatform.cores, minThreads);
+    this.max = threads ?? Math.max(1, poolPlatform.cores, minThreads);
     this.#options = options;
     this.#owner = owner;
     this.#handleOwner = {
@@ -72,8 +72,8 @@ export class WorkerSet {
       );
     }
     this.#label = label;
-    this.#least = minThreads;
-    this.#startLeast();
+    this.#min = minThreads;
+    this.#startMin();
   }
 
   [Symbol.iterator](): Iterator<WorkerHandle> {
@@ -84,21 +84,21 @@ export class WorkerSet {
     return this.#living.size;
   }
 
-  /** Those that run a task, as far as this thread knows. */
+  /** The number of workers that run a task, as far as this thread knows. */
   get running(): number {
     let running = 0;
     for (const { outstanding } of this.#living) if (outstanding > 0) running++;
     return running;
   }
 
-  /** Receives what has come without a return to the event loop; whether there was anything. */
+  /** Receives messages without returning to the event loop. Returns whether there were any. */
   #poll(): boolean {
     let found = false;
     for (const worker of this.#living) if (worker.poll()) found = true;
     return found;
   }
 
-  /** Those that can run tasks, now or soon, and those of them that are still to come. */
+  /** Counts the workers that run tasks now or will soon, and how many of them are still starting. */
   #count(): { useful: number; coming: number } {
     let useful = 0;
     let coming = 0;
@@ -110,24 +110,24 @@ export class WorkerSet {
     return { useful, coming };
   }
 
-  /** How many more than those that can be given tasks may come. */
+  /** The number of workers that are starting or could still be started. */
   get missing(): number {
     const { useful, coming } = this.#count();
-    return this.most - useful + coming;
+    return this.max - useful + coming;
   }
 
-  /** Starts a worker if more tasks wait than workers are on their way. */
+  /** Starts a worker if more tasks wait than workers are starting. */
   grow(scheduler: { readonly waiting: number }): void {
-    if (this.#living.size >= this.most && this.#retiring === 0) return;
+    if (this.#living.size >= this.max && this.#retiring === 0) return;
     const { waiting } = scheduler;
     if (waiting === 0 || this.#isClosed) return;
     const { useful, coming } = this.#count();
-    if (useful >= this.most || coming >= waiting) return;
+    if (useful >= this.max || coming >= waiting) return;
     if (useful > coming && performance.now() < this.#pausedUntil) return;
     this.#start();
   }
 
-  /** Workers that spin: more than there are cores beside the host's would take them from each other. */
+  /** The number of workers that spin. At most one per core besides the host's core: more would compete for cores. */
   get #spinning(): number {
     let spinning = 0;
     for (const { spins } of this.#living) if (spins) spinning++;
@@ -149,7 +149,7 @@ export class WorkerSet {
         nice: this.#options.nice ?? poolDefaults.nice,
         heap: recycle?.heap,
         grace: this.#options.grace ?? poolDefaults.grace,
-        mostTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
+        maxTasks: recycle?.tasks ?? Number.POSITIVE_INFINITY,
         spins: this.#poller !== undefined && this.#spinning < poolPlatform.cores - 1,
         poller: this.#poller,
         label: this.#label,
@@ -169,7 +169,7 @@ export class WorkerSet {
     return useful - coming;
   }
 
-  /** A worker has run a task. */
+  /** Called when a worker has run a task. */
   ran(worker: WorkerHandle): void {
     this.#startupFailures = 0;
     const { recycle } = this.#options;
@@ -187,7 +187,7 @@ export class WorkerSet {
     else this.#watchIdle();
   }
 
-  /** Gives it nothing more, and ends it when it has nothing to do. */
+  /** Submits no more tasks to the worker, and terminates it when it has none. */
   #retire(worker: WorkerHandle): void {
     if (worker.isRetiring) return;
     worker.isRetiring = true;
@@ -204,17 +204,16 @@ export class WorkerSet {
     if (worker.isEnding) return;
     if (worker.completed === 0) this.#startupFailures++;
     if (!worker.wasReady) this.#pause();
-    else this.#startLeast();
+    else this.#startMin();
     if (worker.wasReady && this.#startupFailures < MAX_STARTUP_FAILURES) return;
     if (this.#ready > 0) return;
     this.#startupFailures = 0;
     this.#owner.cannotStart(why, cause);
   }
 
-  /** Something has failed in a worker that no task is to blame for. */
   #report(error: unknown): void {
     const { onError } = this.#options;
-    // What it throws is nobody else's.
+    // An error that `onError` throws becomes an unhandled rejection.
     if (onError) void (async () => onError(error))();
     else console.error(error);
   }
@@ -222,16 +221,16 @@ export class WorkerSet {
   #pause(): void {
     this.#pausedUntil = performance.now() + RESTART_PAUSE;
     const timer = setTimeout(() => {
-      this.#startLeast();
-      // Tasks may have waited for that.
+      this.#startMin();
+      // Waiting tasks may need a worker.
       this.#owner.batchHandled();
     }, RESTART_PAUSE);
     (timer as { unref?(): void }).unref?.();
   }
 
-  /** Sees that as many live as are kept. */
-  #startLeast(): void {
-    while (!this.#isClosed && this.#living.size - this.#retiring < this.#least) {
+  /** Starts workers until `minThreads` are live. */
+  #startMin(): void {
+    while (!this.#isClosed && this.#living.size - this.#retiring < this.#min) {
       if (!this.#start()) return;
     }
   }
@@ -239,21 +238,21 @@ export class WorkerSet {
   // --- idle workers ---
 
   #watchIdle(): void {
-    if (this.#idleTimer !== undefined || this.#isClosed || this.#living.size <= this.#least) return;
+    if (this.#idleTimer !== undefined || this.#isClosed || this.#living.size <= this.#min) return;
     const { idleTimeout = poolDefaults.idleTimeout } = this.#options;
     this.#idleTimer = setTimeout(() => this.#endIdle(), idleTimeout);
     (this.#idleTimer as { unref?(): void }).unref?.();
   }
 
-  /** Ends workers that had nothing to do since the last time. */
+  /** Terminates workers that were idle since the last check. */
   #endIdle(): void {
     this.#idleTimer = undefined;
-    let most = this.#living.size - this.#least;
+    let surplus = this.#living.size - this.#min;
     let isAnyIdle = false;
     for (const worker of [...this.#living]) {
       const isIdle = worker.outstanding === 0 && worker.isReady && !worker.isCalled;
-      if (most > 0 && isIdle && !worker.wasUsed) {
-        most--;
+      if (surplus > 0 && isIdle && !worker.wasUsed) {
+        surplus--;
         void worker.end('had nothing to do');
         continue;
       }
@@ -263,13 +262,13 @@ export class WorkerSet {
     if (isAnyIdle) this.#watchIdle();
   }
 
-  /** Keeps the program alive as long as there are tasks. */
+  /** Sets whether the workers keep the process alive: while there are tasks. */
   hold(held: boolean): void {
     this.#isHeld = held;
     for (const worker of this.#living) worker.hold(held);
   }
 
-  /** Ends all of them, and starts no others. */
+  /** Terminates all workers and starts no others. */
   async end(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idleTimer);

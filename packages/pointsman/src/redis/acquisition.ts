@@ -162,8 +162,8 @@ export class Acquisition implements Hold {
 
   giveUp(reason: unknown): void {
     if (this.state !== 'waiting') return;
-    this.refuse(reason);
     void this.queue.leave(this);
+    this.refuse(reason);
   }
 
   /** The queue has let go of it already. */
@@ -177,14 +177,15 @@ export class Acquisition implements Hold {
   takeAway(error: LockLostError): void {
     if (this.state !== 'held') return;
     this.#metrics.losses++;
-    this.lose(error);
     void this.queue.leave(this);
+    this.lose(error);
   }
 
   release(): Promise<void> {
     if (this.state !== 'held') return Promise.resolve();
+    const left = this.queue.leave(this);
     this.#endHold();
-    return this.queue.leave(this);
+    return left;
   }
 
   #endHold(): void {

@@ -1,11 +1,11 @@
 /**
  * Counts the waiting requests and the held locks of a mutex, with those of the mutexes within it.
  *
- * Invariant: a request counts as waiting from the call until it is granted or refused, and its lock counts as held from
- * the grant until it is released or lost. The mutex never appears idle in between.
+ * Invariant: a request counts as waiting from the call until it is granted or refused. Its lock counts as held from the
+ * grant until it is lost or the server has acknowledged its release. The mutex never appears idle in between.
  */
 
-import { TimeoutError, timedOut } from '../sync/errors.js';
+import { notIdle } from '../sync/errors.js';
 import { checkWaitOptions, type WaitOptions } from '../sync/options.js';
 import { giveUpOn } from '../sync/wait/give-up.js';
 
@@ -33,10 +33,7 @@ export class Activity {
     const { signal, timeout } = options;
     if (signal?.aborted) throw signal.reason;
     if (this.waiting + this.held === 0) return;
-    const left = (ms: number): TimeoutError =>
-      new TimeoutError(
-        `${timedOut(ms, label).message}: ${this.held} held, ${this.waiting} waiting`,
-      );
+    const left = (ms: number) => notIdle(ms, label, this.held, this.waiting);
     if (timeout === 0) throw left(0);
     await new Promise<void>((resolve, reject) => {
       const done = (): void => {

@@ -162,10 +162,10 @@ describe.each(ways)('$handler, $mode', (way) => {
     const waiter = mutex.run('a', () => 'served');
     const drained = watch(mutex.drain());
     await expect(mutex.drain({ timeout: 0 })).rejects.toEqual(
-      new TimeoutError('timed out after 0 ms: 2 held, 1 waiting'),
+      new TimeoutError('timed out after 0 ms: 2 active, 1 waiting'),
     );
     await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 held, 1 waiting'),
+      new TimeoutError('timed out after 1 ms: 2 active, 1 waiting'),
     );
     await expect(mutex.drain({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
     await expect(mutex.drain({ timeout: -1 })).rejects.toThrow(RangeError);
@@ -176,6 +176,35 @@ describe.each(ways)('$handler, $mode', (way) => {
     await drained.promise;
     expect(mutex.closed).toBe(false);
     expect(await mutex.run('a', () => 'again')).toBe('again');
+  });
+
+  test('drain waits until the server has acknowledged each release', async () => {
+    const { proxy, mutex } = await scene.disturbed(way);
+    const [guard, limited] = [await mutex.lock('a'), await mutex.lock('b', { maxHold: 50 })];
+    proxy.holdReplies();
+    const atLoss = new Promise<Outcome<void>>((resolve) => {
+      limited.signal.onabort = () => resolve(watch(mutex.drain()));
+    });
+    const released = watch(guard.release());
+    const drains = [watch(mutex.drain()), await atLoss];
+    await expect(mutex.drain({ timeout: 1 })).rejects.toEqual(
+      new TimeoutError('timed out after 1 ms: 2 active, 0 waiting'),
+    );
+    for (const each of [released, ...drains]) expect(each.state).toBe('pending');
+    proxy.letGo();
+    await Promise.all([released, ...drains].map(({ promise }) => promise));
+    await mutex.drain({ timeout: 0 });
+  });
+
+  test('a close by the abort listener of a guard is the close that aborted it', async () => {
+    const mutex = await scene.process(way);
+    const { signal } = await mutex.lock('a');
+    const closed: Promise<void>[] = [];
+    signal.onabort = () => closed.push(mutex.close(new Error('second')));
+    closed.push(mutex.close(new Error('first')));
+    expect(closed[0]).toBe(closed[1]);
+    await closed[0];
+    await expect(mutex.lock('a')).rejects.toThrow('first');
   });
 
   test('shutdown refuses new requests, serves the queue and closes', async () => {
@@ -201,7 +230,7 @@ describe.each(ways)('$handler, $mode', (way) => {
       expect(() => each.within('z')).toThrow(ClosedError);
     }
     await expect(mutex.shutdown({ timeout: 1 })).rejects.toEqual(
-      new TimeoutError('timed out after 1 ms: 2 held, 3 waiting'),
+      new TimeoutError('timed out after 1 ms: 2 active, 3 waiting'),
     );
     await expect(mutex.shutdown({ signal: AbortSignal.abort('why') })).rejects.toBe('why');
     expect(guard.valid).toBe(true);

@@ -290,8 +290,8 @@ export class RedisMutex {
   }
 
   /**
-   * Resolves when this mutex and the mutexes {@link within} it hold no lock and have no waiting request. New requests
-   * are still accepted.
+   * Resolves when this mutex and the mutexes {@link within} it hold no lock and have no waiting request, and the server
+   * has acknowledged each release. A release that fails ends with its lease. New requests are still accepted.
    *
    * Rejects with a `TimeoutError` that says how many locks are held and how many requests wait, or with the reason of
    * the signal.
@@ -332,10 +332,7 @@ export class RedisMutex {
     this.#refuse(this.#closedError());
     const { activity } = this.#metrics;
     // Also if this call is given up.
-    this.#ending ??= activity.drain().then(() => {
-      this.#closing ??= this.#close(this.#refusal?.reason);
-      return this.#closing;
-    });
+    this.#ending ??= activity.drain().then(() => this.#close(this.#refusal?.reason));
     await activity.drain(options, this.#label);
     await this.#ending;
   }
@@ -353,8 +350,7 @@ export class RedisMutex {
     if (!(this instanceof RedisMutex)) return Promise.reject(detached('close'));
     const given = reason === undefined ? this.#closedError() : reason;
     this.#refuse(given);
-    this.#closing ??= this.#close(given);
-    return this.#closing;
+    return this.#close(given);
   }
 
   /** Calls {@link shutdown} without options, for `await using`. */
@@ -372,7 +368,20 @@ export class RedisMutex {
     for (const child of this.#children) child.#refuse(reason);
   }
 
-  async #close(reason: unknown): Promise<void> {
+  /** Closes once. Every call returns the promise of the first. */
+  #close(reason: unknown): Promise<void> {
+    if (this.#closing === undefined) {
+      let resolve!: (closed: Promise<void>) => void;
+      // Set before the locks are taken away: the abort listener of a guard may call `close`.
+      this.#closing = new Promise((resolver) => {
+        resolve = resolver;
+      });
+      resolve(this.#end(reason));
+    }
+    return this.#closing;
+  }
+
+  async #end(reason: unknown): Promise<void> {
     const children = [...this.#children].map((child) => child.close(reason));
     const lost = new LockLostError(`${this.#label}the mutex was closed`, { cause: reason });
     const sessions = [...this.#queues.values()].map(({ session, local, strict }) => {

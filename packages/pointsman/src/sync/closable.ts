@@ -5,7 +5,7 @@
  */
 
 import { asyncDispose } from './dispose.js';
-import { cancelledError, closedError, detached, TimeoutError } from './errors.js';
+import { cancelledError, closedError, detached, notIdle, TimeoutError } from './errors.js';
 import { checkWaitOptions, type WaitOptions } from './options.js';
 import { readRequest, WaitQueue, type WaitRequest } from './wait/queue.js';
 
@@ -81,7 +81,8 @@ export abstract class Drainable extends Closable {
 
   /**
    * Waits until nothing is held and no request waits. New requests are still accepted; {@link shutdown} refuses
-   * them.
+   * them. Rejects with the signal's reason, or with a `TimeoutError` that says how many permits are held and how many
+   * requests wait.
    *
    * @example
    * ```ts
@@ -124,12 +125,7 @@ export abstract class Drainable extends Closable {
     if (!(this instanceof Drainable)) throw detached('shutdown');
     checkWaitOptions(options);
     if (!this._ending) this._end({ reason: closedError(this._label), failed: false });
-    try {
-      await this._waitUntilIdle(options);
-    } catch (error) {
-      if (!(error instanceof TimeoutError) || error === options.signal?.reason) throw error;
-      throw new TimeoutError(`${error.message}: ${this._active} active, ${this.waiting} waiting`);
-    }
+    await this._waitUntilIdle(options);
   }
 
   /**
@@ -192,7 +188,12 @@ export abstract class Drainable extends Closable {
     if (this.idle) return;
     this.#drains ??= new WaitQueue(this._label);
     this._watched = true;
-    await this.#drains.insert(request);
+    try {
+      await this.#drains.insert(request);
+    } catch (error) {
+      if (!(error instanceof TimeoutError) || error === request.signal?.reason) throw error;
+      throw notIdle(request.timeout as number, this._label, this._active, this.waiting);
+    }
   }
 
   /** @internal Called whenever a watched one has become idle. */

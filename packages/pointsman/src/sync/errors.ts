@@ -17,6 +17,15 @@ export class TimeoutError extends Error {
 export const timedOut = (timeout: number, label = ''): TimeoutError =>
   new TimeoutError(`${label}timed out after ${timeout} ms`);
 
+/** The error of a `drain` or a `shutdown` that timed out: it says how much is left. */
+export const notIdle = (
+  timeout: number,
+  label: string,
+  active: number,
+  waiting: number,
+): TimeoutError =>
+  new TimeoutError(`${timedOut(timeout, label).message}: ${active} active, ${waiting} waiting`);
+
 /**
  * What was asked was closed, before or while the operation waited, and no other reason was given. The
  * base of the errors that pools and bridges reject with when they are closed.

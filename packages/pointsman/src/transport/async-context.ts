@@ -17,7 +17,7 @@ export function captureContext(): RunInContext {
   return platform.captureContext?.() ?? runHere;
 }
 
-/** The same; what one piece of work enters with `enterWith` is for it alone, and not for the next. */
+/** As {@link captureContext}; a context that one piece of work enters with `enterWith` does not affect the next. */
 export function captureContextForEach(): RunInContext {
   const run = captureContext();
   return (work) => run(() => captureContext()(work));

@@ -6,8 +6,8 @@
  * - No two records of a batch refer to the same object, and no other code has a reference to their objects.
  *   Structured clone preserves identity within a message, so a shared object would arrive as one object in both.
  *
- * A batch is one flat array, {@link STRIDE} entries for each record: structured clone takes about as long
- * for an object around each of them as for what is in it.
+ * A batch is one flat array with {@link STRIDE} entries per record. An object per record would double the time that
+ * structured clone takes.
  */
 
 import { nextMicrotask } from '../sync/wait/give-up.js';
@@ -23,12 +23,11 @@ export class Batches {
   #records: unknown[] = [];
   #isDue = false;
 
-  /** `post` posts a message. */
   constructor(post: Post) {
     this.#post = post;
   }
 
-  /** Adds a record, sent at the end of this turn's microtasks. It must be cloneable, and no other code may refer to it. */
+  /** Adds a record, to be sent in a microtask. It must be cloneable, and no other code may refer to its objects. */
   add(kind: number, id: number, a: unknown, b: unknown, c: unknown): void {
     this.#records.push(kind, id, a, b, c);
     if (this.#isDue) return;
@@ -41,7 +40,7 @@ export class Batches {
     this.flush();
   };
 
-  /** Sends now what was added. */
+  /** Sends the added records now. */
   flush(): void {
     const records = this.#records;
     if (records.length === 0) return;

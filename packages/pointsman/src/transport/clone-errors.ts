@@ -1,10 +1,10 @@
-/** The error of a value that cannot be sent. It names the place: `value.items[3].run`. */
+/** Errors for values that cannot be sent. Each names the path of the part that is refused: `value.items[3].run`. */
 
 export class DataCloneError extends Error {
   override readonly name = 'DataCloneError';
 }
 
-/** Thrown from the depth of a value, where the place is not known: {@link refusal} finds it. */
+/** Thrown inside a traversal, where the path is not known; {@link refusal} finds the path. */
 export class Refused {
   constructor(
     readonly value: unknown,
@@ -12,18 +12,19 @@ export class Refused {
   ) {}
 }
 
-/** What the caller gets to see of something that was refused. */
+/** Returns the error for the caller. */
 export function refusal(root: unknown, { value, reason }: Refused): DataCloneError {
   return new DataCloneError(`${pathTo(root, value)} cannot be cloned: it is ${reason}`);
 }
 
-/** Levels that are searched: at each of them all that lies below is cloned. */
-const DEEPEST = 50;
+/** Maximum depth of the search for the refused part. Each level clones everything below it. */
+const MAX_SEARCH_DEPTH = 50;
 
 /**
- * The same for something that the platform has refused, which says only that it did. `transfer`: what was to move.
- * If that is more than buffers, the place is not searched: Node 20 crashes when it clones a port that has moved to
- * another thread.
+ * Returns the error for a value that structured clone refused; the platform does not say which part it refused.
+ *
+ * The part is searched for only if `transfer` contains nothing but buffers: Node 20 crashes when it clones a port
+ * that was transferred to another thread.
  */
 export function platformRefusal(
   root: unknown,
@@ -32,8 +33,8 @@ export function platformRefusal(
 ): DataCloneError {
   let path = 'value';
   let value = root;
-  const deepest = transfer.every((each) => each instanceof ArrayBuffer) ? DEEPEST : 0;
-  for (let depth = 0; depth < deepest; depth++) {
+  const maxDepth = transfer.every((each) => each instanceof ArrayBuffer) ? MAX_SEARCH_DEPTH : 0;
+  for (let depth = 0; depth < maxDepth; depth++) {
     const part = uncloneablePart(path, value);
     if (part === undefined) break;
     [path, value] = part;
@@ -42,7 +43,7 @@ export function platformRefusal(
   return new DataCloneError(`${path} cannot be cloned: ${said}`, { cause });
 }
 
-function uncloneablePart(path: string, value: unknown): Place | undefined {
+function uncloneablePart(path: string, value: unknown): Part | undefined {
   return partsOf(path, value).find(([, part]) => {
     try {
       structuredClone(part);
@@ -53,40 +54,40 @@ function uncloneablePart(path: string, value: unknown): Place | undefined {
   });
 }
 
-type Place = readonly [path: string, value: unknown];
+type Part = readonly [path: string, value: unknown];
 
-/** The first place at which the value stands. Looks only after something has failed. */
+/** Returns the shortest path to a part of `root`. */
 function pathTo(root: unknown, wanted: unknown): string {
   const visited = new Set<unknown>();
-  // A list instead of recursion: what is looked through may be deep.
-  const places: Place[] = [['value', root]];
-  for (const [path, value] of places) {
+  // A list instead of recursion: the value may be deep.
+  const parts: Part[] = [['value', root]];
+  for (const [path, value] of parts) {
     if (value === wanted) return path;
     if (visited.has(value)) continue;
     visited.add(value);
-    places.push(...partsOf(path, value));
+    parts.push(...partsOf(path, value));
   }
   return 'value';
 }
 
-function partsOf(path: string, value: unknown): Place[] {
+function partsOf(path: string, value: unknown): Part[] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   if (value instanceof Map) {
-    return [...value].flatMap(([key, item], index): Place[] => [
+    return [...value].flatMap(([key, item], index): Part[] => [
       [`${path}.keys()[${index}]`, key],
       [`${path}.get(${show(key)})`, item],
     ]);
   }
   if (value instanceof Set) {
-    return [...value].map((item, index): Place => [`${path}.values()[${index}]`, item]);
+    return [...value].map((item, index): Part => [`${path}.values()[${index}]`, item]);
   }
-  return Object.getOwnPropertyNames(value).map((key): Place => {
+  return Object.getOwnPropertyNames(value).map((key): Part => {
     const item = Object.getOwnPropertyDescriptor(value, key)?.value;
     return [path + member(key, Array.isArray(value)), item];
   });
 }
 
-/** A key as it stands behind an object. */
+/** Formats a property access: `.name`, `[3]` or `["a b"]`. */
 export function member(key: string, inList: boolean): string {
   if (inList && /^\d+$/.test(key)) return `[${key}]`;
   return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key)

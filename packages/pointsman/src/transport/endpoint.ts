@@ -1,16 +1,16 @@
 /**
- * One of the two ends of a connection over message ports: calls what the other end serves, answers its
- * calls, and passes on what structured clone cannot carry.
+ * One end of a connection over message ports: calls the functions that the other end serves, answers its calls, and
+ * passes functions, signals and iterators by reference, as structured clone cannot carry them.
  *
  * Invariants:
- * - Each call has one outcome: a value, an error, or that the connection is closed. What comes later for
- *   a call that was given up is dropped.
+ * - Each call has one outcome: a value, an error, or the error of a closed connection. A result that arrives after
+ *   the call was cancelled or timed out is dropped.
  * - Records arrive in the order in which they were sent. A value that cannot be sent, or that the other side cannot
  *   read, fails only the call that it belongs to.
  * - A value is copied when it is sent, for one record: it shares nothing with another record, and a later change
  *   does not reach the other side.
  *
- * Who owns the endpoint may send records of kinds of its own, from {@link OWN_KINDS} on.
+ * The owner of the endpoint may send records of its own kinds, numbered from {@link OWN_KINDS}.
  */
 
 import type { WaitOptions } from '../sync/options.js';
@@ -26,50 +26,50 @@ import { copySmall, copySmallArguments, NOT_SMALL } from './small-copies.js';
 import { survey } from './survey.js';
 import type { Transferable } from './transfer.js';
 
-/** Call `id` of function `a` with the arguments `b`. */
+/** Calls function `a` with the arguments `b`; the reply has the number `id`. */
 const CALL = 1;
-/** The same without an answer. */
+/** Calls function `a` with the arguments `b`, without a reply. */
 export const SEND = 2;
-/** Answers call `id` with `b`. */
+/** Call `id` returned `b`. */
 const RESULT = 3;
-/** Call `id` has thrown `b`. */
+/** Call `id` threw `b`. */
 const FAILED = 4;
-/** Nobody waits for call `id` any more. */
+/** The caller no longer waits for call `id`. */
 const CANCEL = 5;
-/** `a` references to `id` are not in use any more. */
+/** The sender no longer uses `a` of its references to `id`. */
 const RELEASE = 6;
-/** The signal `id` has been aborted, with the reason `b`. */
+/** The signal `id` was aborted with the reason `b`. */
 const ABORT = 7;
-/** Announces that the next message is a record of kind `a` and number `id`, which the receiver may be unable to read. */
+/** The next message is a record of kind `a` and number `id`, which the receiver may be unable to read. */
 const ANNOUNCE = 8;
 export const OWN_KINDS = 16;
 
-/** Added to the kind of a record whose value `b` is {@link Packed}. */
+/** Flag of a record whose value `b` is {@link Packed}. */
 const PACKED = 1 << 8;
 const KIND = 0xff;
-/** The kind of a record, by its first entry. */
+/** Returns the kind of a record from its first entry. */
 export const kindOf = (flags: unknown): number => (flags as number) & KIND;
-/** Added to the number of a reference where a function is named by number. */
+/** Added to the number of a reference, to tell it from the number of a served function. */
 const REFERENCE = 0x40000000;
 
 export interface EndpointOptions {
   /** Posts a batch to the other end. Throws if it cannot be cloned. */
   readonly post: Post;
-  /** What the other end may call, by number. */
+  /** The functions that the other end may call, by number. */
   readonly functions?: readonly NamedFunction[];
-  /** A record of the owner's own kind has come. */
+  /** Called with each record of the owner's own kinds. */
   handle?(kind: number, id: number, a: unknown, b: unknown, c: unknown): void;
-  /** Called when the value of a record of the owner's own kind cannot be read. */
+  /** Called when the value of a record of the owner's own kinds cannot be read. */
   unreadable?(kind: number, id: number, error: unknown): void;
-  /** Runs what the other end calls in the context that it belongs to. */
+  /** The async context in which served functions run. */
   readonly run?: RunInContext | undefined;
   /** See {@link References}. */
   readonly separatesFunctions?: boolean | undefined;
-  /** What a call of this name that has no answer is refused with. */
+  /** Returns the error of a call that will get no reply. */
   unanswered(name: string, why: string): unknown;
-  /** So many calls of this end wait for an answer. */
+  /** Called with the number of calls that wait for a reply. */
   pendingChanged?(pending: number): void;
-  /** Something has begun or ended that must not end with the event loop. */
+  /** Called when the endpoint begins or ends to have work that must keep the event loop alive. */
   activityChanged?(isActive: boolean): void;
 }
 
@@ -79,9 +79,9 @@ interface PendingCall {
   reject(error: unknown): void;
 }
 
-/** A value on its way. */
+/** The result of a send. */
 export interface Sent {
-  /** It cannot be sent again: something in it has moved, or is iterated over. */
+  /** Whether the value cannot be sent again: a part of it was moved, or is an iterator. */
   readonly isUnique: boolean;
 }
 
@@ -96,14 +96,14 @@ export class Endpoint {
   readonly #references: References;
   readonly #pending = new Map<number, PendingCall>();
   /**
-   * Calls of the other end that have not been answered. Their arguments are kept until then: a signal
-   * that only its listeners know would be collected, and with it the news that it is aborted.
+   * The arguments of calls from the other end that are not answered yet. They are kept alive because a signal that
+   * only its listeners reference may be collected as garbage, and would then never abort.
    */
   readonly #serving = new Map<number, readonly unknown[]>();
   #lastId = 0;
   #wasActive = false;
   #closed: string | undefined;
-  /** The record in the next message, if the other side has announced it. */
+  /** The record that the other end announced for the next message. */
   #announced: { readonly kind: number; readonly id: number } | undefined;
 
   constructor(options: EndpointOptions) {
@@ -123,7 +123,7 @@ export class Endpoint {
 
   // --- calls ---
 
-  /** Calls a function of the other end by its number. `name` is for errors. */
+  /** Calls a function of the other end by its number. `name` appears in errors. */
   call(
     target: number,
     args: readonly unknown[],
@@ -133,11 +133,11 @@ export class Endpoint {
     return new Promise((resolve, reject) => {
       if (options.signal?.aborted) throw options.signal.reason;
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
-      // No other thread answers at once.
+      // No other thread can reply at once.
       if (options.timeout === 0) throw timedOut(name, 0);
       const id = ++this.#lastId;
       this.sendArguments(CALL, id, target, args);
-      // A getter of the arguments may have closed it.
+      // A getter in the arguments may have closed the endpoint.
       if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
       const stop = giveUpOn(
         options,
@@ -169,7 +169,7 @@ export class Endpoint {
     });
   }
 
-  /** The same without an answer. */
+  /** Calls a function without waiting for a reply. */
   notify(target: number, args: readonly unknown[], name: string): void {
     if (this.#closed !== undefined) throw this.#options.unanswered(name, this.#closed);
     this.sendArguments(SEND, 0, target, args);
@@ -179,11 +179,11 @@ export class Endpoint {
   // --- records ---
 
   /**
-   * Sends a record. Its value `b` may contain functions, signals and iterators, which structured clone cannot carry.
-   * Throws a {@link DataCloneError} if it cannot be sent; nothing of it was then sent.
+   * Sends a record. Its value `b` may contain functions, signals and iterators. Throws a {@link DataCloneError} if the
+   * value cannot be sent; then nothing was sent.
    *
-   * A small plain value is copied here and travels with others. Any other value is sent at once in a message of its
-   * own: for many objects or bytes a second copy would cost more than a message.
+   * A small plain value is copied here and shares a message with other records. Any other value is sent at once in
+   * its own message: for many objects or bytes a second copy costs more than a message.
    */
   send(
     kind: number,
@@ -197,7 +197,7 @@ export class Endpoint {
     return this.#send(kind, id, a, b, c, transfer, copy);
   }
 
-  /** The same for a list of arguments. */
+  /** As {@link send}, for a list of arguments. */
   sendArguments(
     kind: number,
     id: number,
@@ -268,7 +268,7 @@ export class Endpoint {
     }
   }
 
-  /** Sends an error, or what is left of it if it cannot be sent as it is. */
+  /** Sends an error; if it cannot be cloned, sends its name, message and stack. */
   sendError(kind: number, id: number, error: unknown, a?: unknown, c?: unknown): void {
     if (this.#closed !== undefined) return;
     try {
@@ -278,17 +278,17 @@ export class Endpoint {
     }
   }
 
-  /** A record without a value. */
+  /** Sends a record without a value. */
   #note(kind: number, id: number, a?: unknown): void {
     if (this.#closed === undefined) this.#batches.add(kind, id, a, undefined, undefined);
   }
 
-  /** Sends now what waits for the end of the turn. */
+  /** Sends the records of this turn now. */
   flush(): void {
     this.#batches.flush();
   }
 
-  /** A batch has come. One record that fails does not keep the others from being dealt with. */
+  /** Handles a batch. A record that fails does not affect the others. */
   receive(records: readonly unknown[]): void {
     this.#announced = undefined;
     if (!Array.isArray(records)) return;
@@ -307,15 +307,15 @@ export class Endpoint {
       try {
         this.#handle(flags & KIND, id, records[at + 2], value, records[at + 4]);
       } catch (error) {
-        // As from a listener.
+        // Reported as an unhandled rejection; the other records are still handled.
         void Promise.reject(error);
       }
     }
   }
 
   /**
-   * Called for a message that cannot be read. Returns whether its sender has announced it; only the call that it
-   * belongs to then fails.
+   * Handles a message that cannot be read. Returns whether its sender announced it: then only the call that the
+   * message belongs to fails.
    */
   receiveUnreadable(cause: unknown): boolean {
     const announced = this.#announced;
@@ -333,7 +333,7 @@ export class Endpoint {
         this.sendError(FAILED, id, error);
         break;
       case SEND:
-        // As from a listener.
+        // The caller expects no reply.
         void Promise.reject(error);
         break;
       case RESULT:
@@ -386,12 +386,12 @@ export class Endpoint {
     let result: unknown;
     let isLater: boolean;
     try {
-      if (call === undefined) throw new StaleReferenceError(`${name} is not there any more`);
+      if (call === undefined) throw new StaleReferenceError(`${name} no longer exists`);
       result = call(...args);
-      // Asking may throw as well.
+      // `then` may be a getter that throws.
       isLater = isThenable(result);
     } catch (error) {
-      // As from a listener: the caller has asked for no answer.
+      // The caller of a SEND expects no reply: an unhandled rejection reports the error.
       if (kind === SEND) void Promise.reject(error);
       else this.sendError(FAILED, id, error);
       return;
@@ -402,7 +402,7 @@ export class Endpoint {
       return;
     }
     this.#serving.set(id, args);
-    // One that is no native promise may throw where it is asked.
+    // `Promise.resolve` also handles a thenable whose `then` throws.
     Promise.resolve(result).then(
       (value) => {
         if (this.#serving.delete(id)) this.#respond(id, value);
@@ -430,7 +430,7 @@ export class Endpoint {
     this.#options.activityChanged?.(isActive);
   }
 
-  /** Ends all calls. */
+  /** Closes the endpoint and rejects all pending calls. */
   close(why: string): void {
     if (this.#closed !== undefined) return;
     this.#closed = why;

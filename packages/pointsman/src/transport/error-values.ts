@@ -1,8 +1,8 @@
 /**
- * Errors as values. Structured clone keeps the name, the message and, in some engines, the stack and the
- * cause. Here whatever is an own property of the error is kept, and enumerable only if it was.
+ * Converts errors to plain values and back. Structured clone keeps the name, the message and, in some engines, the
+ * stack and the cause. Here every own property is kept, with its enumerability.
  *
- * Invariant: an error is of the nearest class of the language that it derives from, whatever it is called.
+ * Invariant: an error arrives as an instance of the nearest built-in class that it derives from, whatever its name.
  */
 
 type ErrorClass = new (message?: string, name?: string) => Error;
@@ -23,10 +23,10 @@ const classes = globalThis as unknown as Record<string, ErrorClass | undefined>;
 export const exceptionClass = classNames.indexOf('DOMException');
 const aggregateClass = classNames.indexOf('AggregateError');
 
-/** Properties of an error that no loop over its keys would meet. */
+/** Properties of an error that are usually not enumerable. */
 export const hiddenKeys = ['message', 'stack', 'name', 'cause', 'errors'];
 
-/** The number of the nearest class of the language. */
+/** Returns the number of the nearest built-in class. */
 export function errorClassOf(error: Error): number {
   for (let each = error; each !== null; each = Object.getPrototypeOf(each)) {
     const maker: unknown = Object.getOwnPropertyDescriptor(each, 'constructor')?.value;
@@ -37,11 +37,11 @@ export function errorClassOf(error: Error): number {
   return 0;
 }
 
-/** Which of {@link hiddenKeys} an error has, as bits. */
+/** Returns which of {@link hiddenKeys} an error has, one bit for each. */
 export function hiddenPartsOf(error: Error, classNumber: number): number {
   let flags = 0;
   for (const [index, key] of hiddenKeys.entries()) {
-    // The stack is no own property in every engine, and a derived class may name all of its errors.
+    // In some engines `stack` is inherited, and a derived class may define `name` on its prototype.
     const inherits =
       key === 'stack' ||
       (key === 'name' && classNumber !== exceptionClass && error.name !== classNames[classNumber]);
@@ -51,7 +51,7 @@ export function hiddenPartsOf(error: Error, classNumber: number): number {
   return flags;
 }
 
-/** An error without properties; a `DOMException` has its message and its name from the beginning. */
+/** Makes an error without properties. Only a `DOMException` gets its message and name here: both are read-only. */
 export function makeError(classNumber: number, message?: string, name?: string): Error {
   const Class = classes[classNames[classNumber] as string];
   if (classNumber === exceptionClass) {
@@ -59,12 +59,12 @@ export function makeError(classNumber: number, message?: string, name?: string):
   }
   if (classNumber !== aggregateClass) return new (Class ?? Error)();
   const error = new AggregateError([]);
-  // It comes back if it was there.
+  // `putTogether` defines it again if the original had it.
   delete (error as Partial<AggregateError>).errors;
   return error;
 }
 
-/** Unless the error does not allow it, as exceptions of some platforms. */
+/** Defines a non-enumerable property. Does nothing if the error does not allow it, as some platform exceptions. */
 export function defineHidden(error: Error, key: string, value: unknown): void {
   Reflect.defineProperty(error, key, {
     value,
@@ -74,7 +74,7 @@ export function defineHidden(error: Error, key: string, value: unknown): void {
   });
 }
 
-/** Also where a setter, or none, is inherited. */
+/** Defines an own property, also if the prototype has a setter or a read-only property of that name. */
 export function defineOwn(object: object, key: string, value: unknown): void {
   Reflect.defineProperty(object, key, {
     value,
@@ -84,17 +84,17 @@ export function defineOwn(object: object, key: string, value: unknown): void {
   });
 }
 
-/** An error taken apart, so that structured clone can carry all of it. */
+/** The parts of an error, which structured clone can carry. */
 export interface ErrorParts {
   readonly classNumber: number;
   readonly message: string;
   readonly name: string;
-  /** Pairs of one of {@link hiddenKeys} and its value. */
+  /** The properties among {@link hiddenKeys}. */
   readonly hidden: readonly (readonly [key: string, value: unknown])[];
   readonly own: Readonly<Record<string, unknown>>;
 }
 
-/** `isUncloneable`: whether the value of a property cannot be passed on, so that the property is left out. */
+/** Takes an error apart. Properties whose value is uncloneable are omitted and listed in `droppedProperties`. */
 export function takeApart(error: Error, isUncloneable: (value: unknown) => boolean): ErrorParts {
   const classNumber = errorClassOf(error);
   const isException = classNumber === exceptionClass;
@@ -109,7 +109,7 @@ export function takeApart(error: Error, isUncloneable: (value: unknown) => boole
 /** The property of an error that lists the names of the omitted properties. */
 const DROPPED = 'droppedProperties';
 
-/** Returns the properties of an error that can be passed on. Reads each once. `flags` come from {@link hiddenPartsOf}. */
+/** Returns the cloneable properties of an error. Reads each property once. `flags` is from {@link hiddenPartsOf}. */
 export function partsOf(
   error: Error,
   flags: number,
@@ -126,7 +126,7 @@ export function partsOf(
           continue;
         }
       } catch {
-        // A getter has thrown.
+        // A getter threw.
       }
       dropped.push(key);
     }
@@ -138,7 +138,7 @@ export function partsOf(
   return { hidden, own: Object.fromEntries(own) };
 }
 
-/** The error that was taken apart. `error` is one of {@link makeError}, so that it may contain itself. */
+/** Restores the properties of `error`, which {@link makeError} made. The parts may refer to the error itself. */
 export function putTogether(error: Error, { hidden, own }: ErrorParts): Error {
   for (const [key, value] of hidden) defineHidden(error, key, value);
   for (const key of Object.keys(own)) defineOwn(error, key, own[key]);

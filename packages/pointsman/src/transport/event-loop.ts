@@ -1,14 +1,14 @@
 /**
- * A later turn of the event loop, at once: a timer of 0 takes milliseconds.
+ * Schedules a callback for the next turn of the event loop. A timer of 0 ms would take longer: browsers clamp it.
  *
- * Invariant: callbacks run in the order in which they were given, and none in the turn that gave it.
+ * Invariant: callbacks run in order, and never in the current turn.
  */
 
 const scope = globalThis as { setImmediate?: (callback: () => void) => unknown };
 let turns: MessagePort | undefined;
 let waiting: (() => void)[] = [];
 
-/** Runs `callback` in a later turn of the event loop, after what the runtime has to do before. */
+/** Runs `callback` in a later turn of the event loop. */
 export function soon(callback: () => void): void {
   if (scope.setImmediate) {
     scope.setImmediate(callback);

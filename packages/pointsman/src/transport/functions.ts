@@ -1,10 +1,11 @@
 /**
- * The functions of an API that another thread may call, by name; those of objects in it with dots. Such objects are
- * plain ones, modules, and instances of classes with their methods. Of what an instance has in its own fields only
- * functions and plain objects count: the rest is its state. So it is with what functions and classes have themselves.
+ * Lists the functions of an API that another thread may call. A function of a nested object has a dotted name.
  *
- * Invariant: each object is visited once, under the shortest of its names, so circles end and the time grows with
- * the members and not with the paths to them. No getter runs but those that compilers make of exports.
+ * Nested objects are plain objects, modules, and class instances with their methods. Of the own fields of an
+ * instance, a function or a class, only functions and plain objects are served; other fields are private state.
+ *
+ * Invariant: each object is visited once, under its shortest name, so cycles end and the time is linear in the number
+ * of members. No getter runs, except those that compilers generate for exports.
  */
 
 import { invalid } from '../sync/errors.js';
@@ -15,7 +16,7 @@ export interface NamedFunction {
   readonly call: AnyFunction;
 }
 
-/** `argument` is what the API is called in errors; `refused` are names that it cannot have. */
+/** `argument` is the name of the API in errors; `refused` lists reserved names. */
 export function functionsOf(
   api: object,
   argument: string,
@@ -47,53 +48,53 @@ export function functionsOf(
   return [...found].map(([name, call]) => ({ name, call }));
 }
 
-/** What functions have that is no part of an API. */
-const ofFunctions = ['length', 'name', 'prototype', 'arguments', 'caller'];
+/** Built-in properties of functions. */
+const functionProperties = ['length', 'name', 'prototype', 'arguments', 'caller'];
 
-/** Methods of a class are on its prototype; what is nearer comes first. */
+/** Yields own and inherited members, nearest first. */
 function* membersOf(object: object): Iterable<[key: string, value: unknown]> {
   const isFunction = typeof object === 'function';
   for (
     let place = object;
-    place === object || (place && !isOfLanguage(place));
+    place === object || (place && !isRootPrototype(place));
     place = Object.getPrototypeOf(place)
   ) {
     for (const key of Object.getOwnPropertyNames(place)) {
-      if (key === 'constructor' || (isFunction && ofFunctions.includes(key))) continue;
+      if (key === 'constructor' || (isFunction && functionProperties.includes(key))) continue;
       const member = Object.getOwnPropertyDescriptor(place, key) as PropertyDescriptor;
       yield [key, isExport(member) ? member.get?.call(place) : member.value];
     }
   }
 }
 
-/** Whether it is the prototype of all objects or of all functions, of this realm or of another. */
-function isOfLanguage(prototype: object): boolean {
+/** Returns whether this is `Object.prototype` or `Function.prototype` of any realm. */
+function isRootPrototype(prototype: object): boolean {
   const next = Object.getPrototypeOf(prototype);
   if (next === null) return true;
   return typeof prototype === 'function' && Object.getPrototypeOf(next) === null;
 }
 
-/** What compilers and bundlers make of `export`; no getter that somebody has written looks like that. */
+/** Returns whether a compiler generated this property for an `export`. No getter in a class or an object literal matches. */
 function isExport({ get, set, enumerable, configurable }: PropertyDescriptor): boolean {
   return get !== undefined && set === undefined && enumerable === true && configurable === false;
 }
 
-/** Whether functions are looked for in a member of an object: of an instance or a function, if it is a plain object. */
+/** Returns whether the functions of a member are served too. */
 function isPart(value: unknown, of: object): value is object {
   if (isPlain(value)) return true;
   return isPlain(of) && (typeof value === 'function' || isInstance(value));
 }
 
-/** An object without a class: one that was written down, or a module, which in Bun has a prototype of its own. */
+/** Returns whether this is an object without a class, or a module; in Bun a module has a prototype. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
-  // Also in another realm, only the prototype of all objects has no prototype itself.
+  // In every realm, `Object.prototype` is the only prototype without a prototype.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return true;
   return Object.prototype.toString.call(value) === '[object Module]';
 }
 
-/** An object of a class of the program: none of the language or of the platform. */
+/** Returns whether this is an instance of a class of the program, not of a built-in class. */
 function isInstance(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Symbol.toStringTag in value) return false;
   return Object.prototype.toString.call(value) === '[object Object]';

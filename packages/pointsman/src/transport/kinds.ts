@@ -1,9 +1,9 @@
 /**
- * What sort of object a value is, as structured clone sees it.
+ * Classifies objects as structured clone does.
  *
- * Invariant: what is sent as a plain object is one: an object of the language, of a class of the user, or
- * without a prototype. Objects that only the platform can make (a promise, a node, a port) are opaque:
- * nobody else could make one again.
+ * Invariant: `plain` is an object literal, an instance of a class of the program, or an object without a prototype.
+ * An object that only the platform can create (a promise, a DOM node, a port) is `opaque`: the other thread could not
+ * create it again.
  */
 
 import { Refused } from './clone-errors.js';
@@ -70,7 +70,7 @@ const globals = globalThis as unknown as Record<string, { prototype: object } | 
 const known = new Map<object, Kind>();
 learn(language);
 
-/** Objects that some runtimes write in JavaScript, and those without a constructor of their own. */
+/** Prototypes that the check for native constructors does not find: some runtimes implement them in JavaScript. */
 const opaque = new Set<object>([
   ancestor([][Symbol.iterator](), 2),
   ancestor((async function* () {})(), 3),
@@ -85,8 +85,8 @@ function learn(classes: Names): void {
 
 let knowsPlatform = false;
 
-/** Not before an object is met that is not of the language: in Node, who names these classes loads them. */
-function ofPlatform(prototype: object): Kind | undefined {
+/** Learns the platform's classes on first use: in Node, a reference to such a class loads it. */
+function platformKind(prototype: object): Kind | undefined {
   if (!knowsPlatform) {
     knowsPlatform = true;
     learn(platform);
@@ -104,17 +104,14 @@ function ancestor(value: object, generation: number): object {
   return generation === 0 ? value : ancestor(Object.getPrototypeOf(value), generation - 1);
 }
 
-/** The kind of an object that is directly of a built-in class, else undefined. */
+/** Returns the kind of a direct instance of a built-in class, else undefined. */
 export function builtIn(value: object): Kind | undefined {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === null) return 'plain';
-  return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : ofPlatform(prototype));
+  return known.get(prototype) ?? (ArrayBuffer.isView(value) ? 'view' : platformKind(prototype));
 }
 
-/**
- * Whether bytes cannot tell what it is, but a message of the platform can carry it: shared memory, and
- * views of it, stay shared.
- */
+/** Returns whether only a platform message can carry the object: shared memory, for example, which stays shared. */
 export function goesByMessage(value: object): boolean {
   const kind = builtIn(value);
   return kind === 'view' ? isShared((value as ArrayBufferView).buffer) : kind === 'message';
@@ -124,17 +121,17 @@ function isShared(buffer: ArrayBufferLike): boolean {
   return typeof SharedArrayBuffer === 'function' && buffer instanceof SharedArrayBuffer;
 }
 
-/** Throws if nobody else could make such an object again. */
+/** Throws for an object that the codec cannot represent. */
 export function refuseOpaque(value: object): void {
   const kind = kindOf(value);
   if (kind === 'opaque') throw new Refused(value, 'an object of the platform');
   if (kind === 'message') throw new Refused(value, 'an object that only a message can carry');
 }
 
-/** By the prototype of those that are not of a built-in class, so that each class is examined once. */
+/** The kinds of other classes, by prototype, so that each class is examined once. */
 const classes = new WeakMap<object, Kind>();
 
-/** The kind of any object, also of one of a derived class or from another realm. */
+/** Returns the kind of any object, also of a derived class or from another realm. */
 export function kindOf(value: object): Kind {
   if (Array.isArray(value)) return 'array';
   const kind = builtIn(value);
@@ -153,7 +150,7 @@ function inherited(first: object): Kind {
     const kind = known.get(each);
     if (kind !== undefined) return kind;
     const maker: unknown = Object.getOwnPropertyDescriptor(each, 'constructor')?.value;
-    // From another realm, or of the platform.
+    // A native class of another realm, or of the platform.
     if (typeof maker === 'function' && isNative(maker)) {
       return Object.hasOwn(names, maker.name) ? (names[maker.name] as Kind) : 'opaque';
     }

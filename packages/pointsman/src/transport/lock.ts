@@ -1,16 +1,19 @@
 /**
- * How a host learns in a browser that a worker has ended, which no event tells: the worker holds a lock
- * as long as it lives, and who asks for it has it when the worker is gone.
+ * Detects in a browser that a worker has ended, for which there is no event: the worker holds a Web Lock for its
+ * lifetime, and the host's request for the lock is granted when the worker has ended.
  *
- * Invariant: the host asks for the lock only after the worker has said that it holds it. So whoever gets it knows
- * that the worker is gone, and not that it has yet to begin.
+ * Invariant: the host requests the lock only after the worker has reported that it holds it. So a grant means that
+ * the worker has ended, never that it has not started.
  */
 
 function lockOf(id: number): string {
   return `pointsman.worker.${id}`;
 }
 
-/** The worker's part, until `over` settles. Calls `held` when it has the lock; resolves then, or when it cannot have it. */
+/**
+ * Called by the worker: holds the lock until `over` settles. Calls `held` when the lock is granted; resolves then, or
+ * when the lock is not available.
+ */
 export function holdLock(id: number, over: Promise<unknown>, held: () => void): Promise<void> {
   return new Promise((resolve) => {
     const locks = globalThis.navigator?.locks;
@@ -25,7 +28,7 @@ export function holdLock(id: number, over: Promise<unknown>, held: () => void): 
   });
 }
 
-/** The host's part: calls `ended` when the worker is gone, unless `signal` aborts before. */
+/** Called by the host: calls `ended` when the worker has ended, unless `signal` aborts first. */
 export function watchLock(id: number, signal: AbortSignal, ended: () => void): void {
   globalThis.navigator.locks.request(lockOf(id), { signal }, ended).catch(() => {});
 }

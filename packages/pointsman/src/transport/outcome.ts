@@ -1,4 +1,4 @@
-/** Errors on their way to whoever waits for an answer. */
+/** Errors of calls: a plain form of those that cannot be cloned, and stacks that include the caller. */
 
 import { describe, TimeoutError } from '../sync/errors.js';
 
@@ -7,24 +7,24 @@ export function timedOut(name: string, timeout: number): TimeoutError {
   return Object.assign(error, { call: name });
 }
 
-/** Characters of a text that are kept of an error which cannot be passed on as it is. */
-const most = 10_000;
+/** Maximum number of characters kept of each text of an error that cannot be cloned. */
+const MAX_TEXT = 10_000;
 
-/** What is left of an error that cannot be passed on as it is. Never throws. */
+/** Returns an error with the name, message and stack of one that cannot be cloned. Never throws. */
 export function toPlainError(error: unknown): Error {
   try {
     if (!(error instanceof Error))
-      return new Error(`something that cannot be passed on: ${describe(error)}`);
+      return new Error(`a thrown value that cannot be cloned: ${describe(error)}`);
     const [name, message, stack] = [error.name, error.message, error.stack].map((text) =>
-      String(text).slice(0, most),
+      String(text).slice(0, MAX_TEXT),
     );
     return Object.assign(new Error(message), { name, stack });
   } catch {
-    return new Error('an error that cannot be passed on');
+    return new Error('an error that cannot be cloned');
   }
 }
 
-/** Who calls whoever calls this, below so many frames. Only in V8 a stack begins with the error's name. */
+/** Returns the stack of the caller's caller, without its first `frames` lines. Only in V8 a stack starts with the name. */
 function callersBelow(frames: number): string[] {
   const lines = new Error().stack?.trimEnd().split('\n') ?? [];
   return lines.slice((lines[0] === 'Error' ? 2 : 1) + frames);
@@ -35,19 +35,19 @@ function withCallers(error: Error, callers: readonly string[]): void {
   error.stack = `${error.stack}\n    -- called by --\n${callers.join('\n')}`;
 }
 
-/** Adds where the call was made to an error's stack, which tells where it was thrown. */
+/** Appends the stack of the call to the error's stack, which only shows where the other thread threw it. */
 export function withCaller(error: unknown): unknown {
   if (error instanceof Error) withCallers(error, callersBelow(2));
   return error;
 }
 
 /**
- * A promise that rejects with the error, whose stack tells where it was thrown, and also who awaits this
- * promise, where the engine knows: so nothing has to be remembered of calls that succeed.
+ * Returns a promise that rejects with the error, after appending the async stack of the code that awaits the promise.
+ * The stack is taken here, from engines that have async stacks, so that calls that succeed need not record one.
  */
 export async function rejectWithCaller(error: unknown): Promise<never> {
   if (error instanceof Error) {
-    // Whoever adopts this promise does so in a turn of the microtasks, and is known only then.
+    // The engine knows the awaiting function only after these microtasks.
     await undefined;
     await undefined;
     withCallers(error, callersBelow(1));
@@ -55,7 +55,7 @@ export async function rejectWithCaller(error: unknown): Promise<never> {
   throw error;
 }
 
-/** Whether it is a promise, or behaves like one. */
+/** Returns whether the value is a promise or another thenable. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&

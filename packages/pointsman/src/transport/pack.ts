@@ -1,12 +1,11 @@
 /**
- * Values for a message of the platform. What structured clone cannot carry, or not in full (functions,
- * abort signals, iterators, errors), is replaced by a placeholder, and put back on the other side.
+ * Packs values for a message. Functions, abort signals, iterators and errors, which structured clone cannot carry (or
+ * not in full), are replaced by placeholders; the receiver puts the originals back.
  *
- * Invariant: the user's value is never changed. A value with nothing to replace is not copied either;
- * each object of it is visited once, however often it is referred to.
+ * Invariant: the user's value is never changed, and each object in it is visited once.
  *
- * Structured clone keeps identity within a message, so the placeholders travel twice: in their places,
- * and in a list. What is in the list is a placeholder, and nothing else can be taken for one.
+ * A message contains each placeholder twice: at its position in the value, and in a list. Structured clone preserves
+ * identity, so the receiver recognizes a placeholder by the list, and no other object can be mistaken for one.
  */
 
 import { isSignal } from '../sync/options.js';
@@ -18,28 +17,28 @@ import { isTransferred, type Transferable } from './transfer.js';
 import { UncloneableSearch } from './uncloneable.js';
 import { partsOfView, type ViewParts, viewOf } from './views.js';
 
-/** Stands for a reference, for an error, or for a view. */
+/** Replaces a referenced object, an error, or a view. */
 type Placeholder = { readonly reference: number } | { readonly error: ErrorParts } | ViewParts;
 
-/** A value in which something was replaced. */
+/** A value with placeholders. */
 export interface Packed {
   readonly value: unknown;
   readonly placeholders: readonly Placeholder[];
 }
 
-/** What a value takes along. */
+/** What packing a value collects. */
 export interface Baggage {
-  /** What the message moves. */
+  /** The objects that the message transfers. */
   readonly transfer: Transferable[];
-  /** The references that it counts; see {@link References.undo}. */
+  /** The references that the message counts; see {@link References.undo}. */
   readonly passed: Set<number>;
-  /** Whether it can be sent only once: something moves, or is iterated over. */
+  /** Whether the value can be sent only once: a part of it is transferred, or is an iterator. */
   isUnique: boolean;
-  /** Whether some object in what was packed is the user's own. */
+  /** Whether the packed value contains an object of the user, not only copies. */
   isShared: boolean;
 }
 
-/** Replaces what structured clone cannot carry, in a copy. */
+/** Returns a copy with placeholders. */
 export function pack(root: unknown, references: References, baggage: Baggage): Packed {
   const placeholders: Placeholder[] = [];
   const copies = new Map<object, unknown>();
@@ -109,7 +108,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
     }
     if (value instanceof Error) {
       const parts = takeApart(value, (item) => uncloneable.holds(item));
-      // It may contain itself.
+      // The error may refer to itself.
       const placeholder = { error: parts as { hidden: unknown; own: unknown } };
       stand(value, placeholder as Placeholder);
       placeholder.error.hidden = parts.hidden.map(([key, item]) => [key, replace(item)]);
@@ -122,7 +121,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
       return stand(value, { reference });
     }
     if (isOfPlatform(value)) return theirs(value);
-    // As structured clone does: what an object of any class has itself, as a plain one.
+    // As structured clone does: the own properties of an instance of any class, as a plain object.
     return replaceProperties(value, keep(value, {}));
   };
   const replaceProperties = (value: object, copy: Record<string, unknown>) => {
@@ -135,7 +134,7 @@ export function pack(root: unknown, references: References, baggage: Baggage): P
   return { value: replace(root), placeholders };
 }
 
-/** Puts everything back. The value has just been received: it is changed in place. */
+/** Replaces the placeholders by the originals, in place: no other code refers to the received value. */
 export function unpack({ value: root, placeholders }: Packed, references: References): unknown {
   if (placeholders.length === 0) return root;
   const received = new Set<number>();

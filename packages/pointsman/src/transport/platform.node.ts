@@ -1,7 +1,6 @@
 /**
- * Node, and what behaves like it: a worker reaches its host by `parentPort`. A Web Worker of Deno has
- * none, and reaches it as in a browser. Bun has the `postMessage` of a worker everywhere, so that alone
- * says nothing.
+ * Node, Bun and Deno. A worker reaches its host through `parentPort`, except a Web Worker in Deno, which has none and
+ * uses `postMessage` as in a browser. The existence of `postMessage` proves nothing: Bun defines it in every thread.
  */
 
 import { AsyncResource } from 'node:async_hooks';
@@ -12,11 +11,11 @@ const isWebWorker = 'WorkerGlobalScope' in globalThis;
 
 usePlatform({
   host: (parentPort as Port | null) ?? (isWebWorker ? platform.host : undefined),
-  // Deno looks at each byte of a buffer that moves.
+  // Deno reads each byte of a transferred buffer.
   movesBytes: !('Deno' in globalThis),
   readsEachElement: 'Deno' in globalThis,
   captureContext() {
-    // Takes an eighth of the time of `AsyncLocalStorage.snapshot`, which in Node 20 binds a function first.
+    // Cheaper than `AsyncLocalStorage.snapshot`, which in Node 20 also binds a function.
     const resource = new AsyncResource('pointsman', { requireManualDestroy: true });
     return (work) => resource.runInAsyncScope(work);
   },

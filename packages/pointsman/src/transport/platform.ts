@@ -1,12 +1,12 @@
 /**
- * What differs between runtimes: how a worker reaches whoever made it, and whether messages can be
- * received while the thread does not return to its event loop.
+ * The differences between runtimes: how a worker reaches its host, and whether a thread can receive messages without
+ * returning to its event loop.
  *
- * Invariant: a runtime's own entry sets it when it is loaded, before any bridge or pool is made, and nothing
- * changes it afterwards.
+ * Invariant: the entry of a runtime sets the platform when the entry is loaded, before any bridge or pool is created;
+ * the platform never changes afterwards.
  */
 
-/** A port, a worker or a worker's own global scope, whichever way it tells of messages. */
+/** A port, a worker or the global scope of a worker, with events of the web or of Node. */
 export interface Port {
   postMessage(message: unknown, transfer?: never): unknown;
   addEventListener?(type: string, listener: (event: never) => void): void;
@@ -22,15 +22,15 @@ export interface Port {
 }
 
 export interface Platform {
-  /** Where a worker finds its host; undefined in a thread that nobody made. */
+  /** The port to the host; undefined in the main thread. */
   readonly host: Port | undefined;
-  /** Whether a message moves a buffer without looking at each byte. */
+  /** Whether the transfer of a buffer takes constant time. */
   readonly movesBytes: boolean;
-  /** Whether a message that has come is looked through to the last element of its views, which takes long. */
+  /** Whether the runtime reads each element of a received view, which is slow. */
   readonly readsEachElement: boolean;
-  /** The next message of a port without a return to the event loop; absent where there is no such thing. */
+  /** Returns the next message of a port without a return to the event loop; absent where that is impossible. */
   readonly receive?: (port: Port) => { message: unknown } | undefined;
-  /** Captures the asynchronous context of the caller; absent on platforms without one. */
+  /** Captures the async context of the caller; absent where there is none. */
   readonly captureContext?: () => <Result>(work: () => Result) => Result;
 }
 
@@ -48,17 +48,14 @@ export function usePlatform(other: Platform): void {
   platform = other;
 }
 
-/**
- * Listens for messages, for the end of whoever sends them, and for messages that cannot be read; returns how
- * to stop.
- */
+/** Listens for messages, for the end of the sender, and for messages that cannot be read. Returns a function that stops. */
 export function listen(
   endpoint: Port,
   listener: (message: unknown) => void,
   closed: () => void = () => {},
   unreadable: (cause: unknown) => void = () => {},
 ): () => void {
-  // Not `addEventListener` where there is a choice: in Node it wraps each message in an event.
+  // Preferred to `addEventListener`, which in Node wraps each message in an event.
   if (endpoint.on && endpoint.off) {
     endpoint.on('message', listener);
     endpoint.on('close', closed);

@@ -1,10 +1,9 @@
 /**
- * What cannot be copied and is passed on by reference: functions, abort signals and iterators. A number
- * stands for each in a message.
+ * Passes functions, abort signals and iterators by reference. A message contains a number for each.
  *
- * Invariant: what was passed on stays alive here exactly as long as the other side may still use it.
- * This side counts in how many messages it has passed something on, the other in how many it has
- * received it; when the other's proxy is collected as garbage it gives that count back.
+ * Invariant: a passed object stays alive exactly as long as the other side may use it. This side counts the messages
+ * in which it passed the object, the other side those in which it received it. When the other side's proxy is
+ * collected as garbage, that side returns its count.
  */
 
 import { timedOut } from '../sync/errors.js';
@@ -13,30 +12,30 @@ import { giveUpOn } from '../sync/wait/give-up.js';
 import { captureContext, type RunInContext } from './async-context.js';
 import type { AnyFunction, RemoteIterable } from './types.js';
 
-/** The lowest bits of a number say what it stands for. */
+/** The lowest bits of a number are the kind of the reference. */
 const FUNCTION = 0;
 const SIGNAL = 1;
 const ITERATOR = 2;
-/** It came from the other side, and goes home. */
+/** A proxy that goes back to the side that owns the original. */
 const HOME = 3;
 const KINDS = 4;
 
 const ITERATOR_METHODS: ReadonlySet<unknown> = new Set(['next', 'return', 'throw']);
 
-/** What the reference stood for is gone: an iterator that has come to its end, for example. */
+/** Thrown for a reference to an object that is gone, such as a finished iterator. */
 export class StaleReferenceError extends Error {
   override readonly name = 'StaleReferenceError';
 }
 
 /** How references reach the other side. */
 export interface ReferenceCalls {
-  /** Calls what a reference of the other side stands for. */
+  /** Calls a reference that the other side owns. */
   callReference(id: number, args: readonly unknown[], name: string): Promise<unknown>;
-  /** The same, blocking; throws where this thread cannot block. */
+  /** Calls it and blocks; throws where this thread cannot block. */
   blockOnReference(id: number, args: readonly unknown[]): unknown;
-  /** `count` references to `id` are not in use any more. */
+  /** Returns `count` references to `id`: they are no longer used. */
   release(id: number, count: number): void;
-  /** The signal that was passed on as `id` has been aborted. */
+  /** Reports that the signal passed as `id` was aborted. */
   abort(id: number, reason: unknown): void;
   /**
    * Whether a function passed in two messages becomes two functions on the other side, each of which runs in the
@@ -53,9 +52,9 @@ interface Exported {
   readonly value: object;
   readonly call: AnyFunction;
   count: number;
-  /** Runs it in the context of the latest call that passed it on. */
+  /** Runs a call in the context of the latest call that passed the object. */
   run: RunInContext;
-  /** Frees what the value holds here once nobody uses it. */
+  /** Called once, when the other side no longer uses the object. */
   readonly end: () => void;
 }
 
@@ -78,16 +77,16 @@ export class References {
     this.#calls = calls;
   }
 
-  /** How many values of this side the other may still use. */
+  /** The number of objects of this side that the other side may still use. */
   get size(): number {
     return this.#exported.size;
   }
 
-  // --- what this side passes on ---
+  // --- objects that this side passes ---
 
   /**
-   * The number that stands for a value in a message; -1 if it is not passed on by reference. `passed`
-   * collects what this one message counts: give it to {@link sent} or to {@link undo}.
+   * Returns the number of a value in a message; -1 if the value is not passed by reference. `passed` collects the
+   * references that this message counts; the caller gives it to {@link sent} or {@link undo}.
    */
   numberOf(value: object, passed: Set<number>): number {
     const origin = this.#origins.get(value);
@@ -177,7 +176,7 @@ export class References {
       value,
       passed,
       (id) => (method, argument) => step(id, method as 'next', argument),
-      // Nobody is left to hear of an error.
+      // No caller is left to report an error to.
       () => void end().catch(() => {}),
     );
   }
@@ -186,12 +185,12 @@ export class References {
     const exported = this.#exported.get(id);
     if (exported === undefined) return;
     this.#exported.delete(id);
-    // It may have been passed on again, under another number.
+    // The object may have been passed again, under another number.
     if (this.#ids.get(exported.value) === id) this.#ids.delete(exported.value);
     exported.run(exported.end);
   }
 
-  /** The message is on its way: signals in it that were aborted before are told of now. */
+  /** Called after the message was sent: reports the signals in it that had been aborted before. */
   sent(passed: ReadonlySet<number>): void {
     for (const id of passed) {
       const value = this.#exported.get(id)?.value;
@@ -199,12 +198,12 @@ export class References {
     }
   }
 
-  /** The message will not be sent, or nobody will look at it. */
+  /** Called when the message will not be sent or read. */
   undo(passed: ReadonlySet<number>): void {
     for (const id of passed) this.released(id, 1);
   }
 
-  /** The other side does not use `count` of the references it was given. */
+  /** Called when the other side returns `count` references. */
   released(id: number, count: number): void {
     const exported = this.#exported.get(id);
     if (exported === undefined) return;
@@ -212,15 +211,15 @@ export class References {
     if (exported.count <= 0) this.#forget(id);
   }
 
-  /** What a call of the other side to one of its references runs here. */
+  /** Returns the function that runs when the other side calls a reference. */
   callable(id: number): AnyFunction | undefined {
     const exported = this.#exported.get(id);
     return exported && ((...args) => exported.run(() => exported.call(...args)));
   }
 
-  // --- what this side has been given ---
+  // --- objects that this side received ---
 
-  /** What a number in a message stands for. `received` collects what this one message counts. */
+  /** Returns the object for a number in a message. `received` collects the references that this message counts. */
   valueOf(number: number, received: Set<number>): unknown {
     const id = Math.floor(number / KINDS);
     switch (number % KINDS) {
@@ -251,7 +250,7 @@ export class References {
       return known;
     }
     const made = make();
-    // One that was collected has not given its count back yet.
+    // A proxy that was collected has not returned its count yet.
     this.#imported.set(id, { proxy: new WeakRef(made), count: 1 + (imported?.count ?? 0) });
     this.#origins.set(made, id);
     this.#collected.register(made, id);
@@ -269,12 +268,12 @@ export class References {
   #makeSignal(id: number): AbortSignal {
     const controller = new AbortController();
     this.#controllers.set(id, new WeakRef(controller));
-    // The signal keeps its controller alive, so that it can be aborted as long as it is in use.
+    // The signal keeps its controller alive, so it can be aborted as long as it is used.
     controllerOf.set(controller.signal, controller);
     return controller.signal;
   }
 
-  /** Both an asynchronous iterator and, where the thread may block, an ordinary one. */
+  /** Makes an async iterator that is also a synchronous one, where the thread can block. */
   #makeIterator(id: number): object {
     let isOver = false;
     const done = (value: unknown) => ({ done: true, value });
@@ -291,7 +290,7 @@ export class References {
       try {
         return noted(await this.#calls.callReference(id, [method, argument], 'an iterator'));
       } catch (error) {
-        // It has come to its end meanwhile. What is thrown over there is of another realm's class.
+        // The iterator has finished meanwhile. Compared by name: the error may be of another realm.
         if ((error as Error)?.name !== 'StaleReferenceError' || method === 'throw') throw error;
         isOver = true;
         return done(method === 'return' ? argument : undefined);
@@ -315,12 +314,12 @@ export class References {
     return iterator;
   }
 
-  /** The other side has aborted a signal that it has passed on. */
+  /** Called when the other side aborted a signal that it had passed. */
   abort(id: number, reason: unknown): void {
     this.#controllers.get(id)?.deref()?.abort(reason);
   }
 
-  /** Nothing can be passed on any more: signals lose their listeners, iterators end. */
+  /** Removes the listeners of passed signals and ends passed iterators. */
   close(): void {
     for (const id of [...this.#exported.keys()]) this.#forget(id);
     this.#imported.clear();
@@ -331,12 +330,12 @@ export class References {
 const controllerOf = new WeakMap<AbortSignal, AbortController>();
 const remoteIterables = new WeakSet<object>();
 
-/** Whether it stands for an iterator of another thread. */
+/** Returns whether the value is a proxy of an iterator in another thread. */
 export function isRemoteIterable(value: object): value is RemoteIterable<unknown> {
   return remoteIterables.has(value);
 }
 
-/** How to iterate over what is neither an array nor another collection that is copied. */
+/** Returns a function that starts iterating, for iterators and async iterables; undefined for values that are copied. */
 export function iterationOf(value: object): (() => AnyIterator) | undefined {
   const source = value as Partial<AsyncIterable<unknown> & Iterable<unknown> & AnyIterator>;
   if (typeof source[Symbol.asyncIterator] === 'function') {

@@ -1,11 +1,11 @@
-/** Looking again and again, without sleeping, whether another thread has said something. */
+/** Busy waiting for another thread. */
 
-/** So many looks before one at the clock, a power of two: most waits end before the first. */
+/** Polls between two reads of the clock, a power of two. Most waits end before the first read. */
 const POLLS = 32;
 
 const pause: (() => void) | undefined = (Atomics as { pause?: () => void }).pause;
 
-/** Spins until there is something to read, at most so many milliseconds; whether there is. */
+/** Spins until the source is ready, for at most `milliseconds`. Returns whether it is ready. */
 export function spinFor(source: { readonly ready: boolean }, milliseconds: number): boolean {
   let until = 0;
   for (let polls = 1; ; polls++) {

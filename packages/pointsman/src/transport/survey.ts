@@ -109,7 +109,7 @@ function needsPlaceholder(value: object): boolean {
   );
 }
 
-/** Whether the object has no parts to visit: bytes, and classes that structured clone knows. */
+/** Returns whether the object has no parts to visit: bytes, and built-in classes without members. */
 export function isLeaf(value: object): boolean {
   return (
     ArrayBuffer.isView(value) ||
@@ -121,7 +121,7 @@ export function isLeaf(value: object): boolean {
   );
 }
 
-/** Whether another thread may be unable to read it: its class is neither of the language nor of the program. */
+/** Returns whether another thread may be unable to read the object: its class is one of the platform. */
 export function isOfPlatform(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === Array.prototype) return false;
@@ -139,7 +139,7 @@ function collectPartsOfError(error: Error, into: object[]): void {
   }
 }
 
-/** Whether it is a transferred buffer, or a view of one. */
+/** Returns whether this is a transferred buffer, or a view of one. */
 export function isDetached(value: object): boolean {
   const buffer = ArrayBuffer.isView(value) ? value.buffer : value;
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > 0) return false;
@@ -151,7 +151,7 @@ export function isDetached(value: object): boolean {
   }
 }
 
-/** Whether it has many bytes and covers its whole buffer: structured clone copies the whole buffer. */
+/** Returns whether the view is large and covers its whole buffer; structured clone copies the whole buffer. */
 export function isHeavy(value: object, transfer: readonly object[]): value is Uint8Array {
   return (
     value instanceof Uint8Array &&
@@ -163,7 +163,7 @@ export function isHeavy(value: object, transfer: readonly object[]): value is Ui
   );
 }
 
-/** Returns the objects that it refers to. */
+/** Adds the objects that `value` refers to. */
 export function collectParts(value: object, into: object[]): void {
   if (Array.isArray(value) && value.length < MAY_BE_SPARSE) {
     for (const item of value) if (isComposite(item)) into.push(item);

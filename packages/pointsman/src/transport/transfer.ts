@@ -1,13 +1,11 @@
-/**
- * Values that move to the other thread instead of being copied.
- */
+/** Values that move to the other thread instead of being copied. */
 
 const moved = Symbol('pointsman.transfer');
 
-/** What structured clone can move: a buffer, but no view of one, a port, a stream, a bitmap. */
+/** An object that structured clone can transfer: a buffer (not a view of one), a port, a stream, a bitmap. */
 export type Transferable = object & { readonly buffer?: never };
 
-/** What {@link transfer} returns: stands for a value that will be moved. */
+/** A value that will be moved; made by {@link transfer}. */
 export interface Transferred<T> {
   readonly [moved]: true;
   readonly value: T;
@@ -19,7 +17,7 @@ class Moved<T> implements Transferred<T> {
   readonly [moved] = true as const;
   readonly value: T;
   readonly list: readonly Transferable[];
-  /** Whether what moves was made for that: nobody has lost anything by it. */
+  /** Whether the moved parts are copies, so that the caller loses nothing. */
   readonly isCopy: boolean;
 
   constructor(value: T, list: readonly Transferable[], isCopy: boolean) {
@@ -30,11 +28,11 @@ class Moved<T> implements Transferred<T> {
 }
 
 /**
- * Hands `value` over to the other thread by structured clone, with the parts of it in `list` (array
- * buffers, ports, bitmaps, streams) moved: afterwards they cannot be used here any more.
+ * Marks `value` for transfer: it is sent by structured clone, and the parts of it in `list` (array buffers, ports,
+ * bitmaps, streams) move to the other thread. They cannot be used in this thread afterwards.
  *
- * For an argument, a result, or a part of one. A result cannot be moved to a browser's worker that
- * blocks, since no message reaches it: there it is copied if it can be.
+ * Use it for an argument, a result, or a part of one. A result for a browser worker that blocks is copied instead,
+ * if it can be: no message reaches a blocked worker.
  *
  * ```js
  * const { port1, port2 } = new MessageChannel();
@@ -45,7 +43,7 @@ export function transfer<T>(value: T, list: readonly Transferable[]): Transferre
   return new Moved(value, [...list], false);
 }
 
-/** The same for a copy of the user's value. */
+/** As {@link transfer}, for a copy of the user's value. */
 export function transferCopy<T>(value: T, list: readonly Transferable[]): Transferred<T> {
   return new Moved(value, list, true);
 }

@@ -1,13 +1,8 @@
-/**
- * How values look to the thread on the other side: types only.
- */
+/** The types of values as the other thread receives them. */
 
 import type { Transferred } from './transfer.js';
 
-/**
- * `Name`, if what it stands for can be called from another thread: a function, or an object in which there may be
- * some; see `functions.ts`.
- */
+/** `Name`, if the member is a function or an object that may contain functions; see `functions.ts`. */
 export type Callable<Api, Name extends keyof Api> = Name extends symbol
   ? never
   : Api[Name] extends (...args: never) => unknown
@@ -18,10 +13,10 @@ export type Callable<Api, Name extends keyof Api> = Name extends symbol
         ? Name
         : never;
 
-/** Classes, and objects that have methods of the language or the platform. */
+/** Classes, and instances of built-in classes. */
 type NotServed = (abstract new (...args: never) => unknown) | PlatformObject;
 
-/** Objects whose methods are those of the language or the platform: most have a tag, or can be iterated over. */
+/** Instances of built-in classes: most have a tag or are iterable. */
 export type PlatformObject =
   | { readonly [Symbol.toStringTag]: string }
   | Iterable<unknown>
@@ -33,12 +28,12 @@ export type PlatformObject =
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Asynchronous iterators arrive as this: `for await` anywhere, a plain `for` in a thread that blocks. */
+/** An async iterator of another thread: for `for await` anywhere, or for `for` in a thread that can block. */
 export interface RemoteIterable<T> extends AsyncIterableIterator<T> {
   [Symbol.iterator](): Iterator<T>;
 }
 
-/** A value as the other thread receives it. */
+/** A value of type `T` as the other thread receives it. */
 export type Received<T> =
   T extends Transferred<infer Value>
     ? Received<Value>
@@ -48,7 +43,7 @@ export type Received<T> =
         ? RemoteIterable<Received<Item>>
         : T;
 
-/** Parameters as the other thread may fill them. A callback need not be asynchronous here. */
+/** Parameters as the other thread may pass them. A callback may be synchronous. */
 export type Sent<Args extends readonly unknown[]> = {
   [Index in keyof Args]: Sendable<Args[Index]>;
 };

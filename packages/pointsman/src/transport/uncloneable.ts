@@ -1,6 +1,6 @@
 /**
- * Finds the properties of an error that cannot be copied to another thread. They are left out and the others arrive;
- * structured clone would leave out all of them.
+ * Finds the properties of an error that cannot be copied to another thread. Only they are omitted; structured clone
+ * would omit all own properties.
  *
  * Invariant: each object is visited once for all errors of a message.
  */
@@ -12,10 +12,10 @@ import { collectParts, isComposite, isDetached, isLeaf } from './survey.js';
 import { isTransferred } from './transfer.js';
 
 export class UncloneableSearch {
-  /** Objects that can be copied with all of their parts. */
+  /** Objects that can be copied completely. */
   readonly #cloneable = new Set<object>();
 
-  /** Whether a part of the value can neither be copied nor be passed by reference. */
+  /** Returns whether a part of the value can neither be copied nor be passed by reference. */
   holds(root: unknown): boolean {
     if (typeof root === 'symbol') return true;
     if (!isComposite(root)) return false;
@@ -34,7 +34,7 @@ export class UncloneableSearch {
         }
       }
     } catch {
-      // A getter has thrown.
+      // A getter threw.
       return true;
     }
     for (const value of visited) this.#cloneable.add(value);

@@ -1,13 +1,12 @@
 /**
- * Views in a runtime that reads each element of a received view: there a view travels as its buffer, with a
- * description of what the view shows.
+ * Typed arrays in a runtime that reads each element of a received one: they are sent as a buffer with a description.
  *
- * Invariant: the other side gets a view of the same kind, offset and length; views of one buffer share it there too.
+ * Invariant: the receiver gets a view of the same class, offset and length; views of one buffer still share it.
  */
 
 import { platform } from './platform.js';
 
-/** Stands for a view of a buffer. */
+/** The description of a view. */
 export interface ViewParts {
   readonly view: string;
   readonly buffer: ArrayBuffer;
@@ -23,7 +22,7 @@ const forms = new Map(
     .flat()
     .map((form) => [form.name, form]),
 );
-// Structured clone goes by what a view is, and not by the class that a program has made of it.
+// The name of the built-in class, as structured clone sees it: the constructor may be a derived class.
 const nameOf = Object.getOwnPropertyDescriptor(
   Object.getPrototypeOf(Uint8Array.prototype),
   Symbol.toStringTag,
@@ -31,21 +30,21 @@ const nameOf = Object.getOwnPropertyDescriptor(
 
 type Resizable = ArrayBuffer & { readonly resizable?: boolean };
 
-/** The parts that a view travels as, or undefined where it travels as it is. */
+/** Returns the description of a view, or undefined for a view that is sent as it is. */
 export function partsOfView(value: object): ViewParts | undefined {
   if (!platform.readsEachElement || !ArrayBuffer.isView(value)) return undefined;
   const view = nameOf.call(value);
   const { buffer, byteOffset, length } = value as Uint8Array;
-  // A view of a buffer that grows may have no length of its own, which no property tells.
+  // A view of a resizable buffer may track its length, and no property says so.
   if (!forms.has(view) || !(buffer instanceof ArrayBuffer) || (buffer as Resizable).resizable) {
     return undefined;
   }
   return { view, buffer, offset: byteOffset, length };
 }
 
-/** Throws for parts that are no view. */
+/** Returns the view. Throws if the description is malformed. */
 export function viewOf({ view, buffer, offset, length }: ViewParts): ArrayBufferView {
   const Form = forms.get(view);
-  if (Form === undefined) throw new TypeError('a view of this kind is not known');
+  if (Form === undefined) throw new TypeError(`unknown kind of view: ${view}`);
   return new Form(buffer, offset, length);
 }

@@ -1,26 +1,26 @@
 /**
- * How long a thread that waits for another spins before it sleeps: no longer than a wake-up has lately
- * cost, and not at all for a while when spinning has kept failing.
+ * Decides how long a waiting thread spins before it sleeps: for as long as a recent wake-up took, and not at all for
+ * a while after spinning has failed repeatedly.
  *
- * That is competitive spinning: whoever spins for as long as a sleep would cost pays at most twice what
- * the better choice would have cost, whatever comes (Karlin, Li, Manasse, Owicki: "Empirical Studies of
- * Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991). Where idle cores sleep a wake-up is
- * dear, and on a busy machine it is cheap, so the bound follows the machine.
+ * This is competitive spinning: a thread that spins for as long as a sleep would cost pays at most twice the cost of
+ * the better choice (Karlin, Li, Manasse, Owicki: "Empirical Studies of Competitive Spinning for a Shared-Memory
+ * Multiprocessor", SOSP 1991). A wake-up is expensive where idle cores sleep, and cheap on a busy machine, so the
+ * bound is measured.
  *
- * Invariant: it has no clock and no thread of its own. Whoever waits tells it what has happened.
+ * Invariant: the policy has no clock and no thread. The waiting thread reports each outcome.
  */
 
-/** Milliseconds: a wake-up that took longer has waited for a core, and spinning would have taken that core. */
+/** Milliseconds. A wake-up that took longer waited for a core, and spinning would have occupied that core. */
 const MAX_COST = 0.25;
-/** At first and at least: two threads that have come to share a core need so long to part; wins `all cores busy`. */
+/** The initial and minimum bound. Two threads on one core take this long to separate. Row: `all cores busy`. */
 const MIN_COST = 0.03;
-/** What one measurement moves the cost by: it settles at the median, as an interrupted wake-up is off by far. */
+/** The factor by which one measurement moves the cost. It settles at the median, so outliers have little effect. */
 const STEP = 1.2;
-/** Waits in a row for which it spins in vain before it stops: one interruption is no reason to. */
+/** Failed spins in a row before a pause: a single interruption is not a reason to stop. */
 const MAX_MISSES = 3;
-/** Waits for which it then sleeps at once, so that a burst of slow answers does not end the spinning for long. */
+/** The number of waits in the first pause; they sleep at once. Short, so that a burst of slow replies costs little. */
 const FIRST_PAUSE = 16;
-/** The same at most: where spinning never pays, so few waits waste a spin. */
+/** The number of waits in the longest pause, for a machine on which spinning never succeeds. */
 const MAX_PAUSE = 256;
 
 export class WaitPolicy {
@@ -28,41 +28,38 @@ export class WaitPolicy {
   #cost = MIN_COST;
   #misses = 0;
   #pause = FIRST_PAUSE;
-  /** Waits that are left of the pause. */
+  /** The remaining waits of the pause. */
   #paused = 0;
 
-  /** With `spins` false it never does. */
+  /** With `spins` false, every wait sleeps at once. */
   constructor(spins = true) {
     this.#spins = spins;
   }
 
-  /** Milliseconds to spin now; 0 is to sleep at once. */
+  /** Milliseconds to spin now; 0 means to sleep at once. */
   get bound(): number {
     return this.#spins && this.#paused === 0 ? this.#cost : 0;
   }
 
-  /** What a wake-up has lately cost, in milliseconds. */
+  /** The cost of a recent wake-up, in milliseconds. */
   get cost(): number {
     return this.#cost;
   }
 
-  /** Spinning has ended because what was waited for has come. */
+  /** Reports a spin that succeeded. */
   hit(): void {
     this.#misses = 0;
     if (this.#pause > FIRST_PAUSE) this.#pause >>= 1;
   }
 
-  /** Spinning was in vain. After a pause once is enough for the next, twice as long. */
+  /** Reports a spin that failed. After a pause, one failure starts the next, which is twice as long. */
   missed(): void {
     if (++this.#misses < MAX_MISSES) return;
     this.#paused = this.#pause;
     this.#pause = Math.min(2 * this.#pause, MAX_PAUSE);
   }
 
-  /**
-   * A sleep is over, and from the moment at which the other side ended it the wake-up took so many
-   * milliseconds; undefined if that is not known.
-   */
+  /** Reports a sleep that ended, and the milliseconds that the wake-up took; undefined if not known. */
   woke(cost: number | undefined): void {
     if (this.#paused > 0) this.#paused--;
     if (cost === undefined) return;

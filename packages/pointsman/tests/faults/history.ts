@@ -45,8 +45,16 @@ export interface Oddity {
   readonly text: string;
 }
 
+/** A request whose lock was never entered: its process was killed, or the request was refused. */
+export interface OpenRequest {
+  readonly client: string;
+  readonly keys: readonly string[];
+  readonly requested: number;
+}
+
 export interface History {
   readonly holds: Hold[];
+  readonly open: OpenRequest[];
   readonly oddities: Oddity[];
 }
 
@@ -59,6 +67,10 @@ export class HistoryWriter {
 
   constructor(path: string) {
     this.#file = openSync(path, 'a');
+  }
+
+  requested(id: number, at: number, keys: readonly string[]): void {
+    this.#write(`ask ${id} ${at} ${keys.join()}`);
   }
 
   entered(hold: Pick<Hold, 'id' | 'keys' | 'token' | 'requested' | 'entered' | 'atEntry'>): void {
@@ -103,6 +115,7 @@ export function readHistory(client: string, path: string): History {
 
 export function parseHistory(client: string, text: string): History {
   const holds = new Map<number, Hold>();
+  const open = new Map<number, OpenRequest>();
   const oddities: Oddity[] = [];
   const keySets = new Map<string, readonly string[]>();
   const keySet = (names: string) => {
@@ -118,7 +131,12 @@ export function parseHistory(client: string, text: string): History {
       oddities.push({ client, at, text: rest.join(' ') });
       continue;
     }
+    if (kind === 'ask') {
+      open.set(Number(id), { client, keys: keySet(rest[0] ?? ''), requested: at });
+      continue;
+    }
     if (kind === 'enter') {
+      open.delete(Number(id));
       const [requested, token, atEntry, names = ''] = rest;
       holds.set(Number(id), {
         client,
@@ -147,5 +165,5 @@ export function parseHistory(client: string, text: string): History {
       hold.contradiction ??= { kind, at, text: rest.join(' ') };
     } else throw new Error(`a line of ${client} that means nothing: ${line}`);
   }
-  return { holds: [...holds.values()], oddities };
+  return { holds: [...holds.values()], open: [...open.values()], oddities };
 }

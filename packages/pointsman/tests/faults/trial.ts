@@ -12,7 +12,7 @@ import { type Proxy as NetworkProxy, startProxy } from '../servers/proxy.js';
 import { type Server, type ServerOptions, startServer } from '../servers/server.js';
 import type { Work } from './client/calls.js';
 import { ClientProcess } from './client/process.js';
-import { type History, type Hold, now } from './history.js';
+import { type History, type Hold, now, type OpenRequest } from './history.js';
 import { judge, type Kind, type Violation } from './judge.js';
 import { keysOf } from './keys.js';
 import { type Outcome, summed } from './outcome.js';
@@ -191,6 +191,11 @@ export class Trial {
     await this.#expectNothingLeft();
     this.#histories = this.#all.map((client) => client.history());
     return this.#histories.flatMap(({ holds }) => holds);
+  }
+
+  /** The requests of all processes that were never granted; known after {@link finish}. */
+  get open(): OpenRequest[] {
+    return this.#histories.flatMap(({ open }) => open);
   }
 
   /** Some faults excuse what would else be a violation. */

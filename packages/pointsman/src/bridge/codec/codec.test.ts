@@ -435,6 +435,15 @@ describe('what cannot be cloned', () => {
     expect(() => line.pass(value)).toThrow(expect.objectContaining({ name: 'DataCloneError' }));
   });
 
+  test('more than 1,000 levels, counted along the shortest paths if these are too long', () => {
+    const nodes = Array.from({ length: 1_500 }, (): { next?: object } => ({}));
+    for (const [index, node] of nodes.entries()) node.next = nodes[index + 1] as object;
+    const tooDeep = 'value cannot be cloned: it is nested';
+    expect(() => line.pass(nodes[0])).toThrow(`${tooDeep} 1500 levels deep, and 1000 are possible`);
+    expect(() => line.pass(nodes)).toThrow(`${tooDeep} more than 1000 levels deep`);
+    expect(line.pass(nodes[600])).toEqual(nodes[600]);
+  });
+
   test('shared memory, where no message will be read', () => {
     if (typeof SharedArrayBuffer === 'undefined') return;
     expect(() => line.pass({ memory: new SharedArrayBuffer(8) })).toThrow(

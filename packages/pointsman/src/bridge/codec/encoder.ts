@@ -359,7 +359,7 @@ export class Encoder {
   }
 }
 
-/** Thrown when a value has more levels than a thread can read. */
+/** Thrown when a value has more than {@link MAX_DEPTH} levels. */
 const tooDeep = Symbol('too deep');
 
 /** The error for the caller, made from an error thrown inside a nested value. */
@@ -367,11 +367,12 @@ function explained(root: unknown, error: unknown): unknown {
   if (error instanceof Refused) return refusal(root, error);
   if (error !== tooDeep) return error;
   try {
-    // Counts the levels.
+    // Throws an error that states the depth.
     survey(root, []);
   } catch (counted) {
     return counted;
   }
+  // `survey` counts the levels of the shortest path to each object. The encoder has followed a longer path.
   return new DataCloneError(
     `value cannot be cloned: it is nested more than ${MAX_DEPTH} levels deep`,
   );

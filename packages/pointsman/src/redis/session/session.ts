@@ -346,8 +346,12 @@ export class Session implements ConnectionObserver {
   // --- operations ---
 
   #send(operation: PendingOperation): void {
+    if (this.#closed) {
+      operation.lost();
+      return;
+    }
     this.#stream.add(operation);
-    if (!this.#closed) this.#heartbeat.start(this.ttl / 3);
+    this.#heartbeat.start(this.ttl / 3);
     const { suspended } = this.#stream;
     if (suspended === undefined) return;
     if (suspended instanceof ConnectionLostError) {
@@ -412,11 +416,18 @@ export class Session implements ConnectionObserver {
     });
   }
 
+  /** Counts as a held lock until the server has answered, so that `drain` waits for it. */
   #unlock(id: string, keys: readonly string[]): Promise<void> {
+    const { activity } = this.#metrics;
+    activity.count(0, 1);
     return new Promise((resolve) => {
+      const over = (): void => {
+        activity.count(0, -1);
+        resolve();
+      };
       const unlock: PendingOperation = {
         operation: () => ({ name: 'unlock', id, keys }),
-        done: () => resolve(),
+        done: over,
         // Refused. It has to go, or the server will keep it for as long as it knows the session.
         failed: () => {
           const present = id.startsWith(`${this.id}/`);
@@ -425,9 +436,9 @@ export class Session implements ConnectionObserver {
             return;
           }
           if (present) this.#lose('its lease ran out before it was given back');
-          resolve();
+          over();
         },
-        lost: resolve,
+        lost: over,
       };
       this.#send(unlock);
     });

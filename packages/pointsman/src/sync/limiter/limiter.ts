@@ -334,13 +334,14 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * Waits until the queue, which `maxWaiting` bounds, has space for a request: back-pressure for a producer that makes
-   * requests faster than they start. If `maxWaiting` is 0, waits until a request without options would start at once.
-   * Callers are served in FIFO order; without `maxWaiting` it resolves at once. The space is kept for the caller only
-   * until its `await` continues.
+   * Resolves when the queue has space for a request, in FIFO order; at once if the limiter has no `maxWaiting`. With a
+   * `maxWaiting` of 0, resolves when a request without options would start at once.
    *
-   * Rejects with the signal's reason, with a `TimeoutError`, and with the reason that new requests get after
-   * {@link close} or `shutdown`.
+   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
+   * a request that is made without `waitForSpace` may take it. Make the request right away.
+   *
+   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
+   * {@link close}. A `timeout` of 0 rejects unless there is space now.
    *
    * @example
    * ```ts

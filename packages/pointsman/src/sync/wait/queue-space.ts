@@ -1,14 +1,14 @@
 /**
  * Back-pressure: callers wait here until a bounded queue has space for a request.
  *
- * Invariant: callers are resolved in FIFO order, and never more of them than there is space for. A space is kept for a
- * resolved caller until a request is made, or until its `await` has continued without one.
+ * Invariant: callers are resolved in FIFO order, and never more of them than there is space for. The space of a resolved
+ * caller is reserved until the next request is made or its `await` has continued; no other caller gets it meanwhile.
  */
 
 import { WaitQueue, type WaitRequest } from './queue.js';
 
-/** How many microtasks a caller gets to make its request: its `await` may stand in a few nested async functions. */
-const HOPS = 8;
+/** Microtasks until the `await` of a resolved caller has continued, even through a few nested async functions. */
+const MICROTASKS = 8;
 
 /** @internal */
 export class QueueSpace {
@@ -16,9 +16,9 @@ export class QueueSpace {
   readonly #left: () => number;
   readonly #requests: () => number;
   #resolved = 0;
-  /** The number of resolved callers for which no space is kept any more. */
-  #done = 0;
-  /** The number of requests when `#done` was last updated. */
+  /** The number of resolved callers whose reservation is over. */
+  #over = 0;
+  /** The number of requests when `#over` was last updated. */
   #seen = 0;
 
   /**
@@ -38,14 +38,14 @@ export class QueueSpace {
 
   /** Waits until there is space. Resolves at once, also if the timeout is 0, if there is space now. */
   async wait(request: WaitRequest): Promise<void> {
-    if (this.#callers.length === 0 && this.#hasSpace) this.#keep();
+    if (this.#callers.length === 0 && this.#hasSpace) this.#reserve();
     else await this.#callers.insert(request);
   }
 
   /** Called when there may be new space. */
   changed(): void {
     while (this.#callers.next && this.#hasSpace) {
-      this.#keep();
+      this.#reserve();
       this.#callers.grant();
     }
   }
@@ -55,22 +55,22 @@ export class QueueSpace {
   }
 
   get #hasSpace(): boolean {
-    return this.#left() > this.#kept;
+    return this.#left() > this.#reserved;
   }
 
-  /** The number of callers for which a space is kept. A request uses the space of the first of them. */
-  get #kept(): number {
+  /** The number of reserved spaces. Each request ends the oldest reservation. */
+  get #reserved(): number {
     const requests = this.#requests();
-    this.#done = Math.min(this.#resolved, this.#done + requests - this.#seen);
+    this.#over = Math.min(this.#resolved, this.#over + requests - this.#seen);
     this.#seen = requests;
-    return this.#resolved - this.#done;
+    return this.#resolved - this.#over;
   }
 
-  /** Keeps a space until the caller has had the time to make its request. */
-  async #keep(): Promise<void> {
+  /** Reserves a space for a caller that is resolved now. */
+  async #reserve(): Promise<void> {
     const caller = ++this.#resolved;
-    for (let hop = 0; hop < HOPS; hop++) await null;
-    this.#done = Math.max(caller, this.#resolved - this.#kept);
+    for (let n = 0; n < MICROTASKS; n++) await null;
+    this.#over = Math.max(caller, this.#resolved - this.#reserved);
     this.changed();
   }
 }

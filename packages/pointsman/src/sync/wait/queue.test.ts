@@ -198,14 +198,14 @@ test('a name begins the messages of errors; a key follows it', async () => {
   for (const permit of held) permit.release();
   expect(messages).toEqual([
     'connections: timed out after 1 ms',
-    'connections: timed out after 0 ms',
+    'connections: timed out after 0 ms: 1 active, 0 waiting',
     'connections: the queue is full: 1 may wait',
     'connections: the wait was cancelled',
     'file: owner "me" holds the lock already',
     'file: the primitive is closed',
     'hosts "a.example": the queue is full: 0 may wait',
     'rows 7: timed out after 0 ms',
-    'rows: timed out after 0 ms',
+    'rows: timed out after 0 ms: 1 active, 0 waiting',
     'rows: the primitive is closed',
     'pair: permits must be at most 1, got 2',
     'timed out after 0 ms',

@@ -98,6 +98,7 @@ async function once(
   const id = lastId;
   const requested = now();
   pending.set(id, { keys, since: requested });
+  history.requested(id, requested, keys);
   let guard: Guard;
   try {
     guard = await lock.lock(keys, terms);
