@@ -45,18 +45,14 @@ const noOptions = { key: undefined, priority: 0, weight: 1, signal: undefined };
 export class Admission implements LaneOwner {
   /** The rules for all requests together. */
   readonly shared = new Rules();
-  readonly lanes = new Lanes(this);
+  readonly lanes: Lanes;
+  readonly unkeyed: Lane;
   readonly time: Time;
   readonly stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   waiting = 0;
   paused = false;
-  /** The lane of the requests without a key. It always exists, and is not one of the keys. */
-  readonly unkeyed = new Lane(this);
   readonly #owner: Owner;
   readonly #max: number;
-  readonly #maxKeys: number;
-  /** The rules of a new key. Nothing starts by these themselves. */
-  readonly #keyTemplate = new Rules();
   /** With `drop-oldest`, all waiting requests, in the order in which they are dropped. */
   readonly #ages: Age[] | undefined;
   #arrivals = 0;
@@ -69,7 +65,8 @@ export class Admission implements LaneOwner {
   constructor(owner: Owner, { max, maxKeys, whenFull, clock, limits }: ReadLimiterOptions) {
     this.#owner = owner;
     this.#max = max;
-    this.#maxKeys = maxKeys;
+    this.lanes = new Lanes(this, maxKeys);
+    this.unkeyed = this.lanes.unkeyed;
     if (whenFull === 'drop-oldest' && max < Infinity) this.#ages = [];
     const time = new Time(clock, () => this.serve());
     this.time = time;
@@ -96,7 +93,7 @@ export class Admission implements LaneOwner {
     checkTimeout(runTimeout, 'runTimeout');
     this.#owner._refuse();
     if (typeof weight === 'object') {
-      const meters = [...this.shared.meters, ...this.#keyTemplate.meters];
+      const meters = [...this.shared.meters, ...this.lanes.template.meters];
       const rates = meters.map(({ rate }) => rate.name);
       checkOptions(weight, new Set(['concurrency', ...rates]), 'weight');
     }
@@ -150,7 +147,7 @@ export class Admission implements LaneOwner {
     const { lanes, time } = this;
     lanes.promoteDue();
     const { key, priority, weight } = request;
-    const lane = key === undefined ? this.unkeyed : lanes.byKey.get(key);
+    const lane = lanes.find(key);
     const first = lanes.ready[0];
     const front = lane?.front;
     if (
@@ -166,7 +163,7 @@ export class Admission implements LaneOwner {
     ) {
       return undefined;
     }
-    const permit = this.#take(this.#laneOf(key), weight, Permit);
+    const permit = this.#take(this.lanes.of(key), weight, Permit);
     claim(request.signal);
     // The waiting requests of its key have lost their turn to another key.
     if (lanes.ready[0] !== first) nextMicrotask.then(() => this.serve());
@@ -185,7 +182,7 @@ export class Admission implements LaneOwner {
 
   /** Rejects all waiting requests. */
   rejectAll(reason: unknown): void {
-    for (const { queue } of [...this.lanes.byKey.values(), this.unkeyed]) {
+    for (const { queue } of this.lanes.all) {
       while (queue.length > 0) this.#cancel(queue.front as StartRequest, reason);
     }
     this.serve();
@@ -206,7 +203,7 @@ export class Admission implements LaneOwner {
     this.#checkKey(key);
     this.time.usesTime = true;
     this.#updateFastPath();
-    const rules = key === undefined ? this.shared : this.#laneOf(key);
+    const rules = key === undefined ? this.shared : this.lanes.of(key);
     rules.until = Math.max(rules.until, this.time.read() + ms);
     if (rules instanceof Lane) this.lanes.place(rules);
     this.serve();
@@ -222,8 +219,8 @@ export class Admission implements LaneOwner {
     // Before the first start no time has to be compared.
     const now = hasStarted ? time.read() : time.now;
     this.shared.change(shared, now, hasStarted);
-    this.#keyTemplate.change(perKey, now, false);
-    for (const lane of [...this.lanes.byKey.values(), this.unkeyed]) {
+    this.lanes.template.change(perKey, now, false);
+    for (const lane of this.lanes.all) {
       lane.change(perKey, now, hasStarted);
       this.lanes.place(lane);
     }
@@ -304,7 +301,7 @@ export class Admission implements LaneOwner {
   /** @internal A start of this lane has been logged. */
   _logged(lane: Lane): void {
     // Only the shared meters count: a timer that is set is for a moment that no log makes earlier.
-    if (this.lanes.byKey.size === 0 && this.#keyTemplate.meters.length === 0 && !this.#isAsked) {
+    if (this.lanes.byKey.size === 0 && this.lanes.template.meters.length === 0 && !this.#isAsked) {
       if (this.waiting === 0) return;
       if (this.time.armed) {
         this.lanes.place(lane);
@@ -375,7 +372,7 @@ export class Admission implements LaneOwner {
       this.serve();
     });
     this.waiting++;
-    const lane = this.#laneOf(request.key);
+    const lane = this.lanes.of(request.key);
     request.lane = lane;
     if (lane.front === undefined) this.lanes.turn(lane);
     lane.queue.put(request);
@@ -416,25 +413,19 @@ export class Admission implements LaneOwner {
     if (age !== undefined) remove(this.#ages as Age[], age);
   }
 
-  // --- keys ---
-
-  #laneOf(key: unknown): Lane {
-    return key === undefined ? this.unkeyed : this.lanes.of(key, this.#keyTemplate);
-  }
+  // --- checks ---
 
   /** Throws for a new key if there are `maxKeys` already. */
   #checkKey(key: unknown): void {
-    const { byKey } = this.lanes;
-    if (byKey.size >= this.#maxKeys) this.lanes.promoteDue();
-    if (key === undefined || byKey.size < this.#maxKeys || byKey.has(key)) return;
+    if (this.lanes.admits(key)) return;
     this.stats.dropped++;
-    throw new QueueFullError(`${this.#owner._label}more keys than maxKeys: ${this.#maxKeys}`);
+    throw new QueueFullError(`${this.#owner._label}more keys than maxKeys: ${this.lanes.max}`);
   }
 
   /** Throws unless a request of this weight can ever start. */
   #check(weight: Weight | undefined): void {
     this.shared.check(weight, this.#owner._label);
-    this.#keyTemplate.check(weight, this.#owner._label);
+    this.lanes.template.check(weight, this.#owner._label);
   }
 
   #updateFastPath(): void {
@@ -442,7 +433,7 @@ export class Admission implements LaneOwner {
       this.time.usesTime ||
       this.paused ||
       this.#owner.closed ||
-      this.#keyTemplate.concurrency < Infinity ||
+      this.lanes.template.concurrency < Infinity ||
       this.#ages
     );
   }

@@ -83,23 +83,46 @@ export class Lane extends Rules implements Ranked {
 export class Lanes {
   readonly ready: Lane[] = [];
   readonly byKey = new Map<unknown, Lane>();
+  /** The lane of the requests without a key. It always exists, and is not in `byKey`. */
+  readonly unkeyed: Lane;
+  /** The maximum number of keys. */
+  readonly max: number;
+  /** The rules of a new key. */
+  readonly template = new Rules();
   readonly #timed: Lane[] = [];
   readonly #owner: LaneOwner;
   #turn = 0;
 
-  constructor(owner: LaneOwner) {
+  constructor(owner: LaneOwner, max: number) {
     this.#owner = owner;
+    this.max = max;
+    this.unkeyed = new Lane(owner);
   }
 
-  /** Returns the lane of a key, if necessary a new one with the rules of the template. The caller must `place` it. */
-  of(key: unknown, template: Rules): Lane {
-    let lane = this.byKey.get(key);
+  get all(): Lane[] {
+    return [...this.byKey.values(), this.unkeyed];
+  }
+
+  /** Returns the lane of a key if it has one. */
+  find(key: unknown): Lane | undefined {
+    return key === undefined ? this.unkeyed : this.byKey.get(key);
+  }
+
+  /** Returns the lane of a key, if necessary a new one. The caller must `place` it. */
+  of(key: unknown): Lane {
+    let lane = this.find(key);
     if (!lane) {
       lane = new Lane(this.#owner, key);
-      lane.copy(template);
+      lane.copy(this.template);
       this.byKey.set(key, lane);
     }
     return lane;
+  }
+
+  /** Whether the key has a lane or may get one. */
+  admits(key: unknown): boolean {
+    if (this.byKey.size >= this.max) this.promoteDue();
+    return this.byKey.size < this.max || this.find(key) !== undefined;
   }
 
   /** The earliest moment at which time alone changes the place of a lane. */

@@ -78,15 +78,13 @@ export class Rules {
   change({ concurrency, rates }: ReadLimits, now: number, started: boolean): void {
     this.concurrency = concurrency ?? this.concurrency;
     if (rates === undefined) return;
-    const before = [...this.meters];
     this.meters = rates.map((rate) => {
-      const same = before.findIndex(
-        (meter) =>
-          meter.rate.name === rate.name &&
-          (meter.rate.burst === undefined) === (rate.burst === undefined),
+      const isBucket = rate.burst !== undefined;
+      const same = this.meters.find(
+        (meter) => meter.rate.name === rate.name && (meter.rate.burst !== undefined) === isBucket,
       );
-      const meter = before.splice(same, +(same >= 0))[0] ?? createMeter(rate);
-      if (same >= 0) meter.change(rate, now);
+      const meter = same ?? createMeter(rate);
+      if (same) meter.change(rate, now);
       else if (started) meter._add(meter.max, now);
       return meter;
     });
