@@ -25,7 +25,7 @@ export interface Runner<Input, Output> {
     signal: AbortSignal,
     started: (result: Promise<Output>) => Promise<Output>,
   ): Promise<Output>;
-  /** Whether another input may be pulled while so many run and so many results are unread. */
+  /** Whether another input may be pulled while `running` inputs run and `unread` results are unread. */
   hasRoom(running: number, unread: number): boolean;
 }
 

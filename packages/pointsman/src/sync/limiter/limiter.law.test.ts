@@ -1,6 +1,6 @@
 /**
- * The law: random programs, compared after every step and in every millisecond with a model that keeps every start and
- * goes through all of them. So nothing starts too early, too late or out of its turn.
+ * Random programs, compared with the reference model after every step and in every millisecond: no request starts too
+ * early, too late or out of its turn.
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -31,21 +31,21 @@ const outcomeOf = (error: unknown) => {
   return error instanceof QueueFullError ? 'full' : error;
 };
 
-type Told = [id: number, outcome: unknown, at: number];
+type Observed = [id: number, outcome: unknown, at: number];
 
-/** Starts in their order; a rejection is told a few microtasks later than a start of the same moment. */
-const inOrder = (told: Told[]) => [
-  told.filter(([, outcome]) => outcome === 'started'),
-  told.filter(([, outcome]) => outcome !== 'started').sort(([one], [other]) => one - other),
+/** Starts in their order. Rejections are compared apart: they arrive a few microtasks after a start of the same moment. */
+const inOrder = (all: Observed[]) => [
+  all.filter(([, outcome]) => outcome === 'started'),
+  all.filter(([, outcome]) => outcome !== 'started').sort(([one], [other]) => one - other),
 ];
 
-/** The limiter and the model, told the same. */
+/** The limiter and the model, which get the same calls. */
 class Pair {
   readonly limiter: Limiter;
   readonly model: ModelLimiter;
   readonly running: { wish: Wish; end: () => void }[] = [];
-  readonly #told: Told[] = [];
-  readonly #modelTold: Told[] = [];
+  readonly #observed: Observed[] = [];
+  readonly #expected: Observed[] = [];
   readonly #controllers = new Map<number, AbortController>();
   readonly #zero = performance.now();
   #count = 0;
@@ -56,7 +56,7 @@ class Pair {
     this.#options = options;
     this.limiter = new Limiter({ ...options });
     this.model = new ModelLimiter(options, (id, outcome) =>
-      this.#modelTold.push([id, outcome, this.model.now]),
+      this.#expected.push([id, outcome, this.model.now]),
     );
   }
 
@@ -64,15 +64,15 @@ class Pair {
     const weight = this.#named(asked);
     const id = this.#count++;
     const wish = { id, key, weight, priority };
-    const tell = (outcome: unknown) =>
-      this.#told.push([id, outcome, performance.now() - this.#zero]);
-    const failed = (error: unknown) => tell(outcomeOf(error));
+    const record = (outcome: unknown) =>
+      this.#observed.push([id, outcome, performance.now() - this.#zero]);
+    const failed = (error: unknown) => record(outcomeOf(error));
     if (this.model.never(weight)) {
       await expect(this.limiter.acquire({ key, weight, priority })).rejects.toThrow(RangeError);
       return;
     }
     const fn = (permit: Permit) => {
-      tell('started');
+      record('started');
       return new Promise<void>((end) => {
         this.running.push({
           wish,
@@ -88,18 +88,18 @@ class Pair {
     if (kind === 'try') {
       const permit = this.limiter.tryAcquire({ key, weight, priority });
       if (permit !== undefined) {
-        tell('started');
+        record('started');
         this.running.push({ wish, end: () => permit.release() });
       }
       expect(this.model.tryStart(wish)).toBe(permit !== undefined);
     } else {
-      // Without options it takes the shortest way through the limiter.
+      // A request without options takes the fast path.
       const isPlain = weight === 1 && priority === 0 && key === undefined && id % 2 === 0;
       if (!isPlain) this.#controllers.set(id, controller);
       if (kind === 'acquire') {
         const granted = isPlain ? this.limiter.acquire() : this.limiter.acquire(options);
         granted.then((permit) => {
-          tell('started');
+          record('started');
           this.running.push({ wish, end: () => permit.release() });
         }, failed);
       } else {
@@ -110,7 +110,7 @@ class Pair {
     await this.check();
   }
 
-  /** Without the names that no rate has. */
+  /** Removes the names that no rate has. */
   #named(weight: Weight): Weight {
     const rates = [...this.limiter.rate, this.#options.perKey?.rate ?? []].flat();
     if (typeof weight === 'number' || rates.some(({ name = 'rate' }) => name === 'rate'))
@@ -148,7 +148,7 @@ class Pair {
   async check(): Promise<void> {
     await flush();
     const { limiter, model } = this;
-    expect(inOrder(this.#told)).toEqual(inOrder(this.#modelTold));
+    expect(inOrder(this.#observed)).toEqual(inOrder(this.#expected));
     expect([limiter.running, limiter.waiting, limiter.keyCount]).toEqual([
       model.shared.out,
       model.waiting,
@@ -160,7 +160,7 @@ class Pair {
     expect(limiter.idle).toBe(this.running.length === 0 && model.waiting === 0);
   }
 
-  /** All that started weighs no more than the rate allows, wherever one looks. For rates that never changed. */
+  /** Checks each interval between two starts. Only for rates that did not change. */
   checkLaw(rates: readonly Rate[]): void {
     const { starts } = this.model.shared;
     for (const { limit, per, burst } of rates) {
@@ -217,7 +217,7 @@ const change = (before: Limits, limit: number) => ({
   concurrency: limit,
   rate: (before.rate as Rate[] | undefined)?.map((rate, index) => {
     const next = ((limit + index) % 6) + 1;
-    // A bucket goes on as fast as before, so that whole milliseconds stay whole.
+    // A bucket keeps its speed, so that whole milliseconds stay whole.
     if (rate.burst === undefined) return { ...rate, limit: next };
     return { ...rate, burst: next };
   }),
@@ -302,7 +302,7 @@ const options = fc.record({
   whenFull: fc.constantFrom('reject', 'drop-oldest'),
 }) as fc.Arbitrary<ModelOptions>;
 
-test('does what the model does, in every millisecond', { timeout: 120_000 }, async () => {
+test('agrees with the model in every millisecond', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       options,
@@ -314,7 +314,7 @@ test('does what the model does, in every millisecond', { timeout: 120_000 }, asy
           await each(pair, given);
           await pair.check();
         }
-        // In the end all comes back, and nothing is left: no key, no timer.
+        // At the end all is released, and no key and no timer is left.
         pair.limiter.resume();
         pair.model.paused = false;
         pair.model.settle();
@@ -333,7 +333,7 @@ test('does what the model does, in every millisecond', { timeout: 120_000 }, asy
   );
 });
 
-test('keeps the law of its rates wherever one looks', { timeout: 60_000 }, async () => {
+test('no interval contains more than a rate allows', { timeout: 60_000 }, async () => {
   const asks = fc.array(fc.tuple(key, fc.integer({ min: 1, max: 3 }), fc.nat(9), fc.boolean()), {
     maxLength: 60,
     size: 'max',
@@ -361,7 +361,7 @@ test('keeps the law of its rates wherever one looks', { timeout: 60_000 }, async
   );
 });
 
-test('holds its guarantees with timers that count in whole, cached milliseconds', async () => {
+test('keeps its guarantees with timers that count in whole, cached milliseconds', async () => {
   const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   await fc.assert(
     fc.asyncProperty(
@@ -376,7 +376,7 @@ test('holds its guarantees with timers that count in whole, cached milliseconds'
           now += 0.01 + (delays[count++ % delays.length] as number) / 5;
         };
         const timers = new Set<{ at: number; callback: () => void }>();
-        // Up to 2 ms behind: what libuv has from a coarse clock of the system.
+        // Up to 2 ms behind, as libuv's time from a coarse clock of the system.
         const cached = () => Math.floor(Math.floor(now + phase) - phase);
         const clock = {
           now: () => now,

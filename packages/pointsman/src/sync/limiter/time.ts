@@ -2,7 +2,7 @@
  * The time of a limiter, and its one timer.
  *
  * The time advances with the clock and with the timer: a timer that fires is evidence that its delay has passed, even
- * if the clock stands still. So a limiter works under fake timers, whichever of the platform's clocks they fake.
+ * if the clock stands still. So a limiter works under fake timers that fake only some of the platform's clocks.
  *
  * Invariants:
  * - `now` never goes back. A clock that goes back has been set or replaced: the time continues from `now`.
