@@ -1,10 +1,9 @@
 /**
  * Admits requests: decides which of them start, and when.
  *
- * - Turns: of the keys whose own rules let their first request start, the key with the highest priority has the turn;
- *   keys of equal priority take turns. Within a key: highest priority first, then FIFO.
- * - The request whose turn it is waits for the shared rules, and no other overtakes it, so light requests never starve a
- *   heavy one. A key that its own rules hold back is passed over and keeps its turn.
+ * Of the keys whose own rules let their first request start, the one with the highest priority has the turn; equals take
+ * turns. Within a key: highest priority first, then FIFO. The request whose turn it is waits for the shared rules and is
+ * not overtaken, so light requests never starve a heavy one.
  *
  * Invariant: no request waits that may start. Each change of the state ends in `serve`, which starts requests for as
  * long as the rules allow and then sets one timer for the earliest moment at which time alone lets another one start.
@@ -29,7 +28,6 @@ import { Rules, readLimits, readPerKey, type Weight, weighs } from './rules.js';
 import { logSoon, type Starting, StartPermit } from './start.js';
 import { Time } from './time.js';
 
-/** The limiter that an admission belongs to. */
 interface Owner {
   readonly _label: string;
   readonly closed: boolean;
@@ -43,7 +41,6 @@ interface Owner {
 const noOptions = { key: undefined, priority: 0, weight: 1, signal: undefined };
 
 export class Admission implements LaneOwner {
-  /** The rules for all requests together. */
   readonly shared = new Rules();
   readonly lanes: Lanes;
   readonly unkeyed: Lane;
@@ -180,7 +177,6 @@ export class Admission implements LaneOwner {
 
   // --- changes ---
 
-  /** Rejects all waiting requests. */
   rejectAll(reason: unknown): void {
     for (const { queue } of this.lanes.all) {
       while (queue.length > 0) this.#cancel(queue.front as StartRequest, reason);
@@ -209,7 +205,7 @@ export class Admission implements LaneOwner {
     this.serve();
   }
 
-  /** Changes limits. Throws before any effect if they cannot be used. */
+  /** Throws before any effect if the limits cannot be used. */
   change(limits: LimiterLimits): void {
     const shared = readLimits(limits);
     const perKey = readPerKey(limits.perKey);
@@ -300,19 +296,13 @@ export class Admission implements LaneOwner {
 
   /** @internal A start of this lane has been logged. */
   _logged(lane: Lane): void {
-    // Only the shared meters count: a timer that is set is for a moment that no log makes earlier.
-    if (this.lanes.byKey.size === 0 && this.lanes.template.meters.length === 0 && !this.#isAsked) {
-      if (this.waiting === 0) return;
-      if (this.time.armed) {
-        this.lanes.place(lane);
-        return;
-      }
-    }
+    const isShared = this.lanes.byKey.size === 0 && this.lanes.template.meters.length === 0;
+    // If only shared meters count, a timer that is set is for a moment that no log makes earlier.
+    if (isShared && !this.#isAsked && (this.waiting === 0 || this.time.armed)) return;
     this.lanes.place(lane);
     this.serve();
   }
 
-  /** Takes what a start needs, and makes its permit. */
   #take(lane: Lane, weight: Weight | undefined, Form: typeof Permit): Starting {
     const { shared, lanes } = this;
     shared.take(weight);
@@ -340,7 +330,6 @@ export class Admission implements LaneOwner {
     return lane === undefined ? at : Math.max(at, lane.availableAt(weight));
   }
 
-  /** When a request without options may start. */
   get #nextAt(): number {
     return this.#availableAt(1, this.unkeyed);
   }

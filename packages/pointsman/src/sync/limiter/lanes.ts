@@ -8,8 +8,8 @@
  *   earliest first;
  * - in neither, if a release or the log of a start must come first.
  *
- * A lane goes to the end of the round when it has started a request or gets its first waiting one, and not while its
- * own rules hold it back. Each change of a lane ends in `place`, in logarithmic time.
+ * A lane goes to the end of the round when it starts a request or gets its first waiting one; while its own rules hold
+ * it back, it keeps its turn. Each change of a lane ends in `place`, in logarithmic time.
  */
 
 import type { Permit } from '../semaphore/permit.js';
@@ -18,7 +18,6 @@ import { WaitQueue, type WaitRequest } from '../wait/queue.js';
 import { Rules, type Weight } from './rules.js';
 import type { Time } from './time.js';
 
-/** A request with options. */
 export interface StartRequest extends WaitRequest {
   key: unknown;
   weight: Weight;
@@ -49,11 +48,9 @@ export class Lane extends Rules implements Ranked {
   readonly key: unknown;
   readonly owner: LaneOwner;
   #queue: WaitQueue<Permit> | undefined;
-  /** The heap that it is in. */
   heap: Lane[] | undefined;
   /** In `ready`, the priority of its first request; in `#timed`, the negated time. */
   priority = 0;
-  /** Its turn. */
   order = 0;
   index = 0;
 
@@ -85,7 +82,6 @@ export class Lanes {
   readonly byKey = new Map<unknown, Lane>();
   /** The lane of the requests without a key. It always exists, and is not in `byKey`. */
   readonly unkeyed: Lane;
-  /** The maximum number of keys. */
   readonly max: number;
   /** The rules of a new key. */
   readonly template = new Rules();
@@ -103,7 +99,6 @@ export class Lanes {
     return [...this.byKey.values(), this.unkeyed];
   }
 
-  /** Returns the lane of a key if it has one. */
   find(key: unknown): Lane | undefined {
     return key === undefined ? this.unkeyed : this.byKey.get(key);
   }

@@ -223,115 +223,111 @@ const change = (before: Limits, limit: number) => ({
   }),
 });
 
-const step = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc
-      .tuple(key, weight, priority, fc.constantFrom('run', 'run', 'acquire', 'permit', 'try'))
-      .map(
-        (given): Step =>
-          (pair) =>
-            pair.request(...given),
-      ),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.nat(20).map(
-      (index): Step =>
-        (pair) =>
-          pair.giveBack(index),
-    ),
-  },
-  {
-    weight: 6,
-    arbitrary: fc.nat(25).map(
-      (ms): Step =>
-        (pair) =>
-          pair.advance(ms),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: id.map(
-      (one): Step =>
-        (pair) =>
-          pair.abort(one),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.boolean().map(
-      (paused): Step =>
-        async ({ limiter, model }) => {
-          if (paused) limiter.pause();
-          else limiter.resume();
-          model.paused = paused;
-          model.settle();
-        },
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.nat(30), key).map(
-      ([ms, whose]): Step =>
-        async ({ limiter, model }) => {
-          limiter.penalize(ms, whose);
-          model.penalize(ms, whose);
-        },
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(anyFactor, fc.boolean()).map(
-      ([limit, both]): Step =>
-        async ({ limiter, model }, options) => {
-          const { concurrency: most, rate } = change(options, limit);
-          const perKey = both && options.perKey ? change(options.perKey, limit) : undefined;
-          limiter.setLimits({ concurrency: most, rate, perKey });
-          model.setLimits({ concurrency: most, rate, perKey });
-        },
-    ),
-  },
+const kind = fc.constantFrom('run', 'run', 'acquire', 'permit', 'try');
+const weighted = (weight: number, arbitrary: fc.Arbitrary<Step>) => ({ weight, arbitrary });
+const requests = (keys: fc.Arbitrary<unknown>) =>
+  weighted(
+    12,
+    fc.tuple(keys, weight, priority, kind).map((given) => (pair) => pair.request(...given)),
+  );
+const releases = weighted(
+  6,
+  fc.nat(20).map((index) => (pair) => pair.giveBack(index)),
+);
+const delays = weighted(
+  6,
+  fc.nat(25).map((ms) => (pair) => pair.advance(ms)),
+);
+const aborts = weighted(
+  2,
+  id.map((one) => (pair) => pair.abort(one)),
+);
+const pauses = weighted(
+  1,
+  fc.boolean().map((paused) => async ({ limiter, model }) => {
+    if (paused) limiter.pause();
+    else limiter.resume();
+    model.paused = paused;
+    model.settle();
+  }),
+);
+const penalties = weighted(
+  1,
+  fc.tuple(fc.nat(30), key).map(([ms, whose]) => async ({ limiter, model }) => {
+    limiter.penalize(ms, whose);
+    model.penalize(ms, whose);
+  }),
+);
+const changes = weighted(
+  1,
+  fc.tuple(anyFactor, fc.boolean()).map(([limit, both]) => async ({ limiter, model }, options) => {
+    const { concurrency: max, rate } = change(options, limit);
+    const perKey = both && options.perKey ? change(options.perKey, limit) : undefined;
+    limiter.setLimits({ concurrency: max, rate, perKey });
+    model.setLimits({ concurrency: max, rate, perKey });
+  }),
 );
 
-const options = fc.record({
+const queue = {
+  maxWaiting: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1, max: 4 })),
+  whenFull: fc.constantFrom('reject', 'drop-oldest'),
+};
+const withAll = fc.record({
   concurrency,
   rate: rates,
   perKey: fc.option(limits, { nil: undefined }),
-  maxWaiting: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.integer({ min: 1, max: 4 })),
-  whenFull: fc.constantFrom('reject', 'drop-oldest'),
-}) as fc.Arbitrary<ModelOptions>;
-
-test('agrees with the model in every millisecond', { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      options,
-      fc.array(step, { maxLength: 60, size: 'max' }),
-      async (given, steps) => {
-        vi.clearAllTimers();
-        const pair = new Pair(given);
-        for (const each of steps) {
-          await each(pair, given);
-          await pair.check();
-        }
-        // At the end all is released, and no key and no timer is left.
-        pair.limiter.resume();
-        pair.model.paused = false;
-        pair.model.settle();
-        await pair.check();
-        while (!pair.limiter.idle) {
-          await pair.giveBack(0);
-          await pair.advance(5);
-        }
-        await pair.advance(100);
-        expect(pair.limiter.keyCount).toBe(0);
-        expect(vi.getTimerCount()).toBe(0);
-        expect(pair.limiter.running).toBe(0);
-      },
-    ),
-    { numRuns: 300 },
-  );
+  ...queue,
 });
+/** These limiters take the fast paths: nothing but the shared concurrency holds requests back. */
+const withConcurrency = fc.record({ concurrency: fc.integer({ min: 1, max: 3 }), ...queue });
+
+test.each([
+  [
+    'all limits',
+    withAll,
+    fc.oneof(requests(key), releases, delays, aborts, pauses, penalties, changes),
+    300,
+  ],
+  [
+    'a concurrency alone',
+    withConcurrency,
+    fc.oneof(requests(fc.constant(undefined)), releases, aborts, pauses, changes),
+    200,
+  ],
+] as [string, fc.Arbitrary<ModelOptions>, fc.Arbitrary<Step>, number][])(
+  'agrees with the model in every millisecond: %s',
+  { timeout: 120_000 },
+  async (_, options, step, numRuns) => {
+    await fc.assert(
+      fc.asyncProperty(
+        options,
+        fc.array(step, { maxLength: 60, size: 'max' }),
+        async (given, steps) => {
+          vi.clearAllTimers();
+          const pair = new Pair(given);
+          for (const each of steps) {
+            await each(pair, given);
+            await pair.check();
+          }
+          // At the end all is released, and no key and no timer is left.
+          pair.limiter.resume();
+          pair.model.paused = false;
+          pair.model.settle();
+          await pair.check();
+          while (!pair.limiter.idle) {
+            await pair.giveBack(0);
+            await pair.advance(5);
+          }
+          await pair.advance(100);
+          expect(pair.limiter.keyCount).toBe(0);
+          expect(vi.getTimerCount()).toBe(0);
+          expect(pair.limiter.running).toBe(0);
+        },
+      ),
+      { numRuns },
+    );
+  },
+);
 
 test('no interval contains more than a rate allows', { timeout: 60_000 }, async () => {
   const asks = fc.array(fc.tuple(key, fc.integer({ min: 1, max: 3 }), fc.nat(9), fc.boolean()), {

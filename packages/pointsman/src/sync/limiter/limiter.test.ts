@@ -369,6 +369,16 @@ describe('pause and setLimits', () => {
     expect(next).toEqual([850, 850]);
   });
 
+  test('a bucket keeps what is missing from it', async () => {
+    const limiter = new Limiter({ rate: { limit: 1, per: 10, burst: 4 } });
+    startsOf(limiter, 4);
+    await pass(10);
+    limiter.setLimits({ rate: { limit: 1, per: 100, burst: 4 } });
+    const starts = startsOf(limiter, 3);
+    await pass(300);
+    expect(starts).toEqual([0, 100, 200]);
+  });
+
   test('a new rate counts as used up, unless nothing has started yet', async () => {
     const limiter = new Limiter({ concurrency: 5 });
     limiter.setLimits({ rate: { limit: 2, per: 100 } });

@@ -1,11 +1,4 @@
-/**
- * The public class of the limiter. `admission.ts` decides which requests start and when, by the rules (`rules.ts`,
- * `rates.ts`), the turns of the keys (`lanes.ts`) and the time (`time.ts`).
- *
- * A start is logged after it has surely happened: when the synchronous part of a function has returned, or in the
- * microtask after the one in which the caller of `acquire` continues. Until then it counts in full. So the guarantees
- * hold for the moments at which the work really starts, however late the event loop is between admission and start.
- */
+/** The public class of the limiter. `admission.ts` decides which requests start, and when. */
 
 import { Drainable, type Ending } from '../closable.js';
 import { causeOf, checkFunction, detached, invalid } from '../errors.js';
@@ -39,17 +32,14 @@ import { logSoon } from './start.js';
  *
  * - **All limits apply.** A request starts only if `concurrency`, each rate, and the limits of its key have room for it.
  * - **Windows slide.** With `{ limit: 100, per: 60_000 }` no interval of 60 seconds, wherever it begins, contains more
- *   than 100 starts. A fixed-window limiter allows 200 around the boundary. With `burst` it is a token bucket.
+ *   than 100 starts. With `burst` it is a token bucket.
  * - **Fair turns.** Highest priority first; keys of equal priority take turns; FIFO within a key. Light requests do not
- *   overtake a heavy one that waits for room.
- * - **No needless wait.** A request that may start does not wait. At most one timer is set, and none while no request
- *   waits for time.
+ *   overtake a heavy one. A request that may start does not wait.
  * - **Giving up leaves no trace.** A request that leaves the queue uses up nothing of any rate. A key is forgotten when
  *   none of its requests runs or waits and its windows have passed.
- * - **The caller's context is kept.** Promises are native, so `AsyncLocalStorage` works as usual.
  *
- * A start counts from the moment after which it has surely happened: when the synchronous part of the function that
- * {@link run} calls has returned, or one microtask after the caller of {@link acquire} continues.
+ * The time of a start is that at which the synchronous part of the function that {@link run} calls has returned, or one
+ * microtask after the caller of {@link acquire} continues. Until then the start counts in full.
  *
  * In Workers (workerd), where requests share a limiter, a timer belongs to the request that set it: give a `timeout`
  * or a signal, as for a `Semaphore`.
@@ -135,9 +125,9 @@ export class Limiter extends Drainable {
    * Waits until the request may start, and returns a permit. Releasing the permit frees its concurrency; what it used of
    * the rates comes back only with time.
    *
-   * Never throws. Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close} or
-   * {@link cancel}, with a `QueueFullError` if the queue is full, or with a `RangeError` or `TypeError` for options that
-   * cannot be used. A rejected request holds nothing and uses up nothing.
+   * Rejects with the signal's reason, with a `TimeoutError`, with the reason of {@link close} or {@link cancel}, with a
+   * `QueueFullError` if the queue is full, or with a `RangeError` or `TypeError` for bad options. A rejected request holds
+   * nothing and uses up nothing.
    *
    * @example
    * ```ts
@@ -169,8 +159,8 @@ export class Limiter extends Drainable {
   }
 
   /**
-   * Returns a permit if the request can start at once, otherwise `undefined`, and then changes nothing. It never
-   * overtakes the request whose turn it is.
+   * Returns a permit if the request can start at once, otherwise `undefined`. Never overtakes the request whose turn it
+   * is.
    *
    * @throws The reason of {@link close}, if closed; a `QueueFullError` for a new key if there are `maxKeys` already; a
    * `RangeError` or `TypeError` for bad options.
@@ -235,13 +225,10 @@ export class Limiter extends Drainable {
 
   /**
    * Runs `fn` for each input, and returns the results as an async iterable. One input is pulled ahead and waits for its
-   * start, so concurrency and rates pull, and the source may use this limiter too. An error, an abort or leaving the loop
-   * aborts the `signal` that running functions were given, and closes the source.
+   * start. An error, an abort or leaving the loop aborts the signals of running functions and closes the source.
    *
-   * In a loop, unread results hold it back: nothing is pulled while as many results are unread as may run at once (1,000
-   * if concurrency is unbounded), nor while twice as many run or are unread. Each iteration of the results runs anew.
-   *
-   * @throws {TypeError} for arguments that cannot be used.
+   * In a loop, nothing is pulled while as many results are unread as may run at once (1,000 if concurrency is unbounded),
+   * nor while twice as many run or are unread. Each iteration of the results runs anew.
    *
    * @example
    * ```ts
@@ -306,11 +293,10 @@ export class Limiter extends Drainable {
   /**
    * Changes limits at once; a limit that is not given stays unchanged. Revokes nothing: running requests continue.
    *
-   * No window ever exceeds a new limit, including earlier starts. A rate keeps its log if there was one of the same name
-   * and kind; if a longer `per` reaches further back than the log, the worst case is assumed. A bucket keeps what is
-   * missing from it. A new rate counts as used up if any request has started. A key that was forgotten starts anew.
-   *
-   * A waiting request whose weight exceeds a new limit is rejected with a `RangeError` when its turn comes.
+   * Earlier starts count for the new limits: a rate keeps its log if there was one of the same name and kind, and assumes
+   * the worst if a longer `per` reaches further back. A new rate counts as used up if any request has started. A key that
+   * was forgotten starts anew. A waiting request whose weight exceeds a new limit is rejected with a `RangeError` when its
+   * turn comes.
    *
    * @throws {RangeError | TypeError} for limits that cannot be used; then nothing has changed.
    *
@@ -337,11 +323,9 @@ export class Limiter extends Drainable {
    * Resolves when the queue has space for a request, in FIFO order; at once if the limiter has no `maxWaiting`. With a
    * `maxWaiting` of 0, resolves when a request without options would start at once.
    *
-   * The space is reserved until the `await` of the caller has continued: no other caller of `waitForSpace` gets it, but
-   * a request that is made without `waitForSpace` may take it. Make the request right away.
-   *
-   * Rejects with the signal's reason, with a `TimeoutError` after `timeout` milliseconds, or with the reason of
-   * {@link close}. A `timeout` of 0 rejects unless there is space now.
+   * The space is reserved until the `await` of the caller has continued: no other caller gets it, but a request that is
+   * made without `waitForSpace` may take it. Rejects with the signal's reason, with a `TimeoutError`, or with the reason
+   * of {@link close}.
    *
    * @example
    * ```ts

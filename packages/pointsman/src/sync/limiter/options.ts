@@ -92,7 +92,7 @@ const optionNames: ReadonlySet<string> = new Set([
 
 export type ReadLimiterOptions = ReturnType<typeof readLimiterOptions>;
 
-/** Reads the options of a limiter, but not its limits. Throws if they cannot be used. */
+/** Reads the options, but not the limits. */
 export function readLimiterOptions(options: LimiterOptions) {
   checkOptions(options, optionNames);
   const { whenFull = 'reject', maxKeys = Infinity, clock = systemClock, name, ...limits } = options;

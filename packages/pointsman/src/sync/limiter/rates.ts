@@ -25,7 +25,6 @@ export interface Rate {
   readonly name?: string | undefined;
 }
 
-/** A checked rate. */
 export interface ReadRate extends Rate {
   readonly name: string;
 }
@@ -66,7 +65,6 @@ export abstract class Meter {
     this.rate = rate;
   }
 
-  /** The greatest weight that can ever start. */
   get max(): number {
     return this.rate.burst ?? this.rate.limit;
   }
@@ -89,7 +87,6 @@ export abstract class Meter {
     if (weight > 0) this._add(weight, now);
   }
 
-  /** Changes the limits and keeps the log. */
   abstract change(rate: ReadRate, now: number): void;
 
   /** Returns when at most `weight` of the logged weight still counts. */

@@ -29,13 +29,11 @@ export interface ReadLimits {
 
 const perKeyNames: ReadonlySet<string> = new Set(['concurrency', 'rate']);
 
-/** Reads the limits among some options. Throws if they cannot be used. */
 export function readLimits({ concurrency, rate }: Limits): ReadLimits {
   if (concurrency !== undefined) checkCount('concurrency', concurrency, 1);
   return { concurrency, rates: rate === undefined ? undefined : readRates(rate) };
 }
 
-/** Reads the limits of each key. Throws if they cannot be used. */
 export function readPerKey(limits: Limits = {}): ReadLimits {
   checkOptions(limits, perKeyNames, 'perKey');
   return readLimits(limits);
@@ -56,7 +54,7 @@ export class Rules {
   concurrency = Infinity;
   /** Replaced and not modified when the rates change: permits keep the array that they were taken from. */
   meters = none;
-  /** The weight that runs. */
+  /** The running weight. */
   out = 0;
   /** The moment before which nothing may start. */
   until = -Infinity;

@@ -1,4 +1,10 @@
-/** The permits of a limiter, which log their start in the rates that they were taken from. */
+/**
+ * The permits of a limiter, which log their start in the rates that they were taken from.
+ *
+ * A start is logged after it has surely happened: when the synchronous part of a function has returned, or in the
+ * microtask after the one in which the caller of `acquire` continues. So the guarantees hold for the moments at which the
+ * work really starts, however late the event loop is between admission and start.
+ */
 
 import { HandedPermit, type Permit } from '../semaphore/permit.js';
 import { nextMicrotask } from '../wait/give-up.js';
@@ -6,11 +12,10 @@ import type { Lane } from './lanes.js';
 import type { Meter } from './rates.js';
 import { log, type Weight, weighs } from './rules.js';
 
-/** A permit of a limiter whose rules use the time. */
 export class StartPermit extends HandedPermit {
   declare readonly _lane: Lane;
   declare readonly _weight: Weight | undefined;
-  /** The shared meters that it was taken from. Undefined once the start is logged. */
+  /** The shared meters. Undefined once the start is logged. */
   declare _shared: readonly Meter[] | undefined;
   declare readonly _own: readonly Meter[];
 

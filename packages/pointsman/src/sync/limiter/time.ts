@@ -32,21 +32,18 @@ export class Time {
   /** The pending timer. Its callback compares itself with this field, so a timer that could not be cleared has no effect. */
   #timer: { readonly era: unknown; handle?: unknown } | undefined;
   #at = 0;
-  /** Whether the timer keeps the process alive. */
   #holding = false;
   /** The clock's era when its time was last seen to jump. */
   #era: unknown;
   /** The number of timers in a row that fired early for the same moment. */
   #early = 0;
 
-  /** `passed` is called when the timer has fired. */
   constructor(clock: ReplaceableClock, passed: () => void) {
     this.#clock = clock;
     this.#era = clock.era;
     this.#passed = passed;
   }
 
-  /** Whether the timer is set. */
   get armed(): boolean {
     return this.#timer !== undefined;
   }

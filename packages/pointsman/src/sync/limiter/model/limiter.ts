@@ -4,7 +4,7 @@
  */
 
 import type { Rate } from '../rates.js';
-import { type Limits, type Weight, weighs } from '../rules.js';
+import type { Limits, Weight } from '../rules.js';
 
 export interface Wish {
   readonly id: number;
@@ -19,6 +19,9 @@ interface Start {
   readonly at: number;
   readonly weight: Weight;
 }
+
+const weighs = (weight: Weight, name: string): number =>
+  typeof weight === 'number' ? weight : (weight[name] ?? 1);
 
 const nameOf = (rate: Rate): string => rate.name ?? 'rate';
 
