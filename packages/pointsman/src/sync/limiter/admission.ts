@@ -167,12 +167,14 @@ export class Admission implements LaneOwner {
     return permit;
   }
 
-  async waitForSpace(request: WaitRequest): Promise<void> {
+  waitForSpace(request: WaitRequest): Promise<void> | undefined {
     const space = this.#space.wait(request);
-    this.#isAsked = this.#space.length > 0;
-    // If no request may wait, time alone can bring space.
-    if (this.#max === 0) this.serve();
-    await space;
+    if (space) {
+      this.#isAsked = true;
+      // If no request may wait, time alone can bring space.
+      if (this.#max === 0) this.serve();
+    }
+    return space;
   }
 
   // --- changes ---

@@ -36,10 +36,11 @@ export class QueueSpace {
     return this.#callers.length;
   }
 
-  /** Waits until there is space. Resolves at once, also if the timeout is 0, if there is space now. */
-  async wait(request: WaitRequest): Promise<void> {
-    if (this.#callers.length === 0 && this.#hasSpace) this.#reserve();
-    else await this.#callers.insert(request);
+  /** Waits until there is space. Returns `undefined` if there is space now, also if the timeout is 0. */
+  wait(request: WaitRequest): Promise<void> | undefined {
+    if (this.#callers.length > 0 || !this.#hasSpace) return this.#callers.insert(request);
+    this.#reserve();
+    return undefined;
   }
 
   /** Called when there may be new space. */
