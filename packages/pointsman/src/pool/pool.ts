@@ -96,7 +96,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     this.#label = options.name === undefined ? '' : `${options.name}: `;
     this.#drains = new WaitQueue(this.#label);
     const requests = () => this.#requests;
-    this.#space = new QueueSpace(this.#label, () => this.#left, requests);
+    this.#space = new QueueSpace(this.#label, () => this.#left(), requests);
     this.#scheduler = new Scheduler(options.ageing ?? poolDefaults.ageing);
     this.#workers = new WorkerSet(
       options,
@@ -217,7 +217,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     const run = (input: unknown, runOptions: RunOptions) =>
       this.run(fn as never, [input] as never, runOptions);
     const space = (signal: AbortSignal) =>
-      this.#left > 0 ? undefined : this.waitForSpace({ signal });
+      this.#left() > 0 ? undefined : this.waitForSpace({ signal });
     const concurrency = 2 * this.#workers.max;
     return map(run, space, inputs, concurrency, options) as AsyncIterableIterator<never>;
   }
@@ -312,7 +312,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
     // A timeout needs the exact time, not the time at which this turn began.
     task.enqueuedAt = timeout === undefined ? turnTime() : now();
     this.#requests++;
-    const isFull = this.#left <= 0;
+    const isFull = this.#left() <= 0;
     const drops = isFull && this.#options.whenFull === 'drop-oldest';
     if (isFull && !drops) {
       this.#metrics.cancelled++;
@@ -440,7 +440,7 @@ export class Pool<Api = AnyApi> implements AsyncDisposable {
   }
 
   /** The number of tasks for which the queue has space. Each thread that is idle or not ready yet takes a task. */
-  get #left(): number {
+  #left(): number {
     const { maxWaiting = Infinity } = this.#options;
     if (maxWaiting === Infinity) return maxWaiting;
     return maxWaiting - this.#scheduler.waiting + this.#scheduler.idle + this.#workers.missing;

@@ -168,7 +168,7 @@ class Mapping<Input, Output> {
 
   /** Pulls inputs until one has to wait for its start, or the reader is behind. */
   #pump(): void {
-    while (!(this.#isBusy || this.#ended || this.#failure || this.#refusal) && this.#hasRoom) {
+    while (!(this.#isBusy || this.#ended || this.#failure || this.#refusal) && this.#hasRoom()) {
       this.#isBusy = this.#isPulling = true;
       let step: IteratorResult<unknown> | Promise<IteratorResult<unknown>>;
       try {
@@ -191,7 +191,7 @@ class Mapping<Input, Output> {
     }
   }
 
-  get #hasRoom(): boolean {
+  #hasRoom(): boolean {
     return this.#keepsAll || this.#runner.hasRoom(this.#running, this.#unread);
   }
 

@@ -344,7 +344,8 @@ export class Limiter extends Drainable {
     if (!(this instanceof Limiter)) throw detached('waitForSpace');
     const request = readRequest(options);
     this._refuse();
-    await this.#admission.waitForSpace(request);
+    const space = this.#admission.waitForSpace(request);
+    if (space) await space;
   }
 
   #call<T>(fn: Work<T>, permit: Permit, request: StartRequest | undefined): Promise<T> {

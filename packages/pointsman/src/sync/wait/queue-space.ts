@@ -38,14 +38,14 @@ export class QueueSpace {
 
   /** Waits until there is space. Returns `undefined` if there is space now, also if the timeout is 0. */
   wait(request: WaitRequest): Promise<void> | undefined {
-    if (this.#callers.length > 0 || !this.#hasSpace) return this.#callers.insert(request);
+    if (this.#callers.length > 0 || !this.#hasSpace()) return this.#callers.insert(request);
     this.#reserve();
     return undefined;
   }
 
   /** Called when there may be new space. */
   changed(): void {
-    while (this.#callers.next && this.#hasSpace) {
+    while (this.#callers.next && this.#hasSpace()) {
       this.#reserve();
       this.#callers.grant();
     }
@@ -55,12 +55,12 @@ export class QueueSpace {
     this.#callers.rejectAll(reason);
   }
 
-  get #hasSpace(): boolean {
-    return this.#left() > this.#reserved;
+  #hasSpace(): boolean {
+    return this.#left() > this.#reserved();
   }
 
   /** The number of reserved spaces. Each request ends the oldest reservation. */
-  get #reserved(): number {
+  #reserved(): number {
     const requests = this.#requests();
     this.#over = Math.min(this.#resolved, this.#over + requests - this.#seen);
     this.#seen = requests;
@@ -71,7 +71,7 @@ export class QueueSpace {
   async #reserve(): Promise<void> {
     const caller = ++this.#resolved;
     for (let n = 0; n < MICROTASKS; n++) await null;
-    this.#over = Math.max(caller, this.#resolved - this.#reserved);
+    this.#over = Math.max(caller, this.#resolved - this.#reserved());
     this.changed();
   }
 }
