@@ -1,4 +1,4 @@
-/** Contexts: what runs as one runTask, with a name by which reports call it. */
+/** Contexts: the work of one `runTask`, with the name that reports show. */
 
 import { invalid } from '../sync/errors.js';
 import { type ContextStore, platform } from './platform.js';
@@ -11,10 +11,10 @@ function contexts(): ContextStore<Context> | undefined {
   return store;
 }
 
-/** The context of whoever calls, if it has one. */
+/** Returns the context of the caller, if there is one. */
 export const currentContext = (): Context | undefined => contexts()?.getStore();
 
-/** A part of the present context, which goes on only when this one has ended. */
+/** Returns a child of the current context. The parent continues only when the child has ended. */
 export function contextWithin(): Context {
   const parent = currentContext();
   return new Context(parent?.name, parent);
@@ -26,14 +26,14 @@ export function runIn<Result>(context: Context, fn: () => Result): Result {
 }
 
 /**
- * Runs `fn` as a task with a name, by which snapshots, events and reports call whatever it holds and waits for. Whatever
- * it calls belongs to it, also after an `await`, except other tasks. Returns what `fn` returns.
+ * Runs `fn` as a named task. Snapshots, events and reports show the name with every call that `fn` makes, also after an
+ * `await`, except those of nested tasks. Returns the result of `fn`.
  *
- * In Node a name is all that it gives. Where there are no promise hooks (Deno, Bun), a task is also what deadlocks are found
- * among: whatever runs in a task that holds a lock keeps the lock from coming back while it waits, so what is started
- * there and not awaited should be a task of its own. Where there is no `AsyncLocalStorage` (browsers), it only runs `fn`.
+ * In Node the name is the only effect. Without promise hooks (Deno, Bun), deadlocks are detected between tasks: a task is
+ * assumed to release its locks only after all its waits have ended. So give work that a task starts and does not await
+ * a task of its own. Without `AsyncLocalStorage` (browsers), `runTask` only runs `fn`.
  *
- * @throws {TypeError} for a name that is no string, and for a `fn` that is no function; and what `fn` throws.
+ * @throws {TypeError} if `name` is not a string or `fn` is not a function. Also throws what `fn` throws.
  *
  * @example
  * ```ts

@@ -1,29 +1,29 @@
 /**
- * Deadlocks: waits that cannot end, because each waits for what is held by somebody who is kept by another of them.
+ * Detects deadlocks: waits that can never end, because each waits for a holder that waits for another of them.
  *
- * All waits that can be reached from one are first taken to be stuck; those that could end even if the others never do are
- * then taken out, until nothing changes. What is left is stuck for good, as long as permits are given back by whoever holds
- * them: the greatest fixed point, which is what several permits and several holders need. A search for a circle would report
- * a semaphore that has one more holder, who is free to go on.
+ * The algorithm assumes that all waits reachable from one are stuck, and then removes every wait that could end although
+ * the others never do, until none is left to remove. The rest is deadlocked, provided that only holders release their
+ * permits. This greatest fixed point handles several permits and several holders; a search for a cycle would report a
+ * semaphore that has another holder which is free to continue.
  */
 
 import { emit } from './events.js';
-import { canFollow, onSuspend, prove, waitsOf } from './lines.js';
-import type { Context, Hold, Line, Request, Wait } from './record.js';
+import { canFollow, onSuspend, prove, waitsOf } from './flows.js';
+import type { Context, Flow, Hold, Request, Wait } from './record.js';
 import { activityOf } from './snapshot.js';
 
-/** What is held, and the waits that keep it from coming back. */
+/** A hold, and the waits that prevent its release. */
 type Obstacle = readonly [hold: Hold, waits: readonly Wait[]];
 
 interface Node {
   readonly wait: Wait;
   readonly obstacles: readonly Obstacle[];
-  /** Those who stand before it in the queue, where that can matter. */
+  /** The earlier waits in its queue, if they can block it. */
   readonly ahead: readonly Wait[];
 }
 
-/** Whether two requests are about the same thing. */
-const meet = (one: Request, other: Request): boolean =>
+/** Returns whether two requests share a key. */
+const overlap = (one: Request, other: Request): boolean =>
   one.keys === undefined || other.keys === undefined || one.keys.some((key) => has(other, key));
 
 const has = ({ keys }: Request, key: unknown): boolean => keys === undefined || keys.includes(key);
@@ -32,34 +32,34 @@ function contextWaits({ waits }: Context): Wait[] {
   return [...waits].filter(({ isOver }) => !isOver);
 }
 
-/** What keeps the holder from giving it back. If that is not sure, it is looked at again when it is. */
+/** Returns the waits that prevent the release of a hold. If its owner is not certain yet, checks again when it is. */
 function waitsBehind(hold: Hold, wait: Wait): Wait[] {
-  const { line, context } = hold;
+  const { flow, context } = hold;
   if (!canFollow()) return context === undefined ? [] : contextWaits(context);
   const proof = prove(hold);
   void proof?.then(() => suspect(wait));
-  return line === undefined || proof !== undefined ? [] : waitsOf(line);
+  return flow === undefined || proof !== undefined ? [] : waitsOf(flow);
 }
 
 function nodeOf(wait: Wait): Node {
   const { watched } = wait;
   const obstacles = watched.holds
-    .filter((hold) => meet(wait, hold))
+    .filter((hold) => overlap(wait, hold))
     .map((hold) => [hold, waitsBehind(hold, wait)] as const)
     .filter(([, waits]) => waits.length > 0);
   const ahead: Wait[] = [];
-  // Whoever wants less than all may have to wait behind somebody who wants more.
+  // A request for a few permits may wait behind an earlier request for more.
   if (watched.kind.inOrder && !wait.all) {
     for (const other of watched.waits) {
       if (other === wait) break;
       const isBefore = other.grants && other.priority >= wait.priority;
-      if (isBefore && meet(wait, other)) ahead.push(other);
+      if (isBefore && overlap(wait, other)) ahead.push(other);
     }
   }
   return { wait, obstacles, ahead };
 }
 
-/** Whether the wait cannot end while these are stuck. */
+/** Returns whether the wait cannot end while the waits in `stuck` do not. */
 function isStuck({ wait, obstacles, ahead }: Node, stuck: ReadonlySet<Wait>): boolean {
   const { watched, all, keys = [undefined], permits } = wait;
   const kept = obstacles.filter(([, waits]) => waits.some((each) => stuck.has(each)));
@@ -76,7 +76,7 @@ function isStuck({ wait, obstacles, ahead }: Node, stuck: ReadonlySet<Wait>): bo
   );
 }
 
-/** The nodes of all waits that are stuck, of those that can be reached from one. */
+/** Returns the stuck waits among those reachable from `start`. */
 function stuckFrom(start: Wait): Map<Wait, Node> {
   const nodes = new Map<Wait, Node>();
   const open = [start];
@@ -94,15 +94,15 @@ function stuckFrom(start: Wait): Map<Wait, Node> {
   return nodes;
 }
 
-interface Step {
+interface Member {
   readonly wait: Wait;
-  /** What the next one holds. */
+  /** The holds of the next member that this one waits for. */
   readonly holds: readonly Hold[];
 }
 
-/** From a wait that is stuck to what it is stuck on, until that comes round. */
-function circleFrom(start: Wait, stuck: ReadonlyMap<Wait, Node>): Step[] {
-  const steps: Step[] = [];
+/** Follows a stuck wait to the wait that it is stuck on, until a wait repeats. Returns the members of that cycle. */
+function cycleFrom(start: Wait, stuck: ReadonlyMap<Wait, Node>): Member[] {
+  const steps: Member[] = [];
   let wait = start;
   while (steps.every((step) => step.wait !== wait)) {
     const { obstacles = [], ahead = [] } = stuck.get(wait) ?? {};
@@ -119,11 +119,11 @@ function circleFrom(start: Wait, stuck: ReadonlyMap<Wait, Node>): Step[] {
 
 const reported = new WeakSet<Wait>();
 
-function look(start: Wait): void {
+function check(start: Wait): void {
   if (start.isOver || reported.has(start)) return;
   const stuck = stuckFrom(start);
   if (!stuck.has(start)) return;
-  const steps = circleFrom(start, stuck);
+  const steps = cycleFrom(start, stuck);
   if (steps.length === 0 || steps.every(({ wait }) => reported.has(wait))) return;
   for (const { wait } of steps) reported.add(wait);
   const members = steps.map(({ wait }, index) => ({
@@ -135,35 +135,35 @@ function look(start: Wait): void {
 }
 
 let waits = new Set<Wait>();
-let lines = new Set<Line>();
+let flows = new Set<Flow>();
 let isPlanned = false;
 
-/** What a wait is for is known when the function that awaits it, and those that await that, have come to their awaits. */
+/** Checks after a timer: first the awaiting function, and those that await it, must reach their `await`. */
 function plan(): void {
   if (isPlanned) return;
   isPlanned = true;
   setTimeout(() => {
     isPlanned = false;
-    const found = new Set([...waits, ...[...lines].flatMap((line) => waitsOf(line))]);
+    const found = new Set([...waits, ...[...flows].flatMap((flow) => waitsOf(flow))]);
     waits = new Set();
-    lines = new Set();
-    for (const wait of found) look(wait);
+    flows = new Set();
+    for (const wait of found) check(wait);
   });
 }
 
-/** Looks whether this wait can end, soon. */
+/** Schedules a check of this wait. */
 export function suspect(wait: Wait): void {
   if (!wait.forHolders) return;
   waits.add(wait);
   plan();
 }
 
-/** Looks at all who wait behind a new holder. */
+/** Schedules a check of all waits behind a new holder. */
 export function suspectAll(watched: { readonly waits: Iterable<Wait> }): void {
   for (const wait of watched.waits) suspect(wait);
 }
 
-onSuspend((line) => {
-  lines.add(line);
+onSuspend((flow) => {
+  flows.add(flow);
   plan();
 });

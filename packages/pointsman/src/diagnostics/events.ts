@@ -1,21 +1,21 @@
-/** Events: to listeners of this module everywhere, and to subscribers of Node's `diagnostics_channel` where that exists. */
+/** Events, for listeners of this module and, where it exists, subscribers of Node's `diagnostics_channel`. */
 
 import { invalid } from '../sync/errors.js';
-import { type Channel, platform } from './platform.js';
+import { type DiagnosticsChannel, platform } from './platform.js';
 import type { Activity, Deadlock } from './reports.js';
 import { format } from './snapshot.js';
 
-/** What each event tells. */
+/** The message of each event. */
 export interface DiagnosticsEvents {
-  /** A call has begun to wait. */
+  /** A call began to wait. */
   readonly wait: Activity;
-  /** A call holds what it asked for; its `age` is 0. */
+  /** A call acquired a permit; its `age` is 0. */
   readonly acquire: Activity;
-  /** What was held has gone back; `age` is how long it was held. */
+  /** A permit was released; `age` is the time for which it was held. */
   readonly release: Activity;
-  /** It has been held for longer than `heldTooLong`. Told once. */
+  /** A permit has been held for longer than `heldTooLong`. Reported once. */
   readonly 'held-too-long': Activity;
-  /** Some wait for each other, for good. Told once. */
+  /** Several calls wait for each other and can never continue. Reported once. */
   readonly deadlock: Deadlock;
 }
 
@@ -31,22 +31,23 @@ const names: readonly DiagnosticsEvent[] = [
   'deadlock',
 ];
 const listeners = new Map<DiagnosticsEvent, Set<Listener>>(names.map((name) => [name, new Set()]));
-const channels = new Map<DiagnosticsEvent, Channel | undefined>();
+const channels = new Map<DiagnosticsEvent, DiagnosticsChannel | undefined>();
 
-function channelOf(event: DiagnosticsEvent): Channel | undefined {
+function channelOf(event: DiagnosticsEvent): DiagnosticsChannel | undefined {
   if (!channels.has(event)) channels.set(event, platform().channel?.(`pointsman:${event}`));
   return channels.get(event);
 }
 
 /**
- * Calls `listener` with each event of this name. Returns a function that ends that. What a listener throws is reported as an
- * uncaught error, and does not reach whoever acquires or releases.
+ * Calls `listener` with each event of this name. Returns a function that removes the listener. An error that a listener
+ * throws is reported as an uncaught error; it does not affect the call that acquires or releases.
  *
- * In Node, Deno, Bun and workerd with `nodejs_compat` the same messages go to `pointsman:wait`, `pointsman:acquire`,
- * `pointsman:release`, `pointsman:held-too-long` and `pointsman:deadlock` of `node:diagnostics_channel`. A deadlock and a hold that takes too long
- * are printed by `console.warn` if nobody listens to them at all.
+ * In Node, Deno, Bun and workerd with `nodejs_compat`, the same messages are published to the channels `pointsman:wait`,
+ * `pointsman:acquire`, `pointsman:release`, `pointsman:held-too-long` and `pointsman:deadlock` of
+ * `node:diagnostics_channel`. `deadlock` and `held-too-long` are printed with `console.warn` if they have no listener and
+ * no subscriber.
  *
- * @throws {TypeError} for a name that is none of these, and for a listener that is no function.
+ * @throws {TypeError} for an unknown event, or a listener that is not a function.
  *
  * @example
  * ```ts
@@ -66,13 +67,13 @@ export function on<Event extends DiagnosticsEvent>(
   const set = listeners.get(event);
   if (set === undefined) throw invalid('event', event, `one of ${names.join(', ')}`);
   if (typeof listener !== 'function') throw invalid('listener', listener, 'a function');
-  // So that the same function may listen twice.
+  // A new function, so that the same listener can be added twice.
   const own: Listener = (message) => listener(message);
   set.add(own);
   return () => void set.delete(own);
 }
 
-/** Whether anybody wants to know. */
+/** Returns whether the event has a listener or a subscriber. */
 export const isWanted = (event: DiagnosticsEvent): boolean =>
   (listeners.get(event)?.size ?? 0) > 0 || channelOf(event)?.hasSubscribers === true;
 

@@ -1,4 +1,4 @@
-/** Finds what is held for too long. Invariant: one timer for all, and only while something is held that has a limit. */
+/** Reports permits that are held for too long. Invariant: one timer, and only while a permit with a limit is held. */
 
 import { emit } from './events.js';
 import { everyWatched } from './record.js';
@@ -7,7 +7,7 @@ import { activityOf } from './snapshot.js';
 let timer: ReturnType<typeof setTimeout> | undefined;
 let due = Number.POSITIVE_INFINITY;
 
-function look(): void {
+function check(): void {
   timer = undefined;
   due = Number.POSITIVE_INFINITY;
   const now = performance.now();
@@ -18,7 +18,7 @@ function look(): void {
       if (hold.isReported) continue;
       const left = hold.since + heldTooLong - now;
       if (left > 0) {
-        lookIn(left);
+        checkIn(left);
       } else {
         hold.isReported = true;
         emit('held-too-long', activityOf(hold));
@@ -27,14 +27,14 @@ function look(): void {
   }
 }
 
-/** Looks again, at the latest in so many milliseconds. */
-export function lookIn(left: number): void {
+/** Schedules a check in at most `left` milliseconds. */
+export function checkIn(left: number): void {
   const at = performance.now() + left;
   if (at >= due) return;
   clearTimeout(timer);
   due = at;
-  // It fires a little early at times.
-  timer = setTimeout(look, Math.min(Math.ceil(left), 2 ** 31 - 1));
-  // It keeps no process alive. Where timers are numbers, none does.
+  // Rounded up, because timers may fire slightly early.
+  timer = setTimeout(check, Math.min(Math.ceil(left), 2 ** 31 - 1));
+  // The timer must not keep the process alive. Where timers are numbers, none does.
   (timer as { unref?(): void }).unref?.();
 }

@@ -1,4 +1,4 @@
-/** `pointsman/diagnostics` in Node, and what behaves like it. */
+/** `pointsman/diagnostics` for Node, Bun and Deno. */
 
 import './platform.node.js';
 

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /**
- * Who holds what and who waits for it: snapshots, events, deadlocks, locks that are held too long. Nothing is watched before
- * {@link watch} is called on it, and what is not watched costs nothing.
+ * Shows the holders and waiters of each primitive: snapshots, events, deadlocks, and locks that are held too long. Only
+ * primitives passed to {@link watch} are watched; others cost nothing.
  *
  * @module pointsman/diagnostics
  */

@@ -1,12 +1,12 @@
 /**
- * What there is to see on each kind of primitive: which methods wait, which try, what they ask for and what they grant.
- * A new primitive needs an entry here and nothing else.
+ * The methods of each kind of primitive: which wait, which try, what they request and what they grant. A new primitive
+ * needs only an entry in this table.
  *
- * Kinds are told apart by what they can do, not by their classes: so this imports none of them, and a program that uses
- * one does not bundle all.
+ * A kind is recognized by its methods, not by its class. So this module imports no primitive, and a program that uses one
+ * does not bundle all.
  */
 
-/** How the arguments of a method are laid out. */
+/** The names of a method's arguments, in order. */
 type Layout =
   | 'options'
   | `${'fn' | 'value' | 'value fn' | 'key' | 'keys' | 'key fn' | 'keys fn'} options`;
@@ -14,23 +14,20 @@ type Layout =
 export interface Operation {
   /** The names of its arguments, in order. */
   readonly arguments: readonly string[];
-  /**
-   * `some`: as many as `permits` in the options say. `all`: nobody else may hold any. `nothing`: it does not wait for those
-   * who hold something.
-   */
+  /** `some`: the number of permits in the options. `all`: exclusive access. `nothing`: does not wait for holders. */
   readonly wants: 'some' | 'all' | 'nothing';
-  /** Whether what it results in is held until it is given back. */
+  /** Whether the result is a permit that is held until its release. */
   readonly grants: boolean;
-  /** Whether it answers at once. */
+  /** Whether it returns at once. */
   readonly tries: boolean;
 }
 
 export interface Kind {
   readonly name: string;
   readonly operations: Readonly<Record<string, Operation>>;
-  /** How many permits there are, for each key if there are keys. */
+  /** Returns the number of permits, per key if there are keys. */
   readonly limit?: (primitive: never) => number | undefined;
-  /** Whether somebody who could have what it wants waits behind somebody who came before and cannot. */
+  /** Whether a request that could be granted waits behind an earlier one that cannot. */
   readonly inOrder?: boolean;
 }
 
@@ -200,6 +197,6 @@ const kinds: readonly (Kind & { readonly has: readonly string[] })[] = [
   },
 ];
 
-/** What kind of primitive it is, or undefined if it is none. */
+/** Returns the kind of a primitive, or undefined for any other object. */
 export const kindOf = (primitive: object): Kind | undefined =>
   kinds.find(({ has }) => has.every((name) => name in primitive));

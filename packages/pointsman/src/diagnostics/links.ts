@@ -1,11 +1,11 @@
 /**
- * Which promise waits for which. Private fields on the promises themselves, which nobody else can see: with a `WeakMap` each
- * promise that a program makes would cost twenty times as much.
+ * Records which promise waits for which, in private fields of the promises themselves. A `WeakMap` would cost twenty times
+ * as much for each promise of the program.
  *
- * Invariant: a link lasts until the one that waits runs, so that no promise keeps another alive for longer than that.
+ * Invariant: a link lasts until the waiting promise's job runs, so it keeps no promise alive for longer.
  */
 
-/** A constructor that returns what it is given, so that the fields of what extends it are put on that. */
+/** A base class whose constructor returns its argument, so that a derived class adds its fields to that object. */
 class Given {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: explained above
@@ -14,7 +14,7 @@ class Given {
 }
 
 class Link extends Given {
-  /** The one that waits for it; null if there are several, or if that has run. */
+  /** The promise that waits for this one; null if there are several, or if its job has run. */
   #child: object | null | undefined;
   #parent: object | undefined;
 
@@ -43,5 +43,5 @@ class Link extends Given {
   }
 }
 
-/** The promise that waits for this one; null if there are several or there was one. */
+/** `childOf` returns the promise that waits for this one; null if there are several, or if its job has run. */
 export const { childOf, link, setChild, unlink } = Link;

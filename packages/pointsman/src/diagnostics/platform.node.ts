@@ -1,11 +1,11 @@
-/** Node, and what behaves like it. */
+/** Node, Bun and Deno. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import * as channels from 'node:diagnostics_channel';
 import * as v8 from 'node:v8';
 import { channelsOf, usePlatform } from './platform.js';
 
-// As a whole: to import what a runtime's module lacks would be an error.
+// A namespace import, because importing a name that the runtime's module lacks is an error.
 const { promiseHooks } = v8;
 
 usePlatform({

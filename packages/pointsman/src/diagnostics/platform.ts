@@ -1,17 +1,17 @@
 /**
- * What a runtime has that not all have: contexts that follow asynchronous calls, hooks that see promises, and
- * channels for whoever observes a program from outside. Each may be missing; the rest works without it.
+ * Optional features of runtimes: async contexts, promise hooks, and diagnostics channels. Each may be missing; the others
+ * work without it.
  */
 
-/** A value that follows asynchronous calls, as Node's `AsyncLocalStorage`. */
+/** A store that follows async calls, such as Node's `AsyncLocalStorage`. */
 export interface ContextStore<T> {
   getStore(): T | undefined;
   run<Result>(store: T, fn: () => Result): Result;
 }
 
-/** What is called as promises are made, and as what waits for them runs. */
+/** The promise hooks of V8. */
 export interface PromiseHooks {
-  /** The parent is the promise that the new one waits for. */
+  /** Called for a new promise. `parent` is the promise that it waits for. */
   init(promise: object, parent: object | undefined): void;
   before?(promise: object): void;
   after?(promise: object): void;
@@ -19,16 +19,16 @@ export interface PromiseHooks {
 }
 
 /** A channel of Node's `diagnostics_channel`. */
-export interface Channel {
+export interface DiagnosticsChannel {
   readonly hasSubscribers: boolean;
   publish(message: unknown): void;
 }
 
 export interface Platform {
   createStore?: (<T>() => ContextStore<T>) | undefined;
-  /** The function that is returned takes the hooks away. */
+  /** Installs hooks, and returns a function that removes them. */
   hookPromises?: ((hooks: PromiseHooks) => () => void) | undefined;
-  channel?: ((name: string) => Channel) | undefined;
+  channel?: ((name: string) => DiagnosticsChannel) | undefined;
 }
 
 /** The part of `node:diagnostics_channel` that is used. */
@@ -45,7 +45,7 @@ interface Builtins {
 /** Asks the module, not the channel, for subscribers: in workerd a channel does not report them. */
 export const channelsOf =
   (channels: Channels) =>
-  (name: string): Channel => {
+  (name: string): DiagnosticsChannel => {
     const channel = channels.channel(name);
     return {
       get hasSubscribers() {
@@ -55,7 +55,7 @@ export const channelsOf =
     };
   };
 
-/** A module of the runtime, where it lets one ask without importing: an import would break the others. */
+/** Returns a built-in module without an import, which would fail in other runtimes. */
 function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   try {
     const { process } = globalThis as {
@@ -78,13 +78,13 @@ function platformHere(): Platform {
 
 let current: Platform | undefined;
 
-/** The one that was set, or what can be found without an import. */
+/** Returns the platform that was set, or the features that can be found without an import. */
 export function platform(): Platform {
   current ??= platformHere();
   return current;
 }
 
-/** Called before anything is watched. */
+/** Sets the platform. Must be called before any primitive is watched. */
 export function usePlatform(platform: Platform): void {
   current = platform;
 }

@@ -1,22 +1,22 @@
 /**
- * What is known of each primitive that is watched: who holds it and who waits for it.
+ * The record of each watched primitive: its holders and its waiters.
  *
- * Invariant: a record is kept by what it is about, by the methods that were put on the primitive and on its permits.
- * The list of all is weak, so that watching keeps nothing alive.
+ * Invariant: only the primitive and its permits keep a record alive, through the methods that watch them. The list of all
+ * records is weak, so watching keeps nothing alive.
  */
 
 import type { Kind } from './kinds.js';
 import type { Stack } from './stack.js';
 
-/** What a call asked for: what a hold and a wait have in common. */
+/** The common part of a hold and a wait: what the call requested. */
 export interface Request {
   readonly watched: Watched;
   readonly operation: string;
-  /** Undefined where there are no keys, or where all are meant. */
+  /** Undefined for a primitive without keys, and for requests that concern all keys. */
   readonly keys: readonly unknown[] | undefined;
   readonly permits: number;
   readonly priority: number;
-  /** Nobody else may hold any. */
+  /** Whether the request is exclusive. */
   readonly all: boolean;
   readonly owner: unknown;
   readonly context: Context | undefined;
@@ -26,14 +26,14 @@ export interface Request {
 }
 
 export interface Wait extends Request {
-  /** Whether it waits for those who hold something, and not for a value or a call. */
+  /** Whether it waits for holders, not for a value or a notification. */
   readonly forHolders: boolean;
-  /** Whether it stands in the queue of those who take something. */
+  /** Whether it waits for a permit. */
   readonly grants: boolean;
   readonly isOver: boolean;
 }
 
-/** What is granted. A guard of a lock on Redis has no issuer. */
+/** A permit. A guard of a `RedisMutex` has no issuer. */
 export interface Granted {
   readonly released: boolean;
   readonly _issuer?: unknown;
@@ -41,23 +41,23 @@ export interface Granted {
 
 export interface Hold extends Request {
   readonly permit: Granted;
-  /** Whose permit it is, as long as it is held: another while its holder waits at a condition. */
+  /** The permit's issuer while it is held. It changes while the holder waits at a condition. */
   readonly issuer: unknown;
-  /** Whose it is, where promises can be followed and as far as that is known. */
-  line: Line | undefined;
-  /** Promises that have brought it there if it is what they were resolved with. */
+  /** The flow that holds the permit, if it is known. */
+  flow: Flow | undefined;
+  /** The promises through which the permit reached that flow, if they were resolved with the permit. */
   readonly unproven: object[];
   isReported: boolean;
-  /** Makes the permit as it was. */
+  /** Restores the permit's own methods. */
   uncover: () => void;
 }
 
-/** What runs as one task, with a name by which reports call it. */
+/** The work of one task, with the name that reports show. */
 export class Context {
   readonly name: string | undefined;
-  /** The context that goes on only when this one has ended. A task has none: nobody knows who waits for it. */
+  /** The context that continues only when this one has ended. A task has none: its caller may not wait for it. */
   readonly parent: Context | undefined;
-  /** What is waited for in this context, and in those that it waits for. */
+  /** The waits in this context and its children. */
   readonly waits = new Set<Wait>();
 
   constructor(name: string | undefined, parent?: Context) {
@@ -66,9 +66,9 @@ export class Context {
   }
 }
 
-/** One function's way through its awaits. */
-export class Line {
-  /** The promises that it waits for, all of them. */
+/** One async function with its awaits. */
+export class Flow {
+  /** The promises that it waits for; it continues when all have settled. */
   awaits: object[] = [];
   readonly holds = new Set<Hold>();
 }
@@ -80,7 +80,7 @@ export class Watched {
   readonly waits = new Set<Wait>();
   readonly #holds = new Set<Hold>();
   readonly #primitive: object;
-  /** How many holds and waits there are, for whoever outlives this. */
+  /** The number of holds and waits. A separate object, which outlives this record in `collected`. */
   readonly #count: Count = { of: 0 };
 
   constructor(primitive: object, kind: Kind, name: string) {
@@ -96,12 +96,12 @@ export class Watched {
 
   readonly #reference: WeakRef<Watched>;
 
-  /** How many may hold it at once; infinite where they have to agree in another way. */
+  /** Maximum number of permits; `Infinity` for primitives without such a number. */
   get limit(): number {
     return this.kind.limit?.(this.#primitive as never) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Those whose permit is out. One that was given up for a while, to wait at a condition, is not. */
+  /** The holds whose permit is not released. A permit whose holder waits at a condition is not held. */
   get holds(): Hold[] {
     return [...this.#holds].filter(
       ({ permit, issuer }) => !permit.released && permit._issuer === issuer,
@@ -116,7 +116,7 @@ export class Watched {
     count(this.#count, 1);
   }
 
-  /** Whether it was still known. */
+  /** Returns false if the wait had ended before. */
   endWait(wait: Wait): boolean {
     if (!this.waits.delete(wait)) return false;
     for (let { context } = wait; context !== undefined; context = context.parent) {
@@ -134,12 +134,12 @@ export class Watched {
   endHold(hold: Hold): boolean {
     if (!this.#holds.delete(hold)) return false;
     hold.uncover();
-    hold.line?.holds.delete(hold);
+    hold.flow?.holds.delete(hold);
     count(this.#count, -1);
     return true;
   }
 
-  /** Forgets it, when it is no longer watched. */
+  /** Removes all records, when the primitive is no longer watched. */
   end(): void {
     for (const wait of this.waits) this.endWait(wait);
     for (const hold of this.#holds) this.endHold(hold);
@@ -170,11 +170,11 @@ function count(of: Count, change: number): void {
   for (const listener of listeners) listener(total, all.size);
 }
 
-/** Calls it whenever there are more or fewer holds and waits in all, or primitives that are watched. */
+/** Calls `listener` when the number of holds and waits, or of watched primitives, changes. */
 export const onCount = (listener: (total: number, watched: number) => void): void =>
   void listeners.add(listener);
 
-/** All that is watched, in the order in which it came. */
+/** Iterates over the watched primitives, oldest first. */
 export function* everyWatched(): Generator<Watched> {
   for (const reference of all) {
     const watched = reference.deref();

@@ -1,23 +1,23 @@
-/** What is told: plain data, with nothing in it that keeps anything alive. */
+/** The types of reports. They are plain data and keep no primitive alive. */
 
 /** A call that holds a primitive, or waits for it. */
 export interface Activity {
-  /** The name that the primitive is watched by. */
+  /** The name of the primitive. */
   readonly primitive: string;
-  /** What the primitive is: `Mutex`, for example. */
+  /** The class of the primitive, such as `Mutex`. */
   readonly kind: string;
   /** The method that was called. */
   readonly operation: string;
-  /** For how many milliseconds it has held or waited. */
+  /** Milliseconds for which the call has held or waited. */
   readonly age: number;
   readonly permits: number;
-  /** Which keys, where there are keys, as messages of errors show them. */
+  /** The keys of the call, formatted as in error messages; absent for a primitive without keys. */
   readonly keys?: readonly string[];
-  /** The `owner` that the call gave, as messages of errors show it. */
+  /** The `owner` option of the call, formatted as in error messages. */
   readonly owner?: string;
-  /** The name of the {@link runTask} that called. */
+  /** The name of the {@link runTask} that made the call. */
   readonly context?: string;
-  /** Who called, the innermost first. */
+  /** The stack of the call, innermost frame first. */
   readonly stack: readonly string[];
 }
 
@@ -25,10 +25,10 @@ export interface Activity {
 export interface PrimitiveSnapshot {
   readonly name: string;
   readonly kind: string;
-  /** How many permits there are (for each key), if there is such a number. */
+  /** The number of permits, per key if there are keys; absent for primitives without such a number. */
   readonly limit?: number;
   readonly holders: readonly Activity[];
-  /** The first that came is first. */
+  /** Oldest first. */
   readonly waiters: readonly Activity[];
 }
 
@@ -37,16 +37,16 @@ export interface Snapshot {
   readonly primitives: readonly PrimitiveSnapshot[];
 }
 
-/** One of those who wait for each other. */
+/** One call of a {@link Deadlock}. */
 export interface DeadlockMember {
   /** The name of its {@link runTask}, if it runs in one. */
   readonly context?: string;
-  /** What it holds of that which the member before it waits for: empty if it only stands before it in the queue. */
+  /** The holds that the previous member waits for; empty if this member is only ahead of it in the queue. */
   readonly holds: readonly Activity[];
   readonly waitsFor: Activity;
 }
 
-/** Some who wait for each other: each for what the next one holds, the last for what the first one holds. */
+/** Calls that wait for each other: each waits for the holds of the next one, and the last for those of the first. */
 export interface Deadlock {
   readonly members: readonly DeadlockMember[];
 }

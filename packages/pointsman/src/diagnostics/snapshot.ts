@@ -1,4 +1,4 @@
-/** What is held and waited for, as data that can be kept, sent and printed. */
+/** Snapshots of all watched primitives, and their text form. */
 
 import { describe } from '../sync/errors.js';
 import { everyWatched, type Request, type Watched } from './record.js';
@@ -28,7 +28,7 @@ const primitiveOf = (watched: Watched): PrimitiveSnapshot => ({
 });
 
 /**
- * Who holds what and who waits for it, of all that is watched: plain data. {@link format} makes text of it.
+ * Returns the holders and waiters of all watched primitives, as plain data. {@link format} converts it to text.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ function linesOfDeadlock({ members }: Deadlock): string[] {
 }
 
 /**
- * A snapshot, a report of a deadlock or a single holder or waiter, as text for a terminal or a log.
+ * Formats a snapshot, a deadlock, or a single holder or waiter as text for a terminal or a log.
  *
  * @example
  * ```ts

@@ -1,14 +1,14 @@
-/** Where a call came from. A stack is taken at once, which is cheap, and put into words when somebody reads it. */
+/** The stacks of calls. Capturing a stack is cheap; it is formatted only when it is read. */
 
-/** Enough to get from a lock through a framework to the code that asked for it. */
+/** Enough frames to reach the program's code through a framework. */
 const FRAMES = 30;
 
 export interface Stack {
-  /** The frames, the innermost first, each as the runtime writes it without its leading `at`. */
+  /** The frames, innermost first, as the runtime formats them, without the leading `at`. */
   readonly lines: readonly string[];
 }
 
-/** What V8 adds to `Error`, and others have in part. */
+/** V8's extensions of `Error`, which other engines have in part. */
 interface ErrorConstructorOfV8 {
   captureStackTrace?(target: object, below?: unknown): void;
   stackTraceLimit?: number;
@@ -30,7 +30,7 @@ const V8Error = Error as unknown as ErrorConstructorOfV8;
 
 function withLimit<Result>(limit: number, fn: () => Result): Result {
   const { stackTraceLimit } = V8Error;
-  // Elsewhere, or where `Error` is frozen, it stays what it is.
+  // Unchanged in other engines, and where `Error` is frozen.
   const isRaised = typeof stackTraceLimit === 'number' && stackTraceLimit < limit;
   if (isRaised) Reflect.set(Error, 'stackTraceLimit', limit);
   try {
@@ -40,7 +40,7 @@ function withLimit<Result>(limit: number, fn: () => Result): Result {
   }
 }
 
-/** The stack of whoever called `below`. */
+/** Captures the stack of the caller of `below`. */
 export function captureStack(below: unknown): Stack {
   const holder: { stack?: string } = withLimit(FRAMES, () => {
     if (V8Error.captureStackTrace === undefined) return new Error();
@@ -61,7 +61,7 @@ export function captureStack(below: unknown): Stack {
   };
 }
 
-/** The frames below a function, for whoever compares them. None if there are more than can be looked at. */
+/** Returns the frames below a function; none if there are too many. */
 export function captureFrames(below: unknown): readonly Frame[] {
   const limit = 200;
   const { prepareStackTrace } = V8Error;

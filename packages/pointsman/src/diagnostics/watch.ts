@@ -1,8 +1,8 @@
 /**
- * Watching: the methods of one object are covered by methods of its own, which call those of its class and keep a record.
+ * Watches a primitive: own methods of the object shadow those of its class, call them, and keep a record.
  *
- * Invariant: what is not watched has no part in this, and what is no longer watched is as it was. A method that is watched
- * grants the same permits in the same order; its promise settles one microtask later.
+ * Invariant: a primitive that is not watched is not affected, and one that is no longer watched is as before. A watched
+ * method grants the same permits in the same order; its promise settles one microtask later.
  */
 
 import { dispose } from '../sync/dispose.js';
@@ -10,8 +10,6 @@ import { invalid } from '../sync/errors.js';
 import { contextWithin, currentContext, runIn } from './context.js';
 import { suspect, suspectAll } from './deadlock.js';
 import { type DiagnosticsEvent, emit, isWanted } from './events.js';
-import { lookIn } from './held-too-long.js';
-import { kindOf, type Operation } from './kinds.js';
 import {
   canFollow,
   followHeld,
@@ -21,31 +19,33 @@ import {
   followWait,
   runAs,
   unseen,
-} from './lines.js';
-import { type Granted, type Hold, Line, type Request, type Wait, Watched } from './record.js';
+} from './flows.js';
+import { checkIn } from './held-too-long.js';
+import { kindOf, type Operation } from './kinds.js';
+import { Flow, type Granted, type Hold, type Request, type Wait, Watched } from './record.js';
 import { activityOf } from './snapshot.js';
 import { captureStack } from './stack.js';
 
-/** What {@link watch} may be told. */
+/** Options for {@link watch}. */
 export interface WatchOptions {
-  /** What reports call it. Default: the name that the primitive was given, if it shows it, or its kind and a number. */
+  /** The name in reports. Default: `#` and a number. */
   readonly name?: string | undefined;
-  /** A hold that lasts for longer than so many milliseconds is told of, once. Default: that of {@link configure}. */
+  /** Report a hold that lasts longer than this, in milliseconds, once. Default: the value given to {@link configure}. */
   readonly heldTooLong?: number | undefined;
 }
 
-/** What {@link watch} returns. */
+/** The result of {@link watch}. */
 export interface Watching {
   readonly name: string;
-  /** Ends it: the primitive is as it was before. The same as {@link unwatch}. */
+  /** Stops watching, as {@link unwatch} does. */
   unwatch(): void;
   [Symbol.dispose](): void;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: of any primitive
+// biome-ignore lint/suspicious/noExplicitAny: a method of any primitive
 type Method = (...args: any[]) => unknown;
 
-/** What is known of a primitive that is watched, and how to undo it. */
+/** The record of a watched primitive, and a function that restores its methods. */
 interface Entry {
   readonly watched: Watched;
   readonly uncover: () => void;
@@ -61,9 +61,9 @@ function checkMilliseconds(name: string, value: unknown): void {
 }
 
 /**
- * What holds for all that is watched from now on and says nothing else.
+ * Sets the default options of primitives that are watched from now on.
  *
- * @throws {RangeError | TypeError} for a `heldTooLong` that is no positive number.
+ * @throws {RangeError | TypeError} if `heldTooLong` is not a positive number.
  */
 export function configure(options: { readonly heldTooLong?: number | undefined }): void {
   checkMilliseconds('heldTooLong', options.heldTooLong);
@@ -71,16 +71,16 @@ export function configure(options: { readonly heldTooLong?: number | undefined }
 }
 
 /**
- * Watches one primitive until {@link unwatch}: who holds it, who waits for it, since when, and where that was called. It may
- * be in use already: what was granted before is not seen.
+ * Watches a primitive until {@link unwatch}: records its holders and waiters, with times and stacks. The primitive may be
+ * in use; permits that were granted before are not seen.
  *
- * It costs a stack for each call, and one microtask more until a grant is seen. While something that is watched is
- * held or waited for, Node is also asked about each promise that is made, which is what finds deadlocks. What is not watched
- * costs nothing. Watching keeps nothing alive.
+ * Each call captures a stack and settles one microtask later. While a watched primitive is held or waited for, Node's
+ * promise hooks are active too, which detect deadlocks. Primitives that are not watched cost nothing. Watching keeps
+ * nothing alive.
  *
  * @param primitive A `Semaphore`, `Mutex`, `RwLock`, `Limiter`, `Channel`, `Notify`, `Condition`, `Barrier` or `Latch`, one
  * of their keyed forms, or a `RedisMutex`.
- * @throws {TypeError} for anything else, and {RangeError | TypeError} for options that cannot be used.
+ * @throws {TypeError} for any other object, and {RangeError | TypeError} for invalid options.
  *
  * @example
  * ```ts
@@ -119,7 +119,7 @@ export function watch(primitive: object, options: WatchOptions = {}): Watching {
 }
 
 /**
- * The same as {@link watch}, and returns the primitive: `const mutex = watched(new Mutex(), { name: 'ledger' })`.
+ * Calls {@link watch} and returns the primitive: `const mutex = watched(new Mutex(), { name: 'ledger' })`.
  *
  * @throws As {@link watch}.
  */
@@ -131,7 +131,7 @@ export function watched<Primitive extends object>(
   return primitive;
 }
 
-/** Watches it no longer, and forgets what is held and waited for. Does nothing if it is not watched. */
+/** Stops watching a primitive and deletes its record. Does nothing if it is not watched. */
 export function unwatch(primitive: object): void {
   const entry = entries.get(primitive);
   if (entry === undefined) return;
@@ -140,7 +140,7 @@ export function unwatch(primitive: object): void {
   entry.watched.end();
 }
 
-/** Puts watched methods on the object. Returns what takes them away again. */
+/** Shadows the methods of a primitive. Returns a function that removes them again. */
 function cover(primitive: object, watched: Watched): () => void {
   const undo: (() => void)[] = [];
   for (const [name, operation] of Object.entries(watched.kind.operations)) {
@@ -154,7 +154,7 @@ function cover(primitive: object, watched: Watched): () => void {
   };
 }
 
-/** Defines a hidden property. Returns what makes the object as it was. */
+/** Defines a non-enumerable property. Returns a function that restores the object. */
 function define(object: object, name: string, value: unknown): () => void {
   const before = Object.getOwnPropertyDescriptor(object, name);
   Object.defineProperty(object, name, { value, configurable: true, writable: true });
@@ -164,7 +164,7 @@ function define(object: object, name: string, value: unknown): () => void {
   };
 }
 
-/** What a call asks for. Nothing is checked here: the method itself will, and what it refuses is forgotten. */
+/** Reads the arguments of a call. Does not check them: the method does, and a refused request is removed again. */
 function requestOf(
   watched: Watched,
   name: string,
@@ -196,7 +196,7 @@ function requestOf(
   };
 }
 
-/** The method that is put before another. */
+/** Returns the method that shadows `original`. */
 function observe(watched: Watched, name: string, operation: Operation, original: Method): Method {
   const fnIndex = operation.arguments.indexOf('fn');
   const method: Method = function (this: object, ...args) {
@@ -209,7 +209,7 @@ function observe(watched: Watched, name: string, operation: Operation, original:
   return method;
 }
 
-function tell(event: DiagnosticsEvent, request: Request): void {
+function report(event: DiagnosticsEvent, request: Request): void {
   if (isWanted(event)) emit(event, activityOf(request) as never);
 }
 
@@ -233,20 +233,20 @@ function beginHold(request: Request, permit: Granted): Hold {
     since: performance.now(),
     permit,
     issuer: permit._issuer,
-    line: undefined,
+    flow: undefined,
     unproven: [],
     isReported: false,
     uncover: () => {},
   };
   watched.addHold(hold);
   coverPermit(permit, hold);
-  if (watched.heldTooLong !== undefined) lookIn(watched.heldTooLong);
-  tell('acquire', hold);
+  if (watched.heldTooLong !== undefined) checkIn(watched.heldTooLong);
+  report('acquire', hold);
   suspectAll(watched);
   return hold;
 }
 
-/** Puts methods on a permit that see it go back, whoever calls them and however; and a guard be lost. */
+/** Shadows the methods of a permit that release it, lose it or downgrade it. */
 function coverPermit(permit: Granted, hold: Hold): void {
   const methods = permit as unknown as Record<string, Method>;
   const undo: (() => void)[] = [];
@@ -260,17 +260,17 @@ function coverPermit(permit: Granted, hold: Hold): void {
   const ending =
     (original: Method): Method =>
     (...args) => {
-      if (hold.watched.endHold(hold)) tell('release', hold);
+      if (hold.watched.endHold(hold)) report('release', hold);
       return original.apply(permit, args);
     };
-  // A permit's `release` is made of its `_giveBack`.
+  // A permit's `release` calls its `_giveBack`.
   if (typeof methods._giveBack === 'function') put('_giveBack', ending);
   else for (const name of ['release', '_lose']) put(name, ending);
   put('downgrade', (downgrade) => () => {
     const reader = downgrade.call(permit) as Granted;
-    const { line } = hold;
+    const { flow } = hold;
     hold.watched.endHold(hold);
-    followHeld(beginHold({ ...hold, operation: 'downgrade', all: false }, reader), line);
+    followHeld(beginHold({ ...hold, operation: 'downgrade', all: false }, reader), flow);
     return reader;
   });
 }
@@ -278,7 +278,7 @@ function coverPermit(permit: Granted, hold: Hold): void {
 const isPermit = (value: unknown): value is Granted =>
   Object(value) === value && 'released' in (value as object);
 
-/** A method that tries: it has answered already, or will without waiting. */
+/** Records the result of a method that does not wait. */
 function taken(request: Request, result: unknown, below: Method): unknown {
   if (result instanceof Promise) {
     return unseen(() =>
@@ -292,7 +292,7 @@ function taken(request: Request, result: unknown, below: Method): unknown {
   return result;
 }
 
-/** A method that waits, and may be granted something. */
+/** Records a call that waits and may be granted a permit. */
 function awaited(
   primitive: object,
   request: Request,
@@ -307,7 +307,7 @@ function awaited(
   });
 }
 
-/** A method that runs a function while it holds what it was granted. */
+/** Records a call that runs a function while it holds a permit. */
 function ran(
   primitive: object,
   request: Request,
@@ -317,13 +317,13 @@ function ran(
   fn: Method,
 ): unknown {
   const wait = beginWait(request, true, true);
-  const line = new Line();
+  const flow = new Flow();
   const inner: Method = (...given) => {
     const isWatched = request.watched.endWait(wait);
     const [permit] = given;
     const call = () => fn(...given);
     if (!isWatched || !isPermit(permit)) return call();
-    if (canFollow()) return runAs(line, beginHold(request, permit), call);
+    if (canFollow()) return runAs(flow, beginHold(request, permit), call);
     const context = contextWithin();
     beginHold({ ...request, context }, permit);
     return runIn(context, call);
@@ -332,18 +332,18 @@ function ran(
     primitive,
     args.map((each, index) => (index === fnIndex ? inner : each)),
   );
-  if (result instanceof Promise) return settling(result, wait, line);
-  // A handle, whose result is the promise.
+  if (result instanceof Promise) return settling(result, wait, flow);
+  // `schedule` returns a handle with the promise.
   const handle = result as { readonly result: Promise<unknown> };
-  define(handle, 'result', settling(handle.result, wait, line));
+  define(handle, 'result', settling(handle.result, wait, flow));
   return handle;
 }
 
-/** The same promise, for a call that has been told of when it settles. */
+/** Returns a promise that settles as `result` does, after the end of the wait was recorded. */
 function settling(
   result: Promise<unknown>,
   wait: Wait,
-  line?: Line,
+  flow?: Flow,
   granted: (value: unknown, promise: Promise<unknown>) => void = () => {},
 ): Promise<unknown> {
   const { watched } = wait;
@@ -359,11 +359,11 @@ function settling(
       },
     );
     followWait(promise, wait);
-    if (line !== undefined) followRun(promise, line);
-    // It may have been granted at once: that is known a microtask later.
+    if (flow !== undefined) followRun(promise, flow);
+    // One microtask later, because the request may have been granted at once.
     queueMicrotask(() => {
       if (wait.isOver) return;
-      tell('wait', wait);
+      report('wait', wait);
       suspect(wait);
     });
     return promise;

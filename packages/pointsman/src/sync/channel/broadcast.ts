@@ -1,12 +1,14 @@
 /**
- * Every receiver sees every value: events, lines of a log, prices.
+ * A broadcast: every receiver sees every value.
  *
- * Values stand in a linked list, the last place of which is empty. Each receiver knows the place that it reads next,
- * and each place how many receivers are there. Invariant: there are at most `capacity` values, and some receiver is at
- * the oldest. So a value is let go in the step in which the last receiver that needed it has taken it or was closed.
+ * Values are in a linked list that ends with an empty slot. A receiver references the slot that it reads next, and a slot
+ * counts the receivers that read it next.
  *
- * A receiver that is too slow is overtaken by the oldest place, and counted there from then on, where it will read when
- * it comes. The place that it still knows leads nowhere, so it keeps nothing alive.
+ * Invariant: the list contains at most `capacity` values, and the oldest slot has a reader. So a value is dropped in the
+ * step in which its last reader has received it or was closed.
+ *
+ * When the oldest value is dropped, its readers are counted at the next slot and will continue there. A dropped slot has
+ * no `next`, so a slow receiver that still references it keeps no values alive.
  */
 
 import { causeOf, checkInteger, checkNotOptions, detached, LaggedError } from '../errors.js';
@@ -15,24 +17,24 @@ import { claim } from '../wait/give-up.js';
 import type { NameOptions } from '../wait/queue.js';
 import { Publisher, Subscriber } from './publisher.js';
 
-/** Where a value is, or the next will be. */
+/** A value, or the empty slot for the next one. */
 interface Slot<T> {
   value: T | undefined;
   next: Slot<T> | undefined;
-  /** How many receivers read this next. */
+  /** The number of receivers that read this slot next. */
   readers: number;
 }
 
 const slot = <T>(): Slot<T> => ({ value: undefined, next: undefined, readers: 0 });
 
 /**
- * Sends each value to all receivers that there are.
+ * Sends each value to all current receivers.
  *
- * - **Nobody waits to send.** It keeps the newest `capacity` values for those that have not received them. A receiver
- *   that lags behind further is told once how many it has missed, by a {@link LaggedError}, and goes on with the oldest
- *   that is kept.
- * - **Nothing is kept for nobody.** A value is let go when all receivers have it. A receiver that is not wanted any
- *   more should be closed, best by `using`; one that was forgotten makes it keep `capacity` values, and no more.
+ * - **Senders never wait.** The newest `capacity` values are kept for receivers that have not received them. A receiver
+ *   that lags further behind gets one {@link LaggedError} with the number of missed values, and continues with the
+ *   oldest kept value.
+ * - **Memory is bounded.** A value is dropped when all receivers have received it. Close a receiver that is no longer
+ *   used, best with `using`: a forgotten receiver keeps up to `capacity` values alive.
  *
  * @example
  * ```ts
@@ -46,18 +48,18 @@ const slot = <T>(): Slot<T> => ({ value: undefined, next: undefined, readers: 0 
  * ```
  */
 export class Broadcast<T> extends Publisher {
-  /** How many values are kept at most. */
+  /** Maximum number of kept values. */
   readonly capacity: number;
   /** @internal */
   _oldest: Slot<T> = slot();
-  /** @internal The empty place. */
+  /** @internal The empty slot. */
   _newest = this._oldest;
-  /** @internal How many values are kept. */
+  /** @internal The number of kept values. */
   _length = 0;
 
   /**
-   * @param capacity How many values are kept for slow receivers: an integer from 1 on, exactly.
-   * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
+   * @param capacity Maximum number of values kept for slow receivers: an integer >= 1.
+   * @throws {RangeError | TypeError} for an invalid capacity or option.
    */
   constructor(capacity: number, options?: NameOptions) {
     if (typeof capacity === 'object') checkNotOptions('Broadcast', 'capacity', capacity);
@@ -67,9 +69,9 @@ export class Broadcast<T> extends Publisher {
   }
 
   /**
-   * Sends a value to all receivers, and answers how many there are. It never waits.
+   * Sends a value to all receivers, and returns their number. Never waits.
    *
-   * @throws The reason of {@link close}, if closed.
+   * @throws The reason of {@link close}, if the broadcast is closed.
    */
   send(value: T): number {
     if (!(this instanceof Broadcast)) throw detached('send');
@@ -85,7 +87,7 @@ export class Broadcast<T> extends Publisher {
   }
 
   /**
-   * A receiver of all that is sent from now on.
+   * Returns a new receiver of all values that are sent from now on.
    *
    * @example
    * ```ts
@@ -103,7 +105,7 @@ export class Broadcast<T> extends Publisher {
     return new BroadcastReceiver(this);
   }
 
-  /** @internal Lets the oldest value go; who has not received it has missed it. */
+  /** @internal Drops the oldest value; receivers that have not received it have missed it. */
   _drop(): void {
     const oldest = this._oldest;
     const next = oldest.next as Slot<T>;
@@ -113,13 +115,13 @@ export class Broadcast<T> extends Publisher {
     this._length--;
   }
 
-  /** @internal Lets go what nobody needs. */
+  /** @internal Drops the values that all receivers have received. */
   _trim(): void {
     while (this._length > 0 && this._oldest.readers === 0) this._drop();
   }
 }
 
-/** Sees every value that is sent after it has been subscribed. Made by {@link Broadcast.subscribe}. */
+/** Receives every value that is sent after its creation by {@link Broadcast.subscribe}. */
 export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
   /** @internal */
   _slot: Slot<T>;
@@ -131,18 +133,18 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     this._slot.readers++;
   }
 
-  /** How many values it can receive now. */
+  /** The number of values that can be received now. */
   get length(): number {
     return this._has() ? Math.min(this._source._sent - this._seen, this._source._length) : 0;
   }
 
   /**
-   * Receives the next value, waiting until there is one. Several who wait on one receiver are served in the order in
-   * which they came, each with a value of its own.
+   * Receives the next value; waits until there is one. Several calls on one receiver are served in FIFO order, each with
+   * a different value.
    *
-   * Never throws: it rejects with a {@link LaggedError} when values were missed, with the signal's reason or a
-   * `TimeoutError` for a wait given up, with the reason of {@link Broadcast.close} once all has been received, and with
-   * a `RangeError` or `TypeError` for options that cannot be used.
+   * Never throws. Rejects with a {@link LaggedError} if values were missed, the signal's reason, a `TimeoutError`, the
+   * reason of {@link Broadcast.close} once all values were received, or a `RangeError` or `TypeError` for invalid
+   * options.
    */
   receive(options?: WaitOptions): Promise<T> {
     try {
@@ -153,9 +155,9 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
   }
 
   /**
-   * Receives the next value if there is one, otherwise it is `undefined`.
+   * Receives the next value without waiting. Returns `undefined` if there is none.
    *
-   * @throws A {@link LaggedError} when values were missed; the reason of {@link Broadcast.close} once all has been
+   * @throws A {@link LaggedError} if values were missed; the reason of {@link Broadcast.close} once all values were
    * received.
    */
   tryReceive(): { value: T } | undefined {
@@ -163,7 +165,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     return this._tryReceive();
   }
 
-  /** Ends this receiver alone. As the `close` of what it receives from, but what it has not received is let go. */
+  /** Closes only this receiver. It receives nothing more, not even values sent before. */
   override close(reason?: unknown): void {
     if (!(this instanceof BroadcastReceiver)) throw detached('close');
     if (!this._gone) {
@@ -194,7 +196,7 @@ export class BroadcastReceiver<T> extends Subscriber<T, Broadcast<T>> {
     return value;
   }
 
-  /** Where it reads next. @internal */
+  /** @internal Returns the slot that this receiver reads next. */
   _place(): Slot<T> {
     const { _source } = this;
     return this._seen < _source._sent - _source._length ? _source._oldest : this._slot;

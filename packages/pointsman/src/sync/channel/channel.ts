@@ -1,12 +1,12 @@
 /**
- * Passing values on from any number of senders to any number of receivers.
+ * A channel between any number of senders and receivers.
  *
- * Invariant: a value that can be taken and a receiver that waits never stand side by side, nor room and a sender that
- * waits. The only exception are the cases of one `select`, which must not meet each other; then nobody else waits.
+ * Invariant: no receiver waits while a value is available, and no sender waits while the buffer has space. The only
+ * exception: two cases of one `select` never match each other, so both may wait, and then no other caller waits.
  *
- * The values of those senders who wait stand in the same line as what is buffered, behind it. So to receive is the
- * same for every capacity: take the first value, then tell the first sender that its value has been taken, or that
- * it is buffered now. With a capacity of 0 that is the sender of this very value.
+ * The values of waiting senders are in the same list as the buffered values, after them. So `receive` is the same for
+ * every capacity: remove the first value, then resolve the first waiting sender. That sender's value is now buffered
+ * or, with a capacity of 0, is the removed value.
  */
 
 import {
@@ -25,13 +25,13 @@ import { Line, type Place } from '../wait/line.js';
 import { readQueueOptions, readRequest, WaitQueue } from '../wait/queue.js';
 import { firstOf, grantWith, Receiver } from './receiver.js';
 
-/** What a {@link Channel} may be told when it is made. */
+/** Options for the constructor of {@link Channel}. */
 export interface ChannelOptions {
-  /** What it is called: the messages of its errors begin with it. */
+  /** Prefix for error messages. */
   readonly name?: string | undefined;
   /**
-   * What becomes of a value for which there is no room: its sender waits, which is the default; the oldest that is
-   * buffered makes room for it, which needs a capacity of 1 or more; or it is refused with a `QueueFullError`.
+   * What {@link Channel.send} does when the buffer is full. `wait`, the default: the sender waits. `drop-oldest`: the
+   * oldest buffered value is dropped; requires a capacity of at least 1. `reject`: rejects with a `QueueFullError`.
    */
   readonly whenFull?: 'wait' | 'drop-oldest' | 'reject' | undefined;
 }
@@ -39,7 +39,7 @@ export interface ChannelOptions {
 const policies = ['wait', 'drop-oldest', 'reject'];
 const channelNames: ReadonlySet<string> = new Set(['name', 'whenFull']);
 
-/** A value that may leave the line with its sender, or that the line would take for nothing. */
+/** A value that can be removed with its sender; also wraps `undefined`, which the list does not accept. */
 class Held<T> implements Place {
   chunk: unknown;
   index = 0;
@@ -54,24 +54,22 @@ class Held<T> implements Place {
   }
 }
 
-/** What holds those who receive several at once: they wait for a result, as iterators do. */
+/** Marks a `receiveMany` request: it is granted an iterator result, so that it can tell a value from the end. */
 const many = new Set();
 
 /**
  * A queue of values between tasks.
  *
- * - **FIFO.** Values arrive in the order in which they were sent; senders and receivers who wait are served in the
- *   order in which they came. Each value goes to exactly one receiver.
- * - **Back-pressure.** With a capacity of `n`, `n` values are buffered and further senders wait. With 0
- *   each sender waits until a receiver has taken its value. With `Infinity` nobody who sends ever waits.
- * - **Giving up loses nothing.** A sender who gives up takes its value back; a receiver who gives up has taken none.
- *   What was taken before an abort stays taken.
- * - **Closing is clean.** After {@link close} what is buffered can still be received, then receivers are told.
- *   {@link abort} discards it.
+ * - **FIFO.** Values are received in the order in which they were sent. Waiting senders and waiting receivers are served
+ *   in FIFO order. Each value is received exactly once.
+ * - **Back-pressure.** With a capacity of `n`, up to `n` values are buffered; further senders wait. With 0, each sender
+ *   waits until its value is received. With `Infinity`, senders never wait.
+ * - **Cancellation loses nothing.** A cancelled `send` removes its value; a cancelled `receive` has received none.
+ * - **Closing is clean.** After {@link close}, buffered values can still be received; then receivers reject and
+ *   iterators end. {@link abort} discards buffered values.
  *
- * `undefined` and `null` are values like others. A promise as a value is passed on as it is, but what
- * {@link receive} answers with is awaited, so that its caller gets what the promise is resolved with; iterators,
- * {@link tryReceive} and {@link receiveMany} give the promise itself.
+ * `undefined` and `null` are ordinary values. A promise can be sent as a value; the promise of {@link receive} then
+ * adopts it, while iterators, {@link tryReceive} and {@link receiveMany} return the promise itself.
  *
  * @example
  * ```ts
@@ -93,15 +91,15 @@ const many = new Set();
  * ```
  */
 export class Channel<T> extends Receiver<T> {
-  /** How many values are buffered at most. */
+  /** Maximum number of buffered values. */
   readonly capacity: number;
   readonly #drops: boolean;
   #values = new Line<T | Held<T>>();
   readonly #senders: WaitQueue<void>;
 
   /**
-   * @param capacity How many values are buffered: an integer from 0 on, or `Infinity`.
-   * @throws {RangeError | TypeError} for any other capacity, and for options that cannot be used.
+   * @param capacity Maximum number of buffered values: an integer >= 0, or `Infinity`.
+   * @throws {RangeError | TypeError} for an invalid capacity or option.
    */
   constructor(capacity: number, options: ChannelOptions = {}) {
     if (typeof capacity === 'object') checkNotOptions('Channel', 'capacity', capacity);
@@ -114,28 +112,28 @@ export class Channel<T> extends Receiver<T> {
     this.#senders = new WaitQueue(this._label, whenFull === 'reject' ? 0 : undefined);
   }
 
-  /** How many values are buffered. */
+  /** The number of buffered values. */
   get length(): number {
     return this.#values.length - this.#senders.length;
   }
 
-  /** How many senders wait for room or, with a capacity of 0, for a receiver. */
+  /** The number of waiting senders. */
   get waitingSenders(): number {
     return this.#senders.length;
   }
 
-  /** How many receivers wait for a value. */
+  /** The number of waiting receivers. */
   get waitingReceivers(): number {
     return this._receivers.length;
   }
 
   /**
-   * Sends a value, waiting in the queue for room. It resolves when the value is buffered or, with a capacity of 0,
-   * when a receiver has taken it.
+   * Sends a value; waits while the buffer is full. Resolves when the value is buffered or, with a capacity of 0,
+   * received.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the reason of
-   * {@link close} or {@link abort}, with a `QueueFullError` where `whenFull` is `'reject'`, and with a `RangeError` or
-   * `TypeError` for options that cannot be used. After a rejection nobody will receive the value.
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, the reason of {@link close} or {@link abort}, a
+   * `QueueFullError` if `whenFull` is `'reject'`, or a `RangeError` or `TypeError` for invalid options. A value whose
+   * `send` rejects is never received.
    *
    * @example
    * ```ts
@@ -162,7 +160,7 @@ export class Channel<T> extends Receiver<T> {
       const held = new Held(values, value);
       if (request) request.held = held;
       const turn = request ? senders.insert(request, () => held.delete()) : senders.append();
-      // Otherwise it was refused.
+      // Not if the request was refused.
       if (senders.length > length) values.add(held);
       return turn;
     } catch (error) {
@@ -171,10 +169,10 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Sends a value if that needs no waiting, otherwise it is `false` and nothing has changed. It never overtakes a
-   * sender who waits.
+   * Sends a value without waiting. Returns `false`, without effect, if the value would have to wait. Never overtakes a
+   * waiting sender.
    *
-   * @throws The reason of {@link close}, if closed.
+   * @throws The reason of {@link close}, if the channel is closed.
    */
   trySend(value: T): boolean {
     try {
@@ -185,11 +183,11 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Sends all values of an iterable or an async iterable one after the other, and takes the next only when the last
-   * has been sent. Resolves when the last has been sent, and closes nothing.
+   * Sends the values of an iterable or an async iterable in order; reads the next value only after the last was sent.
+   * Resolves when all values were sent. Does not close the channel.
    *
-   * Rejects as {@link send} does, and with what the source throws. Signal and timeout hold for the whole, also while
-   * it waits for the source. If it fails, the source is ended with `return()`.
+   * Rejects as {@link send} does, and with an error of the source. `signal` and `timeout` apply to the whole call,
+   * including waits for the source. If the call rejects, it ends the source with `return()`.
    *
    * @example
    * ```ts
@@ -209,11 +207,11 @@ export class Channel<T> extends Receiver<T> {
     const start = eachAsync ?? each;
     if (typeof start !== 'function')
       throw invalid('source', source, 'an iterable or async iterable');
-    // One limit for the whole becomes a signal for each wait.
+    // A timeout of the whole call becomes a signal of each wait.
     let whole = signal;
     let stop: (() => void) | undefined;
     const iterator = start.call(source);
-    // Without time to wait, a source that is asked to answer later has the turn of the event loop.
+    // With a timeout of 0, an async source gets one turn of the event loop.
     if (timeout || (timeout === 0 && eachAsync)) {
       const controller = new AbortController();
       whole = controller.signal;
@@ -234,7 +232,7 @@ export class Channel<T> extends Receiver<T> {
       }
     } catch (error) {
       const ended = (async () => iterator.return?.())().catch(() => {});
-      // A source that was left while it thinks about its next value may never answer.
+      // A source that has not answered `next()` may never answer `return()`.
       if (!pulling) await ended;
       throw error;
     } finally {
@@ -243,11 +241,10 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Receives the next value, waiting in the queue until there is one.
+   * Receives the next value; waits until there is one.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the reason of
-   * {@link close} once nothing is buffered, and with a `RangeError` or `TypeError` for options that cannot be used.
-   * After a rejection no value is lost.
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, the reason of {@link close} once the buffer is
+   * empty, or a `RangeError` or `TypeError` for invalid options. A rejected call has received no value.
    *
    * @example
    * ```ts
@@ -268,9 +265,9 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Receives the next value if there is one, otherwise it is `undefined` and nothing has changed.
+   * Receives the next value without waiting. Returns `undefined`, without effect, if there is none.
    *
-   * @throws The reason of {@link close}, if closed and empty.
+   * @throws The reason of {@link close}, if the channel is closed and empty.
    *
    * @example
    * ```ts
@@ -291,8 +288,8 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Receives what is there, at least one value and at most `max`: an integer from 1 on, or `Infinity`. While there is
-   * none it waits as {@link receive} does. Those who wait to send are served at once, and their values taken too.
+   * Receives all available values, at least one and at most `max`: an integer >= 1, or `Infinity`. Waits for the first
+   * value as {@link receive} does. The values of waiting senders are received too.
    *
    * @example
    * ```ts
@@ -321,8 +318,8 @@ export class Channel<T> extends Receiver<T> {
   }
 
   /**
-   * Closes it and discards what is buffered, also after {@link close}. By default the reason is the
-   * platform's `AbortError`, so that iterators throw: values were lost.
+   * Closes the channel and discards the buffered values, also after {@link close}. The default reason is an
+   * `AbortError`, so iterators throw: values were lost.
    *
    * @example
    * ```ts
@@ -336,7 +333,7 @@ export class Channel<T> extends Receiver<T> {
    */
   abort(reason?: unknown): void {
     if (!(this instanceof Channel)) throw detached('abort');
-    // Nobody has been told of an earlier end while something was there.
+    // While values were buffered, no receiver has seen the earlier end.
     if (this.length > 0) this._ending = undefined;
     this.close(reason === undefined ? cancelledError(this._label) : reason);
     this.#values = new Line();
@@ -377,7 +374,7 @@ export class Channel<T> extends Receiver<T> {
     return values;
   }
 
-  /** Whether the value could be sent without waiting. */
+  /** Sends a value without waiting. Returns false if it would have to wait. */
   #put(value: T, signal?: AbortSignal): boolean {
     this._refuse();
     const receiver = firstOf(this._receivers, signal);
@@ -396,7 +393,7 @@ export class Channel<T> extends Receiver<T> {
   }
 }
 
-/** What the source answers, unless the signal aborts first. */
+/** Returns the source's answer, or rejects when the signal aborts. */
 function within<Step>(step: Step | PromiseLike<Step>, signal: AbortSignal | undefined) {
   if (signal === undefined) return step;
   return new Promise<Step>((resolve, reject) => {

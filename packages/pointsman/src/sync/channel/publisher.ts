@@ -1,8 +1,8 @@
 /**
- * What a broadcast and a watch have in common: receivers that each see what is sent, at their own pace.
+ * The common base of broadcast and watch: each receiver sees the sent values at its own pace.
  *
- * Invariant: receivers hold their publisher. It holds those that wait, for as long as they do, and otherwise knows only
- * how many there are: a receiver that nobody refers to any more is garbage.
+ * Invariant: a receiver references its publisher; the publisher references only the receivers that wait, and counts the
+ * others. So a receiver that the program no longer references can be collected as garbage.
  */
 
 import { Closable } from '../closable.js';
@@ -11,11 +11,11 @@ import { detached } from '../errors.js';
 import { type NameOptions, readLabel } from '../wait/queue.js';
 import { firstOf, Receiver } from './receiver.js';
 
-/** Where values are sent that each receiver sees. */
+/** The sending side of a {@link Broadcast} or a {@link Watch}. */
 export abstract class Publisher extends Closable {
   /** @internal */
   _count = 0;
-  /** @internal How many values have been sent. */
+  /** @internal The number of values sent so far. */
   _sent = 0;
   /** @internal */
   readonly _waiting = new Set<Subscriber<unknown, Publisher>>();
@@ -25,37 +25,37 @@ export abstract class Publisher extends Closable {
     super(readLabel(options));
   }
 
-  /** How many receivers there are: all that have been subscribed and not been closed. */
+  /** The number of receivers that are subscribed and not closed. */
   get receivers(): number {
     return this._count;
   }
 
-  /** @internal Something new is there for those who wait. */
+  /** @internal Serves the waiting receivers after a value was sent. */
   _serve(): void {
     for (const receiver of [...this._waiting]) receiver._serve();
   }
 
   /** @internal */
   _dismiss(reason: unknown): void {
-    // If it is closed while something is being sent, those who are not served yet get that first.
+    // If `close` is called while a value is being sent, the other receivers get that value first.
     this._serve();
     for (const receiver of this._waiting) if (receiver.closed) receiver._dismiss(reason);
     this._waiting.clear();
   }
 
-  /** Closes it: what `using` calls. */
+  /** Calls {@link close}, for `using`. */
   [dispose](): void {
     this.close();
   }
 }
 
-/** A receiver of what a broadcast or a watch is sent. */
+/** A receiver of a broadcast or a watch. */
 export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T> {
   /** @internal */
   readonly _source: Source;
-  /** @internal How many had been sent when it took the latest that it has seen. */
+  /** @internal The publisher's count of sent values when this receiver took its latest value. */
   _seen: number;
-  /** @internal Whether it has been closed itself: then it sees nothing any more. */
+  /** @internal Whether this receiver itself was closed. */
   _gone = false;
 
   /** @internal */
@@ -66,13 +66,13 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
     source._count++;
   }
 
-  /** Whether this receiver has been closed, or what it receives from. */
+  /** Whether this receiver or its publisher is closed. */
   override get closed(): boolean {
     this._ending ??= this._source._ending;
     return super.closed;
   }
 
-  /** Ends this receiver alone, and those who wait on it: it receives nothing any more, also not what was sent before. */
+  /** Closes only this receiver, and rejects its waiting calls. It receives nothing more, not even values sent before. */
   override close(reason?: unknown): void {
     if (!(this instanceof Subscriber)) throw detached('close');
     if (this._gone) return;
@@ -84,7 +84,7 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
 
   /** @internal */
   _has(): boolean {
-    // Asks whether it is closed first, because that looks at what it receives from.
+    // `closed` first: it also checks the publisher.
     return (!this.closed || !this._gone) && this._seen < this._source._sent;
   }
 
@@ -97,7 +97,7 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
 
   /** @internal */
   _serve(): void {
-    // More than once if something was sent while others were served.
+    // Several times if values were sent while other receivers were served.
     for (;;) {
       const waiter = firstOf(this._receivers);
       if (waiter === undefined || !this._has()) break;
@@ -105,7 +105,7 @@ export abstract class Subscriber<T, Source extends Publisher> extends Receiver<T
       try {
         value = this._take();
       } catch (reason) {
-        // It was overtaken meanwhile.
+        // The receiver has lagged behind meanwhile.
         waiter.held?.delete(waiter);
         this._receivers.reject(reason, waiter);
         continue;

@@ -1,11 +1,8 @@
 /**
- * What channels and the receivers of a broadcast or a watch have in common: taking the next value, waiting for it,
- * and ending.
+ * The receiving side of channels, broadcasts and watches: receiving the next value, waiting for it, and closing.
  *
- * Invariant: who waits here waits because there is nothing to take. So a value goes to whoever waits in the very
- * step in which it comes, and it is never on its way to somebody who may still give up.
- *
- * Apart from the values that nobody has taken yet, all state of a wait is in the queue.
+ * Invariant: a receiver waits only while no value is available. So a new value is granted to the waiter in the same
+ * step, and is never in flight to a waiter that may still be cancelled.
  */
 
 import { Closable } from '../closable.js';
@@ -14,23 +11,23 @@ import type { WaitOptions } from '../options.js';
 import { claim, contestOf, isOver } from '../wait/give-up.js';
 import { readRequest, settle, type Waiter, WaitQueue, type WaitRequest } from '../wait/queue.js';
 
-/** @internal The first in the queue who may still be granted something under this signal. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
+/** @internal Returns the first waiter that may be granted by a caller with this signal. */
+// biome-ignore lint/suspicious/noExplicitAny: any kind of grant
 export const firstOf = (queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined =>
-  // Nearly always nobody has a request: then this is small enough to be inlined.
+  // Most waiters have no request. This is small enough to be inlined.
   queue.plain ? queue._line.front : firstFor(queue, signal);
 
 /**
- * Two cases of one `select` must not meet: if somebody else waits behind them, they leave before they are asked;
- * otherwise nobody is there.
+ * Two cases of one `select` never match each other. If another waiter is behind such cases, that waiter is next and the
+ * caller's case wins, so its rivals leave; otherwise there is no match.
  */
-// biome-ignore lint/suspicious/noExplicitAny: whatever they wait for
+// biome-ignore lint/suspicious/noExplicitAny: any kind of grant
 function firstFor(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefined {
   const root = contestOf(signal)?.root;
   const isRival = (waiter: Waiter) => root !== undefined && contestOf(waiter.signal)?.root === root;
   for (let { front } = queue; front !== undefined; front = queue.front) {
     if (isOver(front.signal)) {
-      // Its listener has not run yet; it must not be let in by one that has.
+      // The signal has aborted, but its listener has not run yet.
       front.held?.delete(front);
       queue.reject(front.signal?.reason, front);
     } else if (!isRival(front)) {
@@ -48,8 +45,8 @@ function firstFor(queue: WaitQueue<any>, signal?: AbortSignal): Waiter | undefin
 }
 
 /**
- * @internal Grants what a waiter waits for together with somebody who asks under the other signal: a sender and its
- * receiver have both won before anybody leaves.
+ * @internal Grants a waiter and, in the same step, decides the contest of the caller with the signal `other`: a sender
+ * and its receiver have both won before any other case leaves.
  */
 export function grantWith<Grant>(
   queue: WaitQueue<Grant>,
@@ -72,10 +69,10 @@ export function grantWith<Grant>(
 
 const done = () => ({ value: undefined, done: true }) as const;
 
-/** What values can be received from. */
+/** The base class of everything that values can be received from. */
 export abstract class Receiver<T> extends Closable {
-  /** @internal Those who wait, for a value or, if they iterate, for a result. */
-  // biome-ignore lint/suspicious/noExplicitAny: as just said
+  /** @internal Waits for a value or, for iterators and `receiveMany`, for an iterator result. */
+  // biome-ignore lint/suspicious/noExplicitAny: two kinds of grants
   readonly _receivers: WaitQueue<any>;
 
   /** @internal */
@@ -84,13 +81,13 @@ export abstract class Receiver<T> extends Closable {
     this._receivers = new WaitQueue(label);
   }
 
-  /** @internal Whether there is something to take for whoever asks under this signal. */
+  /** @internal Whether a caller with this signal can receive a value now. */
   abstract _has(signal?: AbortSignal): boolean;
 
-  /** @internal Takes the next value, under this signal. */
+  /** @internal Removes and returns the next value, and decides the contest of this signal. */
   abstract _take(signal?: AbortSignal): T;
 
-  /** @internal Somebody waits, or has left. */
+  /** @internal Called when the wait queue changes. */
   _waits(): void {}
 
   /** @internal */
@@ -107,7 +104,7 @@ export abstract class Receiver<T> extends Closable {
     return this._wait(request);
   }
 
-  /** Closes it: what `using` calls. */
+  /** Calls {@link close}, for `using`. */
   [dispose](): void {
     this.close();
   }
@@ -119,8 +116,8 @@ export abstract class Receiver<T> extends Closable {
     return undefined;
   }
 
-  /** @internal Waits for a value, or for a result if the request is held by those who want one. */
-  // biome-ignore lint/suspicious/noExplicitAny: either
+  /** @internal Waits for a value, or for an iterator result if `request.held` is set. */
+  // biome-ignore lint/suspicious/noExplicitAny: two kinds of grants
   _wait(request: WaitRequest): Promise<any> {
     this._refuse();
     const turn = this._receivers.insert(request, () => this._waits());
@@ -128,7 +125,7 @@ export abstract class Receiver<T> extends Closable {
     return turn;
   }
 
-  /** @internal Gives a value to the one who waits. */
+  /** @internal Grants a value to a waiter. */
   _give(value: T, waiter: Waiter, signal?: AbortSignal): void {
     waiter.held?.delete(waiter);
     grantWith(this._receivers, waiter.held ? { value, done: false } : value, waiter, signal);
@@ -146,15 +143,15 @@ export abstract class Receiver<T> extends Closable {
   }
 
   /**
-   * Receives one value after the other. Any number of iterators may run at once: each value goes to one of them. To
-   * leave the loop closes nothing; `return()` also ends a `next()` that waits, which loses no value.
+   * Iterates over the received values. Several iterators may run at once; each value goes to one of them. Leaving the
+   * loop does not close the channel. `return()` also ends a pending `next()`, and loses no value.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     return new ReceiverIterator(this);
   }
 }
 
-/** By hand: an async generator takes three more promises for each value, and cannot be ended while it waits. */
+/** Not an async generator, which takes three more promises per value and cannot be ended while it waits. */
 class ReceiverIterator<T> implements AsyncIterableIterator<T, undefined> {
   #receiver: Receiver<T> | undefined;
   readonly #waits = new Set<WaitRequest>();

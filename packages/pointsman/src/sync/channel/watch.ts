@@ -1,5 +1,5 @@
 /**
- * The latest value, for whoever wants to know when it changes: settings, a state, a connection.
+ * A watch: the latest value, and receivers that wait for changes.
  *
  * Invariant: a receiver waits only if it has seen the latest value.
  */
@@ -12,10 +12,10 @@ import { Publisher, Subscriber } from './publisher.js';
 import { firstOf } from './receiver.js';
 
 /**
- * One value that changes, and receivers that are told. What comes in between may be skipped: who is slow sees only the
- * latest.
+ * A value that changes, such as settings or a connection state, and receivers that wait for changes. A slow receiver
+ * sees only the latest value and skips those between.
  *
- * Each {@link send} counts as a change, also of a value that equals the one before.
+ * Each {@link send} counts as a change, also if the value equals the previous one.
  *
  * @example
  * ```ts
@@ -33,7 +33,7 @@ export class Watch<T> extends Publisher {
   /** @internal */
   _value: T;
 
-  /** @throws {TypeError} for options that cannot be used. */
+  /** @throws {TypeError} for invalid options. */
   constructor(initial: T, options?: NameOptions) {
     super(options);
     this._value = initial;
@@ -45,9 +45,9 @@ export class Watch<T> extends Publisher {
   }
 
   /**
-   * Sets the value and tells all receivers. It never waits.
+   * Sets the value and wakes all receivers. Never waits.
    *
-   * @throws The reason of {@link close}, if closed.
+   * @throws The reason of {@link close}, if the watch is closed.
    */
   send(value: T): void {
     if (!(this instanceof Watch)) throw detached('send');
@@ -58,7 +58,7 @@ export class Watch<T> extends Publisher {
   }
 
   /**
-   * Sets the value to what `fn` makes of it.
+   * Sends the result of `fn`, called with the current value.
    *
    * @example
    * ```ts
@@ -75,32 +75,32 @@ export class Watch<T> extends Publisher {
     this.send(fn(this._value));
   }
 
-  /** A receiver that has seen the present value. */
+  /** Returns a new receiver that has seen the current value. */
   subscribe(): WatchReceiver<T> {
     if (!(this instanceof Watch)) throw detached('subscribe');
     return new WatchReceiver(this);
   }
 }
 
-/** Sees the latest value of a {@link Watch}. Made by {@link Watch.subscribe}. */
+/** A receiver of a {@link Watch}. Created by {@link Watch.subscribe}. */
 export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
-  /** The latest value. To read it does not mark it as seen. */
+  /** The latest value. Reading it does not mark it as seen. */
   get value(): T {
     return this._source._value;
   }
 
-  /** Whether a value has been sent that it has not seen. */
+  /** Whether a value was sent that this receiver has not seen. */
   get hasChanged(): boolean {
     return this._has();
   }
 
   /**
-   * Waits until a value has been sent that it has not seen, marks the latest as seen and answers with it. All who wait
-   * on one receiver are told of the same change.
+   * Waits for a value that this receiver has not seen, marks the latest value as seen and resolves with it. All calls
+   * that wait on one receiver resolve with the same change.
    *
-   * Never throws: it rejects with the signal's reason or a `TimeoutError` for a wait given up, with the reason of
-   * {@link Watch.close} once the last value has been seen, and with a `RangeError` or `TypeError` for options that
-   * cannot be used. A change that comes after the wait was given up is seen by the next.
+   * Never throws. Rejects with the signal's reason, a `TimeoutError`, the reason of {@link Watch.close} once the last
+   * value was seen, or a `RangeError` or `TypeError` for invalid options. A change after a rejection is seen by the next
+   * call.
    *
    * @example
    * ```ts
@@ -121,7 +121,7 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
     }
   }
 
-  /** The present value, as one that has not been seen, and then each latest. Ends when the watch is closed. */
+  /** Iterates over the current value, seen or not, and then each latest value. Ends when the watch is closed. */
   override [Symbol.asyncIterator](): AsyncIterableIterator<T, undefined> {
     this._seen = -1;
     return super[Symbol.asyncIterator]();
@@ -138,7 +138,7 @@ export class WatchReceiver<T> extends Subscriber<T, Watch<T>> {
   override _serve(): void {
     const { _receivers, _source } = this;
     const sent = _source._sent;
-    // All who wait now, and not who comes while they are told; whatever is sent meanwhile serves the others itself.
+    // Only the calls that wait now. A value that is sent meanwhile serves the others itself.
     let length = this._has() ? _receivers.length : 0;
     for (; length > 0 && _source._sent === sent; length--) {
       const waiter = firstOf(_receivers);

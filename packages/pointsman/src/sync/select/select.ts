@@ -1,12 +1,12 @@
 /**
- * The first of several waits.
+ * `select`: waits for the first of several operations.
  *
- * The first grant decides, in the very step in which it is made: each case waits under a signal of its own, and
- * whoever grants anything under one of them claims the contest (`claim` in give-up.ts). From then on the other signals
- * have lost, before any of them is told; so nobody who leaves a queue can let another case of the same select in.
- * What knows nothing of contests takes part by settling: it wins if nobody has won before.
+ * Each case waits with its own signal, and the signals of one select belong to one contest. A primitive that grants a
+ * request decides the contest of its signal in the same step (`claim` in give-up.ts). From then on the other cases have
+ * lost, before their listeners run, so a case that leaves a queue cannot cause another case of the same select to be
+ * granted. An operation outside this package takes part when its promise settles: it wins if no other case has won.
  *
- * Invariant: at most one case wins; all others are told to leave in the step in which it does.
+ * Invariant: at most one case wins, and all others are cancelled in the same step.
  */
 
 import { asyncDispose, dispose } from '../dispose.js';
@@ -24,15 +24,15 @@ import {
 } from '../wait/give-up.js';
 import { readRequest } from '../wait/queue.js';
 
-/** What a case of {@link select} passes on to the operation that it starts: it loses when this signal aborts. */
+/** The argument of a case function of {@link select}. Pass its signal to the operation; it aborts when the case loses. */
 export interface SelectSignal {
   readonly signal: AbortSignal;
 }
 
-/** A case that is switched off. */
+/** A disabled case. */
 type Off = false | null | undefined;
 
-/** What {@link select} may wait for: an operation to start, a promise, a number of milliseconds, or nothing. */
+/** A case of {@link select}: a function that starts an operation, a promise, milliseconds, or a disabled case. */
 export type SelectCase = ((only: SelectSignal) => unknown) | PromiseLike<unknown> | number | Off;
 
 type ValueOf<Case> = Case extends (only: SelectSignal) => infer Result
@@ -41,22 +41,22 @@ type ValueOf<Case> = Case extends (only: SelectSignal) => infer Result
     ? undefined
     : Awaited<Case>;
 
-/** What {@link select} answers: the key of the case that won, and its value. */
+/** The result of {@link select}: the key of the case that won, and its value. */
 export type Selected<Cases> = {
   [Key in keyof Cases]: [Exclude<Cases[Key], Off>] extends [never]
     ? never
     : { readonly key: Key; readonly value: ValueOf<Exclude<Cases[Key], Off>> };
 }[keyof Cases];
 
-/** What {@link select} may be told. */
+/** Options for {@link select}. */
 export interface SelectOptions extends WaitOptions {
-  /** Starts the cases in the order in which they are written. By default the order is random each time. */
+  /** Starts the cases in the order in which they are written. Default: `false`, a random order on each call. */
   readonly biased?: boolean | undefined;
 }
 
 const selectNames: ReadonlySet<string> = new Set(['biased', 'signal', 'timeout']);
 
-/** Why the others leave. One for all: to make an exception takes longer than all the rest. */
+/** The reason of cases that have lost. Shared, because creating a `DOMException` takes longer than everything else. */
 const lost = /* @__PURE__ */ cancelledError('select: ');
 
 const signalOfCase: PropertyDescriptor & ThisType<Own> = {
@@ -67,10 +67,10 @@ const signalOfCase: PropertyDescriptor & ThisType<Own> = {
 };
 
 /**
- * What a case passes on. This package finds its own signal behind it; the platform's is made when somebody reads
- * `signal`, or spreads it, which needs a property of the object itself.
+ * The argument of a case function. This package reads its own signal from it; the platform's `AbortSignal` is created
+ * only when `signal` is read. It is an own property, so that object spread copies it.
  */
-class Only implements Own, SelectSignal {
+class CaseSignal implements Own, SelectSignal {
   readonly #own: OwnSignal;
   declare readonly signal: AbortSignal;
 
@@ -86,66 +86,65 @@ class Only implements Own, SelectSignal {
 
 type Settled = (promise: Promise<unknown>) => void;
 
-/** Of promises that are given as they are: who wants to know, or once it has settled, the promise. */
-const watched = new WeakMap<object, Set<Settled> | Promise<unknown>>();
+/** The callbacks for each promise used as a case or, once the promise has settled, the promise itself. */
+const observed = new WeakMap<object, Set<Settled> | Promise<unknown>>();
 
 /**
- * Calls back once the promise has settled, in this step if that is known; what it returns stops that. A promise cannot
- * be told that nobody waits for it any more, so each is asked once, however many selects wait for it: a loop that
- * selects a promise of its end would otherwise leave a callback with it in each turn.
+ * Calls back when the promise has settled; synchronously if this is known. Returns a function that stops.
+ *
+ * A callback cannot be removed from a promise, so each promise gets only one, however many selects wait for it. A loop
+ * that selects a shutdown promise would otherwise add a callback in each iteration.
  */
-function watch(given: PromiseLike<unknown>, settled: Settled): () => void {
-  let entry = watched.get(given);
+function observe(given: PromiseLike<unknown>, settled: Settled): () => void {
+  let entry = observed.get(given);
   if (!entry) {
-    const watchers = new Set<Settled>();
+    const callbacks = new Set<Settled>();
     const promise = Promise.resolve(given);
-    const tell = () => {
-      watched.set(given, promise);
-      for (const each of watchers) each(promise);
+    const callAll = () => {
+      observed.set(given, promise);
+      for (const callback of callbacks) callback(promise);
     };
-    promise.then(tell, tell);
-    watched.set(given, watchers);
-    entry = watchers;
+    promise.then(callAll, callAll);
+    observed.set(given, callbacks);
+    entry = callbacks;
   }
-  const watchers = entry;
-  if (watchers instanceof Set) watchers.add(settled);
-  else settled(watchers);
-  return () => (watchers as Set<Settled>).delete?.(settled);
+  const callbacks = entry;
+  if (callbacks instanceof Set) callbacks.add(settled);
+  else settled(callbacks);
+  return () => (callbacks as Set<Settled>).delete?.(settled);
 }
 
-/** Gives back what nobody will ever see. Where that fails, it is reported as any other unhandled rejection. */
+/** Disposes of the value of a case that has lost. A failure is reported as an unhandled rejection. */
 function disposeOf(value: unknown): unknown {
   const disposable = Object(value);
   return (disposable[asyncDispose] ?? disposable[dispose])?.call(value);
 }
 
 /**
- * Waits for the first of several operations: exactly one takes effect, and the others leave no trace.
+ * Waits for the first of several operations: exactly one takes effect, and the others are cancelled.
  *
  * A case is one of these:
- * - **A function**: it starts an operation and passes on the `signal` that it is given. An operation of this package
- *   wins in the very step in which it is granted; in that step the others leave their queues. So no value is received,
- *   no permit taken and no notification used up by a case that loses. Whatever else it starts (`fetch`, a lock of
- *   another machine) wins when it settles, if nobody has won by then, and is aborted otherwise.
- * - **A promise**, which wins when it settles. One that lives long, such as that of a shutdown, belongs here as it is:
- *   it can be selected any number of times without growing.
+ * - **A function** that starts an operation and passes it the `signal`. An operation of this package wins in the step in
+ *   which it is granted; in the same step the other cases leave their queues. So a case that loses receives no value,
+ *   takes no permit and uses up no notification. Any other operation (`fetch`, a lock on another machine) wins when its
+ *   promise settles, if no case has won before; otherwise its signal aborts.
+ * - **A promise**, which wins when it settles. A long-lived promise, such as one for shutdown, can be selected any number
+ *   of times without growing.
  * - **A number**: a timer, in milliseconds. Its value is `undefined`.
- * - `false`, `null` or `undefined`: switched off. With all cases switched off there is nothing to wait for, which is a
- *   `TypeError`.
+ * - `false`, `null` or `undefined`: disabled. Rejects with a `TypeError` if all cases are disabled.
  *
- * Cases start one after another in a random order, or with `biased` in the order written, until one has won; those
- * after it never start. So several that are always ready all get their turns. What a case started outside of this
- * package may be ready without our knowing, so that the next case starts in the next microtask.
+ * Cases start one after another, in a random order or, with `biased`, in the order written, until one has won; later
+ * cases never start. So cases that are always ready all win in turn. After a case that starts an operation outside this
+ * package, the next case starts one microtask later, because the operation may be ready already.
  *
- * A case whose promise rejects wins as well: the select rejects with its reason. A case that goes on after it has won
- * (receives, and then acquires) has time to do so; its signal never aborts because of the select, so that the body of
- * a response can still be read. A case that has lost and is fulfilled all the same with something disposable is
- * disposed of, and its rejection is ignored.
+ * A case whose promise rejects wins too: the select rejects with the same reason. A case that has won may continue, for
+ * example receive and then acquire: its signal never aborts because of the select, so the body of a response can still
+ * be read. If a case that has lost fulfills with a disposable value, the value is disposed of; its rejection is ignored.
  *
- * `signal` and `timeout` end all cases and reject. If a case has won and is still under way, they abort only its
- * signal, and what comes of it is the answer. A `timeout` of 0 leaves the others the turn of the event loop.
+ * `signal` and `timeout` cancel all cases and reject the select. After a case has won, they only abort the signal of
+ * that case, and the select settles with its outcome. A `timeout` of 0 gives the cases one turn of the event loop.
  *
- * @throws {RangeError | TypeError} for cases and options that cannot be used, as a rejection.
+ * @throws {RangeError | TypeError} for invalid cases or options, as a rejection.
  *
  * @example
  * ```ts
@@ -180,15 +179,15 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       if (typeof ((each as PromiseLike<unknown>).then ?? each) === 'function') continue;
       throw invalid(`case ${key}`, each, 'a function, a promise or a number of milliseconds');
     }
-    // From here on, the first is the last.
+    // Cases start from the end of the list.
     if (biased) left.reverse();
     const contenders: OwnSignal[] = [];
-    /** Null if nobody can win any more. */
+    /** Null if the select was cancelled: no case can win. */
     let winner: unknown;
 
-    /** Sends away who has won, or all others. */
+    /** Cancels the case that has won, or all others. */
     const dismiss = (reason: unknown, won = false): void => {
-      // First all signals: who is sent away because others left before it must find the reason there.
+      // All signals first: a case that one of the listeners cancels must find its reason there.
       for (const each of contenders) if ((each === winner) === won) each.abort(reason);
       for (const each of contenders) if ((each === winner) === won) tell(each.set, reason);
     };
@@ -200,7 +199,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       decide(signal) {
         if (winner !== undefined) return;
         winner = waitersOn(signal);
-        // This select may itself be a case: then that one has won.
+        // If this select is itself a case of another one, that case has won.
         const leave = contestOf(request.signal)?.decide(request.signal);
         return () => {
           dismiss(lost);
@@ -209,7 +208,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
       },
     };
 
-    /** Whether this is the winner. Of an open contest, whoever asks is. */
+    /** Decides an open contest for this contender. Returns whether it has won. */
     const wins = (contender: OwnSignal): boolean => {
       contest.decide(contender as unknown as AbortSignal)?.();
       return winner === contender;
@@ -218,7 +217,7 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
     const stop = giveUpOn(
       request,
       (reason) => {
-        // Who has won already is told as well, and answers as it sees fit.
+        // The winner's signal aborts; the select settles with its outcome.
         if (winner) return dismiss(reason, true);
         winner = null;
         dismiss(reason);
@@ -255,23 +254,23 @@ export function select<Cases extends Readonly<Record<string, SelectCase>>>(
         if (typeof next === 'function') {
           let promise: Promise<unknown>;
           try {
-            promise = Promise.resolve(next(new Only(contender)));
+            promise = Promise.resolve(next(new CaseSignal(contender)));
           } catch (error) {
             promise = Promise.reject(error);
           }
           follow(contender, key, promise);
         } else {
-          // Asks first: the value of a promise that was given as it is belongs to whoever gave it.
+          // `wins` first: the value of a promise case belongs to the caller and is not disposed of.
           const settled = (promise: unknown) =>
             wins(contender) && follow(contender, key, promise as Promise<unknown>);
           waiters.add(
             typeof next === 'number'
               ? giveUpOn({ timeout: next }, settled, () => Promise.resolve())
-              : watch(next, settled),
+              : observe(next, settled),
           );
         }
         if (waiters.size === 0 || typeof next === 'object') {
-          // It may have settled already, and gets the time to say so.
+          // The operation may have settled already: its callback runs before the next microtask.
           if (winner === undefined) nextMicrotask.then(startNext);
           return;
         }
