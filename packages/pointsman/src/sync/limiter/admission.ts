@@ -48,6 +48,8 @@ export class Admission implements LaneOwner {
   readonly stats = { started: 0, finished: 0, failed: 0, dropped: 0, cancelled: 0 };
   waiting = 0;
   paused = false;
+  /** Whether only the shared concurrency can keep a request without options from starting. */
+  isFast = true;
   readonly #owner: Owner;
   readonly #max: number;
   /** With `drop-oldest`, all waiting requests, in the order in which they are dropped. */
@@ -56,8 +58,6 @@ export class Admission implements LaneOwner {
   readonly #space: QueueSpace;
   /** Whether callers may wait for space. */
   #isAsked = false;
-  /** Whether only the shared concurrency can keep a request without options from starting. */
-  #isFast = true;
 
   constructor(owner: Owner, { max, maxKeys, whenFull, clock, limits }: ReadLimiterOptions) {
     this.#owner = owner;
@@ -119,7 +119,7 @@ export class Admission implements LaneOwner {
   /** Starts a request without options if only the shared concurrency matters and has room. The caller makes the permit. */
   startFast(): boolean {
     const { shared } = this;
-    if (!this.#isFast || this.waiting > 0 || shared.out >= shared.concurrency) return false;
+    if (!this.isFast || this.waiting > 0 || shared.out >= shared.concurrency) return false;
     shared.out++;
     this.unkeyed.out++;
     this.stats.started++;
@@ -131,7 +131,7 @@ export class Admission implements LaneOwner {
     if (request === undefined) {
       if (this.startFast()) return new Permit(this.unkeyed, 1);
       this.#owner._refuse();
-      const permit = this.#isFast ? undefined : this.start();
+      const permit = this.isFast ? undefined : this.start();
       if (permit !== undefined) return permit;
       if (this.#ages === undefined && this.waiting < this.#max) return this.#append();
     }
@@ -274,7 +274,7 @@ export class Admission implements LaneOwner {
     const { shared, stats } = this;
     stats.finished++;
     const isAlone = lane === this.unkeyed && !this.#isAsked && this.lanes.byKey.size === 0;
-    if (isAlone && this.#isFast && this.waiting > 0 && permits === 1) {
+    if (isAlone && this.isFast && this.waiting > 0 && permits === 1) {
       const front = lane.front as StartRequest;
       const isAlike = lane.queue.plain || (front.weight === 1 && front.signal === undefined);
       if (isAlike && shared.out === shared.concurrency) {
@@ -420,7 +420,7 @@ export class Admission implements LaneOwner {
   }
 
   #updateFastPath(): void {
-    this.#isFast = !(
+    this.isFast = !(
       this.time.usesTime ||
       this.paused ||
       this.#owner.closed ||

@@ -177,8 +177,12 @@ export class Limiter extends Drainable {
   tryAcquire(options?: TryStartOptions): Permit | undefined {
     if (!(this instanceof Limiter)) throw detached('tryAcquire');
     const admission = this.#admission;
-    if (options === undefined && admission.startFast()) return new Permit(admission.unkeyed, 1);
-    const permit = admission.start(admission.read(options, tryNames));
+    if (options === undefined && admission.isFast) {
+      return admission.startFast() ? new Permit(admission.unkeyed, 1) : undefined;
+    }
+    const request = options === undefined ? undefined : admission.read(options, tryNames);
+    if (request === undefined) this._refuse();
+    const permit = admission.start(request);
     if (permit !== undefined) logSoon(permit);
     return permit;
   }
