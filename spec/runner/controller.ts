@@ -16,7 +16,7 @@ export class WatchedController extends AbortController {
     };
   }
 
-  /** A signal that fired keeps nobody alive and never fires again. */
+  /** An aborted signal keeps nothing alive and never fires again. */
   get listeners(): number {
     return this.signal.aborted ? 0 : this.present.size;
   }

@@ -1,4 +1,4 @@
-/** What is not as expected, one line each. */
+/** The differences from the expected state, one line each. */
 export class Differences {
   readonly lines: string[] = [];
 
@@ -8,7 +8,7 @@ export class Differences {
     this.lines.push(`${what}: expected ${wantedText}, found ${foundText}`);
   }
 
-  /** Only where the implementation has the counter and the scenario speaks of it. */
+  /** Compares only counters that the implementation has and the scenario mentions. */
   compareKnown(what: string, found: unknown, wanted: unknown): void {
     if (found !== undefined && wanted !== undefined) this.compare(what, found, wanted);
   }

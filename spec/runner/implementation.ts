@@ -1,7 +1,6 @@
 /**
- * What an implementation must offer so that the runner can play scenarios on it: an adapter.
- * It is shaped like the TypeScript API, so that an adapter mostly hands on. The clock and the
- * notion of "settled" belong to the adapter, because only it knows how its world moves.
+ * The adapter through which the runner plays scenarios on an implementation. It has the shape of the TypeScript API, so
+ * most methods only forward. The adapter provides the clock and the meaning of "settled".
  */
 import type { Capability, ErrorKind, Lag, Primitive, Setup, Value } from './scenario.js';
 
@@ -35,8 +34,8 @@ export interface Guard {
 type Later<T> = T | PromiseLike<T>;
 
 /**
- * One primitive under test. An operation that it has not may be missing. One that waits or tries
- * is given its options and what the actor holds; one that only acts, its options one by one.
+ * One primitive under test. Operations that it lacks may be missing. An operation that waits or tries receives its options
+ * and what the actor holds; any other operation receives its options as separate arguments.
  */
 export interface Subject {
   acquire?(request: AcquireRequest): PromiseLike<Guard>;
@@ -52,29 +51,29 @@ export interface Subject {
   notified?(request: WaitRequest): PromiseLike<unknown>;
   notifyOne?(): unknown;
   notifyWaiters?(): unknown;
-  /** The leader of a barrier is told so: `leader`. */
+  /** Resolves with `leader` for the leader of a barrier. */
   wait?(request: WaitRequest, held: Guard | undefined): PromiseLike<unknown>;
   countDown?(count?: number): unknown;
   send?(request: SendRequest): unknown;
   trySend?(request: SendRequest): Later<unknown>;
   receive?(request: ReceiveRequest, held: Guard | undefined): PromiseLike<unknown>;
   receiveMany?(request: ReceiveRequest): PromiseLike<unknown>;
-  /** Undefined when there is nothing. */
+  /** Returns undefined if there is no value. */
   tryReceive?(request: object, held: Guard | undefined): Later<unknown>;
   changed?(request: WaitRequest, held: Guard): PromiseLike<unknown>;
   subscribe?(): Later<Guard>;
   discard?(reason?: unknown): unknown;
-  /** The counters of one key, or of the whole. One that the implementation lacks is left out. */
+  /** The counters of one key, or of the whole primitive. Counters that the implementation lacks are omitted. */
   observe(key?: string): Counters | PromiseLike<Counters>;
 }
 
-/** What an implementation says of itself. The first few the runner compares with its actors. */
+/** The counters of an implementation. The runner compares the first ones with its actors. */
 export interface Counters {
   readonly waiting?: number;
   readonly reading?: number;
   readonly writing?: number;
   readonly subscribed?: number;
-  /** Who waits, in order, for an implementation that can look into its queue: their signals. */
+  /** The signals of the waiters, in order, for an implementation whose queue is visible. */
   readonly queue?: readonly AbortSignal[];
   readonly available?: number;
   readonly limit?: number;
@@ -82,9 +81,9 @@ export interface Counters {
   readonly owner?: unknown;
   /** The keys that have an entry. */
   readonly keys?: Iterable<string>;
-  /** How many values are kept. */
+  /** The number of buffered values. */
   readonly length?: number;
-  /** How many are still to be counted down. */
+  /** The remaining count of a latch. */
   readonly count?: number;
   readonly value?: unknown;
 }
@@ -92,19 +91,16 @@ export interface Counters {
 export interface Implementation {
   readonly name: string;
   readonly capabilities: ReadonlySet<Capability>;
-  /**
-   * Whether an operation that the scenario never aborts goes without a signal, so that the paths of
-   * those who pass no options are played too.
-   */
+  /** Whether operations that the scenario never aborts get no signal, so that the paths without options run too. */
   readonly sparing?: boolean;
   /** Throws or rejects when the setup is invalid. */
   create(primitive: Primitive, setup: Setup): Subject | PromiseLike<Subject>;
-  /** Comes back when nothing more can happen without a further step or the clock. */
+  /** Resolves when nothing more can happen without a further step or the clock. */
   settle(): PromiseLike<void>;
-  /** Moves the clock, or waits for real. */
+  /** Advances the clock, or sleeps. */
   advance(milliseconds: number): unknown;
-  /** How many timers are armed, where that can be seen. */
+  /** The number of armed timers, if it is visible. */
   timers?(): number;
-  /** What kind of error this is; undefined when it is none that the primitive should throw. */
+  /** The kind of an error; undefined for an error that the primitive must not throw. */
   kindOf(error: unknown): ErrorKind | Lag | undefined;
 }

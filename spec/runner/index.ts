@@ -1,4 +1,4 @@
-/** The TypeScript runner of the scenarios. It needs no disk; `./scenarios` reads the files. */
+/** The TypeScript runner of the scenarios. It reads no files; `./scenarios` does. */
 export * from './implementation.js';
 export { createModel, ModelClock, ModelError, ModelSemaphore } from './model.js';
 export { type Rule, rules } from './operations.js';

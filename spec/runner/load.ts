@@ -8,7 +8,7 @@ import { primitives, type ScenarioFile } from './scenario.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Every file by its path, such as `semaphore/fifo.yaml`. Throws on the first that is wrong. */
+/** Every file by its path, such as `semaphore/fifo.yaml`. Throws for the first invalid file. */
 export function loadScenarioFiles(): Record<string, ScenarioFile> {
   const files: Record<string, ScenarioFile> = {};
   for (const folder of primitives) {

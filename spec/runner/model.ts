@@ -1,8 +1,7 @@
 /**
- * The reference model: the primitives written to be obviously right, with plain arrays and no
- * thought of speed. It proves that the scenarios agree with each other, property tests compare
- * implementations with it, and each of its methods can be broken on purpose to prove that some
- * scenario notices.
+ * The reference model: the primitives, written to be obviously correct with plain arrays. It proves that the scenarios
+ * are consistent, property tests compare implementations with it, and mutants of its methods prove that the scenarios
+ * detect mistakes.
  */
 import type { Implementation, Subject } from './implementation.js';
 import { ModelBarrier, ModelLatch } from './models/barrier.js';
@@ -18,7 +17,7 @@ import { nextMacrotask } from './settle.js';
 
 export { ModelClock, ModelError, ModelSemaphore };
 
-/** The classes of the model; a mutant passes one with something wrong in it. */
+/** The classes of the model; a mutant replaces one of them. */
 export const models = {
   semaphore: ModelSemaphore,
   keyed: ModelKeyed,
@@ -61,7 +60,7 @@ const capabilities: readonly Capability[] = [
 export interface ModelOptions {
   readonly name?: string;
   readonly models?: Partial<Models>;
-  /** Whether readers and writers come in strictly in the order of arrival. */
+  /** Whether readers and writers are granted strictly in the order of arrival. */
   readonly inOrder?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tests of the scenarios themselves: the reference model with one mistake in it, most of them
- * made by some real library, must fail in the files that speak of it.
+ * Tests of the scenarios: the reference model with one mistake, in most cases one that a real library made, must fail in
+ * the files that the mutant names.
  */
 import { describe, expect, test } from 'vitest';
 import { barrierMutants } from './mutants/barrier.js';
@@ -29,12 +29,12 @@ const mutants = [
   watchMutants,
 ].flatMap((each) => Object.entries(each));
 
-test('every mutant has a name of its own', () => {
+test('every mutant has a unique name', () => {
   const names = mutants.map(([name]) => name);
   expect(new Set(names).size).toBe(names.length);
 });
 
-/** The files in which an implementation fails at least one scenario. */
+/** Returns the files in which an implementation fails at least one scenario. */
 async function failingFiles(name: string, mutant: Mutant): Promise<string[]> {
   const failing: string[] = [];
   for (const [path, file] of Object.entries(scenarioFiles)) {
@@ -64,6 +64,6 @@ describe('the scenarios catch a primitive that', () => {
   });
 });
 
-test('every file of scenarios catches some mistake', () => {
+test('every scenario file catches a mistake', () => {
   expect([...caught].sort()).toEqual(Object.keys(scenarioFiles).sort());
 });

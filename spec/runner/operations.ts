@@ -1,26 +1,20 @@
-/**
- * Which operations each primitive has, and what each does to the actor that begins it. This table
- * is all that the runner knows of a primitive.
- */
+/** The operations of each primitive and their effect on the actor: all that the runner knows of a primitive. */
 import type { OperationName, Primitive } from './scenario.js';
 
-/** What an actor holds, by the list of a state that names it. A subscriber is in none. */
+/** What an actor holds: the list of the expected state that contains it. A subscriber is in no list. */
 export type Hold = 'holding' | 'reading' | 'writing' | 'subscribed';
 
 /** Why an actor is not idle. */
 export type Business = 'waiting' | 'draining' | 'trying';
 
 export interface Rule {
-  /**
-   * What the actor must be before. `free`: it does nothing and holds nothing. `idle`: it does
-   * nothing. `any`: it does no matter what. Else: it does nothing and holds this.
-   */
+  /** The state that the actor must be in. `free`: idle, holds nothing. `idle`. `any`. Otherwise: idle, holds this. */
   readonly begins: 'free' | 'idle' | 'any' | Hold;
-  /** What it is until the operation ends. Without it the operation only acts, at once. */
+  /** The actor's state until the operation ends; absent for an operation that ends at once. */
   readonly while?: Business;
-  /** What it holds when the operation was granted. */
+  /** What the actor holds after the grant. */
   readonly gives?: Hold;
-  /** Whether it is told something, which `received` then says. */
+  /** Whether the actor receives a value, which `received` then contains. */
   readonly tells?: true;
 }
 
@@ -56,7 +50,7 @@ const keyedRwLock: Rules = {
   close: acts,
 };
 
-/** A receiver is what a subscriber holds; to release it is to close it. */
+/** A subscriber holds a receiver; releasing it closes it. */
 const subscribes: Rules = {
   subscribe: tries('subscribed'),
   send: waits,
@@ -83,7 +77,7 @@ export const rules: Record<Primitive, Rules> = {
   condition: {
     acquire: acquires('holding'),
     ...releases('holding'),
-    // Whatever becomes of it, the actor then holds the lock again.
+    // However the wait ends, the actor holds the lock again.
     wait: { begins: 'holding', while: 'waiting' },
     'notify-one': acts,
     'notify-waiters': acts,

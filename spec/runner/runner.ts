@@ -1,7 +1,4 @@
-/**
- * Plays one scenario on one implementation. It knows nothing of files, so it runs in every
- * runtime.
- */
+/** Plays one scenario on one implementation. It reads no files, so it runs in every runtime. */
 import type { Implementation } from './implementation.js';
 import {
   type Capability,
@@ -12,7 +9,7 @@ import {
 } from './scenario.js';
 import { ScenarioFailure, Stage } from './stage.js';
 
-/** The capabilities that a scenario needs and an implementation lacks: why it is skipped. */
+/** Returns the needed capabilities that the implementation lacks: the reason to skip the scenario. */
 export function missingCapabilities(
   scenario: Scenario,
   implementation: Implementation,
@@ -51,9 +48,8 @@ export async function runScenario(
 }
 
 /**
- * Plays steps on an implementation that is known to be right and writes down what happens, as a
- * scenario for others. Operations that an actor cannot begin in its present state are left out, so
- * the steps may be made up at random.
+ * Plays steps on a correct implementation and records the outcome as a scenario for others. Operations that an actor
+ * cannot begin in its current state are omitted, so the steps may be random.
  */
 export async function recordScenario(
   primitive: Primitive,

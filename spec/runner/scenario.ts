@@ -1,7 +1,4 @@
-/**
- * The scenario format as types: the same shape as `scenario.schema.json`, whose descriptions say
- * what each part means.
- */
+/** The scenario format as types. The descriptions in `scenario.schema.json` document each part. */
 
 export const primitives = [
   'semaphore',
@@ -25,7 +22,7 @@ export type Primitive = (typeof primitives)[number];
 export type Law =
   | 'exclusion'
   | 'fifo'
-  | 'giving-up'
+  | 'cancellation'
   | 'release-once'
   | 'closing'
   | 'no-growth'
@@ -57,7 +54,7 @@ export type Capability =
 
 export type ErrorKind = 'timeout' | 'aborted' | 'closed' | 'invalid' | 'reentrant' | 'full';
 
-/** `lagged` says how many values were missed. */
+/** `lagged` is the number of missed values. */
 export type Lag = { lagged: number };
 
 export type Refusal = ErrorKind | 'unavailable' | { aborted: string } | { closed: string } | Lag;
@@ -102,7 +99,7 @@ export type OperationName =
   | 'subscribe'
   | 'discard';
 
-/** What an operation may be told. The schema says which operation takes which. */
+/** The options of all operations. The schema says which operation takes which. */
 export interface OperationOptions {
   key?: string;
   keys?: string[];
@@ -162,7 +159,7 @@ export interface ScenarioFile {
   scenarios: Scenario[];
 }
 
-/** What happens in a step, in order; a step that moves the clock has no operations. */
+/** Returns the operations of a step, in order; a step that advances the clock has none. */
 export function operationsOf(step: Step): Operation[] {
   if ('do' in step) return [step.do];
   return 'together' in step ? step.together : [];

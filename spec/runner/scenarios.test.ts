@@ -15,11 +15,11 @@ import { scenarioFiles } from './scenarios.js';
 
 const files = Object.entries(scenarioFiles);
 
-/** A model made of promises grants in the very step, and what is granted stays so. */
+/** The model uses promises: it grants in the same step, and a grant stays. */
 const beyondPromises: readonly Capability[] = ['drop', 'fetched'];
 
 describe.each(files)('%s', (path, file) => {
-  test('stands in the folder of its primitive, with names that are unique', () => {
+  test('is in the folder of its primitive, and its names are unique', () => {
     expect(path.split('/')[0]).toBe(file.primitive);
     const names = file.scenarios.map((scenario) => scenario.name);
     expect(new Set(names).size).toBe(names.length);
@@ -47,10 +47,10 @@ test('every law and every capability has a scenario', () => {
   const scenarios = files.flatMap(([, file]) => file.scenarios);
   expect([...new Set(files.flatMap(([, file]) => file.laws))].sort()).toEqual([
     'bad-input',
+    'cancellation',
     'closing',
     'exclusion',
     'fifo',
-    'giving-up',
     'no-growth',
     'release-once',
   ]);
@@ -71,7 +71,7 @@ describe('the schema refuses', () => {
           - do: { actor: A, operation: acquire }
             expect: { holding: [A] }`;
 
-  test('nothing of a right file', () => {
+  test('no valid file', () => {
     expect(parseScenarioFile('right.yaml', right).scenarios).toHaveLength(1);
   });
 
@@ -101,7 +101,7 @@ describe('the schema refuses', () => {
   });
 });
 
-/** What the primitive has no place for: the schema leaves that to this test. */
+/** Parts that the primitive does not have; the schema leaves this check to the test. */
 function checkOperation(primitive: Primitive, operation: Operation): void {
   const rule = rules[primitive][operation.operation];
   expect(rule, `${primitive} has ${operation.operation}`).toBeDefined();
@@ -113,7 +113,7 @@ function checkOperation(primitive: Primitive, operation: Operation): void {
   if (operation.operation === 'read') expect(operation).not.toHaveProperty('priority');
 }
 
-/** The capabilities that can be seen from the operations; a scenario may need more. */
+/** The capabilities that follow from the operations; a scenario may need more. */
 function neededBy(primitive: Primitive, { setup, steps }: Scenario): Set<Capability> {
   const needs = new Set<Capability>();
   const number = (value: number | undefined) => {

@@ -1,10 +1,10 @@
 /**
- * What "settled" means for a primitive inside one event loop: all microtasks have run, so every
- * continuation that could run has run. That is so at the start of the next macrotask.
+ * Settled, for a primitive of one event loop: all microtasks have run, so every continuation that could run has run.
+ * That is the case at the start of the next macrotask.
  */
 
 // Taken before any test replaces the clock. A browser slows down its setTimeout, but not postTask, which WebKit
-// does not have, nor its message channels; those of workerd are of no use, because their messages overtake microtasks.
+// does not have, nor its message channels; those of workerd cannot be used, because their messages overtake microtasks.
 const { setImmediate, setTimeout, scheduler, document, MessageChannel } = globalThis as Partial<
   typeof globalThis
 >;

@@ -1,8 +1,8 @@
 /**
- * The actors of one scenario on their stage.
+ * The actors of one scenario.
  *
- * Invariant: no model of the primitive is kept. What is noted is what each actor was told (granted,
- * refused, still waiting), and that is compared with what the scenario expects.
+ * Invariant: the stage contains no model of the primitive. It records the outcome for each actor (granted, refused, still
+ * waiting) and compares it with the expected state.
  */
 import { WatchedController } from './controller.js';
 import { Differences } from './differences.js';
@@ -24,14 +24,14 @@ export class ScenarioFailure extends Error {
   override name = 'ScenarioFailure';
 }
 
-/** The lists of a state: who does what, and who holds what and does nothing. */
+/** The lists of a state: actors by what they wait for, and idle actors by what they hold. */
 const lists = ['holding', 'reading', 'writing', 'waiting', 'draining'] as const;
-/** Compared where the scenario speaks of them. */
+/** Compared if the scenario mentions them. */
 const counters = ['limit', 'closed', 'owner', 'length', 'count', 'value'] as const;
 
 interface Actor {
   readonly name: string;
-  /** What it is busy with; nothing when it is idle. */
+  /** The pending operation; undefined when the actor is idle. */
   busy?: Business | undefined;
   held?: { readonly guard: Guard; readonly hold: Hold } | undefined;
   released?: Guard | undefined;
@@ -41,7 +41,7 @@ interface Actor {
 }
 
 export class Stage {
-  /** In the order in which they entered their present state. */
+  /** The actors, in the order in which they entered their current state. */
   private readonly actors = new Map<string, Actor>();
   private readonly given = new Map<unknown, string>();
   private refused = new Map<string, Refusal>();
@@ -67,7 +67,7 @@ export class Stage {
     return new Stage(primitive, subject, implementation, aborted);
   }
 
-  /** Plays a step until the world has settled. A lenient one leaves out what cannot be. */
+  /** Plays a step until the system has settled. If lenient, omits operations that an actor cannot begin. */
   async play(step: Step, lenient = false): Promise<Step> {
     const played: Operation[] = [];
     for (const operation of operationsOf(step)) {
@@ -83,7 +83,7 @@ export class Stage {
   private canBegin({ actor: name, operation }: Operation): boolean {
     const { busy, held, released } = this.actor(name);
     if (operation === 'release-again') return released !== undefined;
-    // Whatever it holds; who wants to know more looks at the type of what it is.
+    // The type of the grant depends on the operation.
     if (operation === 'release') return busy === undefined && held !== undefined;
     const { begins } = this.rule(operation);
     if (begins === 'any') return true;
@@ -114,7 +114,7 @@ export class Stage {
       }
       case 'release-again': {
         const guard = actor.released as Guard;
-        // An error is as right as no effect, so it is not noted.
+        // An error and no effect are both correct, so it is not recorded.
         void attempt(() => guard.release()).catch(() => undefined);
         break;
       }
@@ -139,7 +139,7 @@ export class Stage {
     const signal = rule.while === 'trying' ? {} : this.prepare(actor, operation);
     const held = actor.held?.guard;
     if (rule.gives && !held) actor.key = operation.key;
-    // Who turns what it holds into something else has it all the time, and keeps its place.
+    // A downgrade holds the lock all the time, and keeps its place in the order.
     const keepsPlace = rule.while === 'trying' && rule.gives !== undefined && held !== undefined;
     if (keepsPlace) actor.released = held;
     actor.busy = rule.while;
@@ -155,14 +155,14 @@ export class Stage {
     );
   }
 
-  /** The operation ended well: what the actor has of it. */
+  /** Records a grant. */
   private note(actor: Actor, answer: unknown, rule: Rule): void {
     if (rule.while === 'trying' && !answer) this.refused.set(actor.name, 'unavailable');
     else if (rule.gives) actor.held = { guard: answer as Guard, hold: rule.gives };
     else if (rule.tells && answer !== undefined) this.received.set(actor.name, answer);
   }
 
-  /** Everything that is not as expected, one line each. */
+  /** Returns the differences from the expected state, one line each. */
   async compare(expected: State | undefined): Promise<string[]> {
     const differences = new Differences();
     differences.compare('refused', sorted(this.refused), sorted(expected?.refused));
@@ -173,7 +173,7 @@ export class Stage {
     if (expected) {
       for (const list of lists) {
         const [found, wanted] = [this.list(list), expected[list] ?? []];
-        // What several keys are given in one step comes to each by itself.
+        // With keys, grants in one step have an order only per key.
         const hasOrder = this.primitive !== 'lock-all' && list !== 'waiting' && list !== 'draining';
         if (hasOrder) differences.compare(list, found, wanted);
         else differences.compare(list, found.sort(), [...wanted].sort());
@@ -209,7 +209,7 @@ export class Stage {
     }
   }
 
-  /** What must hold after every step, whatever the scenario says. */
+  /** The invariants that must hold after every step, in every scenario. */
   private async compareInvariants(differences: Differences, whole: Counters): Promise<void> {
     const actors = [...this.actors.values()];
     for (const key of new Set([undefined, ...actors.map((actor) => actor.key)])) {
@@ -232,7 +232,7 @@ export class Stage {
     if (timers > most) differences.compare('armed timers', timers, most);
   }
 
-  /** What a scenario would expect now, apart from invariants. */
+  /** Returns the current state in the form of a scenario's expectation. */
   async state(): Promise<State> {
     const whole = await this.subject.observe();
     const { queue, keys, available } = whole;
@@ -250,9 +250,9 @@ export class Stage {
     return state as State;
   }
 
-  /** Lets go of everything, so that nothing of this scenario is left for the next one. */
+  /** Aborts and releases everything, so that this scenario does not affect the next one. */
   async clear(): Promise<void> {
-    // Who waits in a pause and has no signal leaves only when the pause is over.
+    // A waiter without a signal leaves a pause only when the pause ends.
     await this.subject.setLimit?.(1);
     for (let round = 0; round <= this.actors.size; round++) {
       const busy = [...this.actors.values()].filter((actor) => actor.busy || actor.held);
@@ -263,7 +263,7 @@ export class Stage {
       }
       await this.implementation.settle();
     }
-    // Neither does who waits for others that do not come, before its time is up.
+    // A waiter for actors that never arrive leaves only when its timeout elapses.
     await this.subject.close?.();
     if (this.implementation.timers?.()) await this.implementation.advance(2 ** 31 - 1);
   }
@@ -282,7 +282,7 @@ export class Stage {
     return names(actors.filter(({ busy, held }) => (busy ?? held?.hold) === list));
   }
 
-  /** Who waits, in the order of an implementation that can look into its queue. */
+  /** Returns the waiting actors, in the order of an implementation whose queue is visible. */
   private queued(signals: readonly AbortSignal[]): string[] {
     const actors = [...this.actors.values()].filter(({ busy }) => busy === 'waiting');
     return signals.flatMap((signal) =>
@@ -290,7 +290,7 @@ export class Stage {
     );
   }
 
-  /** It is now the last that changed. */
+  /** Moves the actor to the end of the order. */
   private enter(actor: Actor): void {
     this.actors.delete(actor.name);
     this.actors.set(actor.name, actor);
@@ -304,7 +304,7 @@ export class Stage {
     return this.implementation.sparing && !this.aborted.has(actor.name) ? {} : { signal };
   }
 
-  /** For an operation that gives nothing and can only go wrong. */
+  /** Handles an operation without a result, which can only fail. */
   private attempt(actor: Actor, operation: () => unknown): void {
     attempt(operation).catch((error) => this.refuse(actor, error));
   }
@@ -320,7 +320,7 @@ export class Stage {
     this.refused.set(actor.name, refusal as Refusal);
   }
 
-  /** The same text is the same reason, so that it is known again when it comes back. */
+  /** Returns one reason for each text, so that the reason is recognized when it comes back. */
   private reason(text: string): unknown {
     for (const [reason, known] of this.given) if (known === text) return reason;
     const reason = new Error(text);
@@ -329,12 +329,12 @@ export class Stage {
   }
 }
 
-/** Begins at once; what it throws or rejects with becomes a rejection. */
+/** Begins an operation at once; an error that it throws becomes a rejection. */
 async function attempt<T>(operation: () => T): Promise<Awaited<T>> {
   return await operation();
 }
 
-/** What an adapter calls the operation: `tryAcquire` for `try-acquire`. */
+/** Returns the method of the adapter: `tryAcquire` for `try-acquire`. */
 function methodOf(subject: Subject, operation: OperationName) {
   const name = operation.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   const method = subject[name as keyof Subject];
@@ -342,7 +342,7 @@ function methodOf(subject: Subject, operation: OperationName) {
   return (method as (...parameters: unknown[]) => unknown).bind(subject);
 }
 
-/** By actor, so that the order in which they were told is not compared. */
+/** Sorts by actor, so that the order of outcomes is not compared. */
 function sorted(told: Iterable<[string, unknown]> | object = {}): [string, unknown][] {
   const entries = Symbol.iterator in told ? [...told] : Object.entries(told);
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));

@@ -1,4 +1,4 @@
-/** A barrier, where so many meet, and a latch, which opens once. */
+/** The models of a barrier and a latch. */
 import type { Counters, Subject, WaitRequest } from '../implementation.js';
 import { checkNumber, type ModelClock, ModelWaiting, type Waiter } from './waiting.js';
 

@@ -1,4 +1,4 @@
-/** Values from many senders to many receivers, each to one. */
+/** The model of a channel. */
 import type { Counters, ReceiveRequest, SendRequest, Subject } from '../implementation.js';
 import type { Setup, Value } from '../scenario.js';
 import {
@@ -12,7 +12,7 @@ import {
 
 export class ModelChannel extends ModelWaiting implements Subject {
   protected buffer: Value[] = [];
-  /** With the value that each brings. */
+  /** The waiting senders, with their values. */
   protected senders: Waiter<Value, void>[] = [];
   protected receivers: Waiter<undefined, unknown>[] = [];
   protected end: { reason: unknown } | undefined;
@@ -33,7 +33,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
     if (this.end) return Promise.reject(this.end.reason);
     if (!this.hasRoom() && this.whenFull === 'reject') {
-      // Who would not have waited at all is told that its time is over, as everywhere.
+      // A timeout of 0 takes precedence, as everywhere.
       return Promise.reject(new ModelError(request.timeout === 0 ? 'timeout' : 'full'));
     }
     if (!this.hasRoom() && this.whenFull === 'drop-oldest') this.buffer.shift();
@@ -56,7 +56,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     checkNumber(max, Number.MAX_SAFE_INTEGER);
     request.signal?.throwIfAborted();
     if (this.hasValues()) return this.nextMany(max);
-    // With the value that it waited for comes what was sent in the same turn.
+    // With the value that it waited for, it takes those of the same turn.
     const first = this.take(request);
     return first.then((value) => [value, ...this.nextMany(max - 1)]);
   }
@@ -79,7 +79,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
   }
 
   discard(reason?: unknown): void {
-    // Nobody has been told of an earlier end while something was there.
+    // While values were buffered, no receiver has seen the earlier end.
     if (this.buffer.length > 0) this.end = undefined;
     this.buffer = [];
     this.close(reason);
@@ -93,7 +93,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     };
   }
 
-  /** Whether a value can be brought now, to be kept or to somebody who waits for it. */
+  /** Returns whether a value can be sent now, to the buffer or to a waiting receiver. */
   protected hasRoom(): boolean {
     return this.buffer.length < this.capacity || this.receivers.length > 0;
   }
@@ -108,7 +108,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     return this.queueUp(request, this.receivers, undefined);
   }
 
-  /** The oldest value: what is kept comes before what a sender still has. */
+  /** Removes the oldest value: buffered values precede those of waiting senders. */
   protected next(): Value | undefined {
     if (this.buffer.length > 0) return this.buffer.shift();
     const sender = this.senders.shift();
@@ -116,7 +116,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     return sender?.item;
   }
 
-  /** What is there, and at most so many. */
+  /** Removes all available values, at most `max`. */
   protected nextMany(max: number): unknown[] {
     const values: unknown[] = [];
     while (values.length < max && this.hasValues()) values.push(this.next());
@@ -124,7 +124,7 @@ export class ModelChannel extends ModelWaiting implements Subject {
     return values;
   }
 
-  /** Receivers take in the order of arrival, and senders fill the room in theirs. */
+  /** Serves receivers in FIFO order, and senders in theirs. */
   protected override serve(): void {
     while (this.receivers.length > 0 && this.hasValues()) {
       this.receivers.shift()?.grant(this.next());

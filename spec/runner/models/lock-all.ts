@@ -1,10 +1,10 @@
-/** The locks of several keys, all or none. */
+/** The model of locking several keys, all or none. */
 import type { AcquireRequest, Counters, Guard, Subject, TryRequest } from '../implementation.js';
 import { closed, ModelGuard, ModelWaiting, type Waiter } from './waiting.js';
 
 export class ModelLockAll extends ModelWaiting implements Subject {
   protected readonly held = new Set<string>();
-  /** With the keys that each wants. */
+  /** The waiters, with their keys. */
   protected queue: Waiter<readonly string[], Guard>[] = [];
   protected end: { reason: unknown } | undefined;
 
@@ -31,7 +31,7 @@ export class ModelLockAll extends ModelWaiting implements Subject {
     return { keys, closed: this.end !== undefined };
   }
 
-  /** In the order of arrival: whoever waits keeps those behind it from all of its keys. */
+  /** Serves in FIFO order: a waiter blocks later requests for any of its keys. */
   protected override serve(): void {
     const taken = new Set(this.held);
     for (const waiter of [...this.queue]) {

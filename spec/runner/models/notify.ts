@@ -1,11 +1,11 @@
-/** A notification, and a condition that the holder of a mutex waits for. */
+/** The models of a notification, and of a condition that the holder of a mutex waits for. */
 import type { AcquireRequest, Counters, Guard, Subject, WaitRequest } from '../implementation.js';
 import type { ModelSemaphore } from './semaphore.js';
 import { type ModelClock, ModelError, ModelWaiting, type Waiter } from './waiting.js';
 
 export class ModelNotify extends ModelWaiting implements Subject {
   protected queue: Waiter<undefined, void>[] = [];
-  /** One notification that found nobody. */
+  /** Whether a notification is stored. */
   protected isKept = false;
 
   notified(request: WaitRequest): Promise<void> {
@@ -34,7 +34,7 @@ export class ModelNotify extends ModelWaiting implements Subject {
   }
 }
 
-/** Whoever waits gives the lock up, and has it again whatever becomes of the wait. */
+/** A waiter releases the lock, and holds it again however the wait ends. */
 export class ModelCondition extends ModelWaiting implements Subject {
   protected queue: Waiter<ModelLock, void>[] = [];
 
@@ -52,7 +52,7 @@ export class ModelCondition extends ModelWaiting implements Subject {
   async wait(request: WaitRequest, held: Guard | undefined): Promise<void> {
     const lock = held as ModelLock;
     request.signal?.throwIfAborted();
-    // There is never anything to be had at once, so the lock stays where it is.
+    // No notification is ever available at once, so the lock is not released.
     if (request.timeout === 0) throw new ModelError('timeout');
     const notified = this.queueUp(request, this.queue, lock);
     lock.release();
@@ -65,7 +65,7 @@ export class ModelCondition extends ModelWaiting implements Subject {
 
   notifyOne(): void {
     const first = this.queue.shift();
-    // It stands in line for the lock from this moment on.
+    // It queues for the lock from this moment on.
     first?.item.takeAgain();
     first?.grant();
   }
@@ -87,7 +87,7 @@ export class ModelCondition extends ModelWaiting implements Subject {
   protected override serve(): void {}
 }
 
-/** A lock that can be given up for a while. */
+/** A lock that its holder can release during a wait. */
 export class ModelLock implements Guard {
   taken: Promise<void> | undefined;
 

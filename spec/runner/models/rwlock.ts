@@ -1,9 +1,9 @@
 /**
- * A lock for many readers or one writer, and its keyed form.
+ * The models of a read-write lock and its keyed form.
  *
- * It is fair by phases: when a writer leaves, all readers that wait come in together; when the
- * readers have left, the first writer. Made for `arrival`, it serves strictly in the order of
- * arrival: then only the readers before the next writer come in.
+ * Fair by phases: when a writer releases, all waiting readers are granted; when the readers have released, the first
+ * writer. With `arrival`, requests are served strictly in FIFO order: then only the readers before the next writer are
+ * granted.
  */
 import type {
   AcquireRequest,
@@ -47,7 +47,7 @@ export class ModelRwLock extends ModelWaiting implements Subject {
     return this.tryToEnter('writing');
   }
 
-  /** The writer becomes a reader, and whoever may come in with it does. */
+  /** The writer becomes a reader, and the readers whose turn it is are granted with it. */
   downgrade(_: object, held: Guard): Guard {
     (held as ModelGuard).released = true;
     const guard = new ModelGuard(() => this.giveBack('reading'));
@@ -98,14 +98,14 @@ export class ModelRwLock extends ModelWaiting implements Subject {
     for (const waiter of this.drains.splice(0)) waiter.grant();
   }
 
-  /** Who may come in now. While a writer waits it is the next, as soon as it fits. */
+  /** Grants the next waiters. While a writer waits, it is the next as soon as it fits. */
   protected next(): Waiter<Mode, Guard> | undefined {
     const writer = this.queue.find(({ item }) => item === 'writing');
     const next = this.inOrder ? this.queue[0] : (writer ?? this.queue[0]);
     return next && this.fits(next.item) ? next : undefined;
   }
 
-  /** A writer left. In phases all readers that wait come in before the next one. */
+  /** A writer released. By phases, all waiting readers are granted before the next writer. */
   protected endOfWriting(): void {
     this.isWriting = false;
     const readers = this.queue.filter(({ item }) => item === 'reading');
@@ -135,7 +135,7 @@ export class ModelRwLock extends ModelWaiting implements Subject {
   }
 }
 
-/** A lock for each key, kept only while somebody holds it or waits for it. */
+/** One lock per key; an entry exists only while an actor holds or waits. */
 export class ModelKeyedRwLock implements Subject {
   protected readonly entries = new Map<string, ModelRwLock>();
   protected end: { reason: unknown } | undefined;

@@ -1,4 +1,4 @@
-/** A semaphore; one of 1 is a mutex, which may know its owner. And the keyed forms of both. */
+/** The models of a semaphore, a mutex (a semaphore of 1 with an owner), and their keyed forms. */
 import type {
   AcquireRequest,
   Counters,
@@ -16,7 +16,7 @@ import {
   type Waiter,
 } from './waiting.js';
 
-/** What somebody waits for. */
+/** A request that waits. */
 export interface Asked {
   readonly permits: number;
   readonly owner: string | undefined;
@@ -88,9 +88,9 @@ export class ModelSemaphore extends ModelWaiting implements Subject {
   }
 
   /**
-   * The one rule: the first in the queue is served as soon as it fits, and nobody before it. One
-   * that can never fit any more is refused when it is the first, and so is one whose signal has
-   * aborted and has not told it yet: those who share a signal leave together.
+   * The one rule: the first waiter is served as soon as it fits, and no other before it. A first waiter that can never
+   * fit is refused. So is one whose signal has aborted although its listener has not run: waiters that share a signal
+   * leave together.
    */
   protected override serve(): void {
     for (let head = this.queue[0]; head; head = this.queue[0]) {
@@ -106,7 +106,7 @@ export class ModelSemaphore extends ModelWaiting implements Subject {
     for (const waiter of this.drains.splice(0)) waiter.grant(undefined);
   }
 
-  /** How many permits may be asked for. In a pause that is not known yet. */
+  /** Maximum number of permits of a request; unknown while the limit is 0. */
   protected get most(): number {
     return this.limit || Number.MAX_SAFE_INTEGER;
   }
@@ -139,10 +139,10 @@ export class ModelSemaphore extends ModelWaiting implements Subject {
   }
 }
 
-/** A semaphore for each key, kept only while somebody holds or waits. */
+/** One semaphore per key; an entry exists only while an actor holds or waits. */
 export class ModelKeyed implements Subject {
   protected readonly entries = new Map<string, ModelSemaphore>();
-  /** Held exactly while there are entries, so that to drain it is to drain all. */
+  /** Held exactly while there are entries, so draining it drains all keys. */
   protected readonly whole: ModelSemaphore;
   protected wholeGuard: Guard | undefined;
   protected end: { reason: unknown } | undefined;
@@ -158,7 +158,7 @@ export class ModelKeyed implements Subject {
 
   acquire(request: AcquireRequest): Promise<Guard> {
     const acquired = this.entry(request.key).acquire(request);
-    // Whoever was refused at once leaves no entry; whoever waits has somebody before it.
+    // A request that was refused at once leaves no entry; a waiter has a holder before it.
     this.forget(request.key);
     return acquired.then((guard) => this.guard(request.key, guard));
   }

@@ -1,4 +1,4 @@
-/** What every subscriber is told: all values, or the latest one. */
+/** The models of a broadcast and a watch. */
 import type { Counters, Guard, SendRequest, Subject, WaitRequest } from '../implementation.js';
 import type { Value } from '../scenario.js';
 import {
@@ -11,7 +11,7 @@ import {
   type Waiter,
 } from './waiting.js';
 
-/** Keeps for each subscriber the values that it has not received yet, and not more than fit. */
+/** Buffers for each subscriber the values that it has not received, at most the capacity. */
 export class ModelBroadcast implements Subject {
   readonly subscribers = new Set<ModelSubscriber>();
   end: { reason: unknown } | undefined;
@@ -90,7 +90,7 @@ export class ModelSubscriber extends ModelWaiting implements Guard {
     this.broadcast.subscribers.delete(this);
   }
 
-  /** Whoever lags is told so once. */
+  /** Refuses a lagging receiver once. */
   protected checkMissed(): void {
     const { missed } = this;
     this.missed = 0;
@@ -102,7 +102,7 @@ export class ModelSubscriber extends ModelWaiting implements Guard {
   }
 }
 
-/** Keeps the latest value alone, and for each subscriber which one it has seen. */
+/** Stores the latest value, and for each subscriber which value it has seen. */
 export class ModelWatch extends ModelWaiting implements Subject {
   protected queue: Waiter<Seen, Value>[] = [];
   protected readonly subscribers = new Set<Guard>();
@@ -160,7 +160,7 @@ export class ModelWatch extends ModelWaiting implements Subject {
   }
 }
 
-/** Which value a subscriber has seen. */
+/** The value that a subscriber has seen. */
 export interface Seen {
   version: number;
 }

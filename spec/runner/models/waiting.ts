@@ -1,4 +1,4 @@
-/** What all models share: errors, a clock, and how somebody waits and gives up. */
+/** The common parts of all models: errors, a clock, and cancellable waits. */
 import type { WaitRequest } from '../implementation.js';
 import type { ErrorKind, Lag } from '../scenario.js';
 
@@ -10,7 +10,7 @@ export class ModelError extends Error {
   }
 }
 
-/** A clock that moves only when told. */
+/** A clock that only `advance` moves. */
 export class ModelClock {
   private now = 0;
   private timers: { at: number; callback: () => void }[] = [];
@@ -35,9 +35,9 @@ export class ModelClock {
   }
 }
 
-/** Somebody who waits: settled once, by a grant or by a refusal. */
+/** A waiter: settled once, by a grant or a refusal. */
 export interface Waiter<Item = unknown, Answer = unknown> {
-  /** What it asks for. */
+  /** The request. */
   readonly item: Item;
   readonly priority: number;
   readonly signal: AbortSignal | undefined;
@@ -45,27 +45,27 @@ export interface Waiter<Item = unknown, Answer = unknown> {
   refuse(reason: unknown): void;
 }
 
-/** How an operation waits, in queues that the model keeps as plain arrays. */
+/** Waits in queues, which are plain arrays. */
 export abstract class ModelWaiting {
   constructor(protected readonly clock: ModelClock) {}
 
-  /** Grants whatever can be granted now, in order. */
+  /** Grants all requests that can be granted now, in order. */
   protected abstract serve(): void;
 
-  /** Behind everybody of the same or a higher priority. */
+  /** Inserts behind all waiters of the same or a higher priority. */
   protected insert(queue: Waiter[], waiter: Waiter): void {
     const place = queue.findIndex((other) => other.priority < waiter.priority);
     queue.splice(place < 0 ? queue.length : place, 0, waiter);
   }
 
-  /** Giving up: out of the queue, and whoever was blocked by it may go. */
+  /** Removes a cancelled waiter and serves those that it blocked. */
   protected leave(queue: Waiter[], waiter: Waiter): void {
     const place = queue.indexOf(waiter);
     if (place >= 0) queue.splice(place, 1);
     this.serve();
   }
 
-  /** Rejects at once where it was aborted before. */
+  /** Rejects at once if the signal has aborted. */
   protected queueUp<Item, Answer>(
     request: WaitRequest & { priority?: number },
     queue: Waiter<Item, Answer>[],
@@ -105,7 +105,7 @@ export abstract class ModelWaiting {
   }
 }
 
-/** Given back once, whoever tries it again. */
+/** A guard, which releases once. */
 export class ModelGuard {
   released = false;
 

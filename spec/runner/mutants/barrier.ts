@@ -5,16 +5,16 @@ import type { ModelClock, Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 export const barrierMutants: Mutants = {
-  'lets everybody through': {
-    fails: ['barrier/rounds.yaml', 'barrier/giving-up.yaml'],
+  'never waits': {
+    fails: ['barrier/rounds.yaml', 'barrier/cancellation.yaml'],
     barrier: class extends ModelBarrier {
       override async wait() {
         return undefined;
       }
     },
   },
-  'makes the first the leader': {
-    fails: ['barrier/rounds.yaml', 'barrier/giving-up.yaml'],
+  'makes the first arrival the leader': {
+    fails: ['barrier/rounds.yaml', 'barrier/cancellation.yaml'],
     barrier: class extends ModelBarrier {
       protected override serve() {
         if (this.queue.length < this.size) return;
@@ -37,14 +37,14 @@ export const barrierMutants: Mutants = {
       }
     },
   },
-  'counts whoever gave up': {
-    fails: ['barrier/giving-up.yaml'],
+  'counts a cancelled waiter': {
+    fails: ['barrier/cancellation.yaml'],
     barrier: class extends ModelBarrier {
       protected override leave() {}
     },
   },
-  'counts whoever was aborted before': {
-    fails: ['barrier/giving-up.yaml'],
+  'counts an operation aborted before it began': {
+    fails: ['barrier/cancellation.yaml'],
     barrier: class extends ModelBarrier {
       override async wait(request: WaitRequest) {
         if (request.signal?.aborted) void super.wait({});
@@ -55,7 +55,7 @@ export const barrierMutants: Mutants = {
       }
     },
   },
-  'takes any number for a barrier': {
+  'accepts any number for a barrier': {
     fails: ['barrier/rounds.yaml'],
     barrier: class extends ModelBarrier {
       constructor(size: number, clock: ModelClock) {
@@ -64,14 +64,14 @@ export const barrierMutants: Mutants = {
     },
   },
   'opens with the first count': {
-    fails: ['latch/opening.yaml', 'latch/giving-up.yaml'],
+    fails: ['latch/opening.yaml', 'latch/cancellation.yaml'],
     latch: class extends ModelLatch {
       protected override serve() {
         for (const waiter of this.queue.splice(0)) waiter.grant();
       }
     },
   },
-  'opens for one': {
+  'opens for one waiter': {
     fails: ['latch/opening.yaml'],
     latch: class extends ModelLatch {
       protected override serve() {
@@ -91,7 +91,7 @@ export const barrierMutants: Mutants = {
       }
     },
   },
-  'counts down by anything': {
+  'accepts any count': {
     fails: ['latch/opening.yaml'],
     latch: class extends ModelLatch {
       override countDown(by = 1) {
@@ -99,8 +99,8 @@ export const barrierMutants: Mutants = {
       }
     },
   },
-  'counts whoever gives up': {
-    fails: ['latch/giving-up.yaml'],
+  'lowers the count for a cancelled waiter': {
+    fails: ['latch/cancellation.yaml'],
     latch: class extends ModelLatch {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         super.leave(queue, waiter);
@@ -108,8 +108,8 @@ export const barrierMutants: Mutants = {
       }
     },
   },
-  'makes whoever comes late wait': {
-    fails: ['latch/opening.yaml', 'latch/giving-up.yaml'],
+  'waits although the latch is open': {
+    fails: ['latch/opening.yaml', 'latch/cancellation.yaml'],
     latch: class extends ModelLatch {
       override wait(request: WaitRequest) {
         if (this.count > 0 || request.signal?.aborted) return super.wait(request);

@@ -14,7 +14,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'keeps one value too many': {
+  'buffers one value too many': {
     fails: ['channel/order.yaml', 'channel/rendezvous.yaml'],
     channel: class extends ModelChannel {
       protected override fill() {
@@ -25,7 +25,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'lets a sender in only when nothing is kept': {
+  'admits a sender only when the buffer is empty': {
     fails: ['channel/order.yaml', 'channel/many.yaml', 'channel/closing.yaml'],
     channel: class extends ModelChannel {
       protected override fill() {
@@ -33,7 +33,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'lets no sender in when a try makes room': {
+  'admits no sender when a try makes space': {
     fails: ['channel/try.yaml'],
     channel: class extends ModelChannel {
       override tryReceive() {
@@ -41,7 +41,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'serves the last of those who wait': {
+  'serves the last channel waiter first': {
     fails: ['channel/order.yaml', 'channel/rendezvous.yaml'],
     channel: class extends ModelChannel {
       protected override insert(queue: Waiter[], waiter: Waiter) {
@@ -49,7 +49,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'lets a try take the room of those who wait': {
+  'lets a try take the space of a waiting sender': {
     fails: ['channel/try.yaml'],
     channel: class extends ModelChannel {
       override trySend({ value }: SendRequest) {
@@ -67,7 +67,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'says of a channel that has ended that it is empty': {
+  'reports a closed channel as empty': {
     fails: ['channel/try.yaml'],
     channel: class extends ModelChannel {
       override tryReceive() {
@@ -75,7 +75,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'gives the same value to all who wait': {
+  'gives the same value to all waiting receivers': {
     fails: ['channel/order.yaml'],
     channel: class extends ModelChannel {
       protected override serve() {
@@ -86,7 +86,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'lets a sender go before its value was taken': {
+  'resolves a sender before its value was received': {
     fails: ['channel/rendezvous.yaml'],
     channel: class extends ModelChannel {
       override async send(request: SendRequest) {
@@ -96,8 +96,8 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'sends the value of whoever gave up': {
-    fails: ['channel/giving-up.yaml', 'channel/rendezvous.yaml', 'channel/closing.yaml'],
+  'sends the value of a cancelled sender': {
+    fails: ['channel/cancellation.yaml', 'channel/rendezvous.yaml', 'channel/closing.yaml'],
     channel: class extends ModelChannel {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         const isSender = queue === (this.senders as unknown);
@@ -106,15 +106,15 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'gives a value to whoever gave up': {
-    fails: ['channel/giving-up.yaml', 'channel/rendezvous.yaml'],
+  'gives a value to a cancelled receiver': {
+    fails: ['channel/cancellation.yaml', 'channel/rendezvous.yaml'],
     channel: class extends ModelChannel {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         if (queue !== (this.receivers as unknown)) super.leave(queue, waiter);
       }
     },
   },
-  'throws away at a close what it keeps': {
+  'discards buffered values at a close': {
     fails: ['channel/closing.yaml', 'channel/try.yaml'],
     channel: class extends ModelChannel {
       override close(reason?: unknown) {
@@ -123,7 +123,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'lets senders in after a close': {
+  'admits waiting senders after a close': {
     fails: ['channel/closing.yaml'],
     channel: class extends ModelChannel {
       override close(reason: unknown = new ModelError('closed')) {
@@ -132,7 +132,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'tells one receiver of the end': {
+  'refuses only one receiver at a close': {
     fails: ['channel/closing.yaml'],
     channel: class extends ModelChannel {
       override close(reason?: unknown) {
@@ -178,7 +178,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'takes all there are': {
+  'takes more than the maximum': {
     fails: ['channel/many.yaml'],
     channel: class extends ModelChannel {
       protected override nextMany() {
@@ -186,7 +186,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'leaves those who wait to send': {
+  'ignores waiting senders': {
     fails: ['channel/many.yaml'],
     channel: class extends ModelChannel {
       protected override nextMany(max: number) {
@@ -194,7 +194,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'takes none of many': {
+  'accepts a maximum of 0': {
     fails: ['channel/many.yaml'],
     channel: class extends ModelChannel {
       override async receiveMany(request: ReceiveRequest) {
@@ -202,7 +202,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'waits for room, whatever it was told': {
+  'ignores when-full and waits': {
     fails: ['channel/when-full.yaml'],
     channel: class extends ModelChannel {
       constructor(...[setup, clock]: ConstructorParameters<typeof ModelChannel>) {
@@ -218,7 +218,7 @@ export const channelMutants: Mutants = {
       }
     },
   },
-  'refuses where somebody waits for the value': {
+  'refuses although a receiver waits': {
     fails: ['channel/when-full.yaml', 'channel/rendezvous.yaml'],
     channel: class extends ModelChannel {
       protected override hasRoom() {

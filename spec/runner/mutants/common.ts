@@ -1,19 +1,19 @@
-/** Mistakes in how an operation waits and gives up, which every primitive could make. */
+/** Mistakes in waiting and cancellation, which every primitive could make. */
 import { ModelError } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
-/** The files in which somebody gives up; in the last two nobody may go on at once. */
-const givingUp = ['lock-all', 'rwlock', 'notify', 'latch', 'channel', 'broadcast', 'watch'].map(
-  (name) => `${name}/giving-up.yaml`,
+/** The files about cancellation; in the last two no operation can be granted at once. */
+const cancellation = ['lock-all', 'rwlock', 'notify', 'latch', 'channel', 'broadcast', 'watch'].map(
+  (name) => `${name}/cancellation.yaml`,
 );
-const everywhere = [...givingUp, 'condition/giving-up.yaml', 'barrier/giving-up.yaml'];
+const everywhere = [...cancellation, 'condition/cancellation.yaml', 'barrier/cancellation.yaml'];
 
 export const commonMutants: Mutants = {
   'loses the grant when the abort comes right after it': {
     fails: [
       'semaphore/race.yaml',
-      'mutex/giving-up.yaml',
-      'keyed-semaphore/giving-up.yaml',
+      'mutex/cancellation.yaml',
+      'keyed-semaphore/cancellation.yaml',
       ...everywhere,
     ],
     async around(request, proceed) {
@@ -22,11 +22,11 @@ export const commonMutants: Mutants = {
       return answer;
     },
   },
-  'waits although it was aborted before': {
+  'waits although it was aborted before it began': {
     fails: [
       'semaphore/abort.yaml',
-      'mutex/giving-up.yaml',
-      'keyed-semaphore/giving-up.yaml',
+      'mutex/cancellation.yaml',
+      'keyed-semaphore/cancellation.yaml',
       ...everywhere,
     ],
     around: (request, proceed) => {
@@ -41,7 +41,7 @@ export const commonMutants: Mutants = {
       return proceed(request);
     },
   },
-  'rejects with an error of its own instead of the reason of the signal': {
+  'rejects with an error other than the reason of the signal': {
     fails: ['semaphore/abort.yaml'],
     async around(request, proceed) {
       try {
@@ -55,18 +55,18 @@ export const commonMutants: Mutants = {
     fails: [
       'semaphore/timeout.yaml',
       'semaphore/drain.yaml',
-      'mutex/giving-up.yaml',
+      'mutex/cancellation.yaml',
       ...everywhere,
     ],
     around: ({ timeout, ...request }, proceed) => proceed(request),
   },
-  'takes a timeout of 0 for none': {
-    fails: ['semaphore/timeout.yaml', 'semaphore/drain.yaml', ...givingUp],
+  'treats a timeout of 0 as none': {
+    fails: ['semaphore/timeout.yaml', 'semaphore/drain.yaml', ...cancellation],
     around: ({ timeout, ...request }, proceed) =>
       proceed(timeout ? { ...request, timeout } : request),
   },
   'refuses a timeout of 0 even when it could be granted at once': {
-    fails: ['semaphore/timeout.yaml', ...givingUp],
+    fails: ['semaphore/timeout.yaml', ...cancellation],
     around: (request, proceed) => {
       if (request.timeout === 0) throw new ModelError('timeout');
       return proceed(request);

@@ -1,4 +1,4 @@
-/** Mistakes in what keeps an entry for each key. */
+/** Mistakes in primitives with an entry per key. */
 import type { Guard, WaitRequest } from '../implementation.js';
 import { ModelKeyed } from '../models/semaphore.js';
 import { closed } from '../models/waiting.js';
@@ -6,7 +6,11 @@ import type { Mutants } from './mutant.js';
 
 export const keyedMutants: Mutants = {
   'keeps the entry of an unused key': {
-    fails: ['keyed-semaphore/keys.yaml', 'keyed-semaphore/giving-up.yaml', 'keyed-mutex/keys.yaml'],
+    fails: [
+      'keyed-semaphore/keys.yaml',
+      'keyed-semaphore/cancellation.yaml',
+      'keyed-mutex/keys.yaml',
+    ],
     keyed: class extends ModelKeyed {
       protected override forget() {}
     },
@@ -24,7 +28,7 @@ export const keyedMutants: Mutants = {
       }
     },
   },
-  'lets an old guard drop a new entry of the same key': {
+  'lets a released guard drop a new entry of the same key': {
     fails: ['keyed-semaphore/keys.yaml', 'keyed-mutex/keys.yaml'],
     keyed: class extends ModelKeyed {
       protected override guard(key: string | undefined, guard: Guard) {
@@ -40,7 +44,11 @@ export const keyedMutants: Mutants = {
     },
   },
   'has one lock for all keys': {
-    fails: ['keyed-semaphore/keys.yaml', 'keyed-semaphore/giving-up.yaml', 'keyed-mutex/keys.yaml'],
+    fails: [
+      'keyed-semaphore/keys.yaml',
+      'keyed-semaphore/cancellation.yaml',
+      'keyed-mutex/keys.yaml',
+    ],
     keyed: class extends ModelKeyed {
       protected override entry() {
         return super.entry('x');

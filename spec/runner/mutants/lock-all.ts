@@ -1,19 +1,19 @@
-/** Mistakes in taking the locks of several keys. */
+/** Mistakes in locking several keys. */
 import type { TryRequest } from '../implementation.js';
 import { ModelLockAll } from '../models/lock-all.js';
 import type { Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 export const lockAllMutants: Mutants = {
-  'looks at the first key alone': {
-    fails: ['lock-all/keys.yaml', 'lock-all/giving-up.yaml'],
+  'checks only the first key': {
+    fails: ['lock-all/keys.yaml', 'lock-all/cancellation.yaml'],
     lockAll: class extends ModelLockAll {
       protected override mayGo(keys: readonly string[], taken: ReadonlySet<string>) {
         return super.mayGo(keys.slice(0, 1), taken);
       }
     },
   },
-  'lets others pass who waits for several keys': {
+  'lets a later request overtake a waiter for several keys': {
     fails: ['lock-all/keys.yaml'],
     lockAll: class extends ModelLockAll {
       protected override mayGo(keys: readonly string[]) {
@@ -21,7 +21,7 @@ export const lockAllMutants: Mutants = {
       }
     },
   },
-  'keeps all others out while one waits for several keys': {
+  'blocks requests for other keys while one waits': {
     fails: ['lock-all/keys.yaml'],
     lockAll: class extends ModelLockAll {
       protected override mayGo(keys: readonly string[], taken: ReadonlySet<string>) {
@@ -31,15 +31,15 @@ export const lockAllMutants: Mutants = {
       }
     },
   },
-  'gives back the first lock alone': {
-    fails: ['lock-all/keys.yaml', 'lock-all/giving-up.yaml'],
+  'releases only the first lock': {
+    fails: ['lock-all/keys.yaml', 'lock-all/cancellation.yaml'],
     lockAll: class extends ModelLockAll {
       protected override giveBack(keys: readonly string[]) {
         super.giveBack(keys.slice(0, 1));
       }
     },
   },
-  'gives the locks back once more with every call': {
+  'releases the locks again with every call': {
     fails: ['lock-all/keys.yaml'],
     lockAll: class extends ModelLockAll {
       protected override take(keys: readonly string[]) {
@@ -48,7 +48,7 @@ export const lockAllMutants: Mutants = {
       }
     },
   },
-  'lets a try for several keys pass those who wait': {
+  'lets a try for several keys overtake waiters': {
     fails: ['lock-all/keys.yaml'],
     lockAll: class extends ModelLockAll {
       override tryAcquire({ keys = [] }: TryRequest) {
@@ -56,14 +56,14 @@ export const lockAllMutants: Mutants = {
       }
     },
   },
-  'keeps a place at the keys of whoever gave up': {
-    fails: ['lock-all/giving-up.yaml'],
+  'keeps a cancelled waiter in the queues of its keys': {
+    fails: ['lock-all/cancellation.yaml'],
     lockAll: class extends ModelLockAll {
       protected override leave() {}
     },
   },
-  'wakes nobody when it leaves several lines': {
-    fails: ['lock-all/giving-up.yaml'],
+  'grants no waiter when it leaves several queues': {
+    fails: ['lock-all/cancellation.yaml'],
     lockAll: class extends ModelLockAll {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         const place = queue.indexOf(waiter);
@@ -71,7 +71,7 @@ export const lockAllMutants: Mutants = {
       }
     },
   },
-  'forgets at a close who waits for several keys': {
+  'forgets waiters for several keys at a close': {
     fails: ['lock-all/keys.yaml'],
     lockAll: class extends ModelLockAll {
       override close(reason?: unknown) {

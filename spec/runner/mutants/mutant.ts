@@ -1,9 +1,9 @@
-/** What a mutant is: the reference model with one mistake in it. */
+/** A mutant: the reference model with one mistake. */
 import type { AcquireRequest, Implementation, Subject } from '../implementation.js';
 import { createModel, type ModelOptions, type Models } from '../model.js';
 import type { Primitive, Setup } from '../scenario.js';
 
-/** A mistake in how any operation of any primitive waits: around the operation as it should be. */
+/** A mistake in waiting, for any operation of any primitive: it wraps the correct operation. */
 export type Around = (
   request: AcquireRequest,
   proceed: (request: AcquireRequest) => PromiseLike<unknown>,

@@ -5,8 +5,8 @@ import type { Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 export const notifyMutants: Mutants = {
-  'keeps no notification': {
-    fails: ['notify/order.yaml', 'notify/giving-up.yaml'],
+  'stores no notification': {
+    fails: ['notify/order.yaml', 'notify/cancellation.yaml'],
     notify: class extends ModelNotify {
       override notifyOne() {
         super.notifyOne();
@@ -14,7 +14,7 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'keeps every notification': {
+  'stores every notification': {
     fails: ['notify/order.yaml'],
     notify: class extends ModelNotify {
       protected kept = 0;
@@ -27,8 +27,8 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'notifies the last first': {
-    fails: ['notify/order.yaml', 'notify/giving-up.yaml'],
+  'notifies the last waiter first': {
+    fails: ['notify/order.yaml', 'notify/cancellation.yaml'],
     notify: class extends ModelNotify {
       protected override insert(queue: Waiter[], waiter: Waiter) {
         queue.unshift(waiter);
@@ -36,7 +36,7 @@ export const notifyMutants: Mutants = {
     },
   },
   'notifies all instead of one': {
-    fails: ['notify/order.yaml', 'notify/giving-up.yaml'],
+    fails: ['notify/order.yaml', 'notify/cancellation.yaml'],
     notify: class extends ModelNotify {
       override notifyOne() {
         if (this.queue.length > 0) this.notifyWaiters();
@@ -52,7 +52,7 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'keeps a notification of all': {
+  'stores a notification of all': {
     fails: ['notify/order.yaml'],
     notify: class extends ModelNotify {
       override notifyWaiters() {
@@ -61,7 +61,7 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'forgets the one that is kept when it notifies all': {
+  'consumes the stored notification when it notifies all': {
     fails: ['notify/order.yaml'],
     notify: class extends ModelNotify {
       override notifyWaiters() {
@@ -70,14 +70,14 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'gives a notification to whoever gave up': {
-    fails: ['notify/giving-up.yaml'],
+  'gives a notification to a cancelled waiter': {
+    fails: ['notify/cancellation.yaml'],
     notify: class extends ModelNotify {
       protected override leave() {}
     },
   },
-  'takes the notification that is kept although it was aborted before': {
-    fails: ['notify/giving-up.yaml'],
+  'takes the stored notification although it was aborted before it began': {
+    fails: ['notify/cancellation.yaml'],
     notify: class extends ModelNotify {
       override async notified(request: WaitRequest) {
         const { isKept } = this;
@@ -88,23 +88,23 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'holds on to the lock while it waits': {
-    fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
+  'keeps the lock while it waits': {
+    fails: ['condition/waiting.yaml', 'condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
         await super.wait(request, Object.assign(held, { release() {}, takeAgain() {} }));
       }
     },
   },
-  'goes on without the lock': {
-    fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
+  'continues without the lock': {
+    fails: ['condition/waiting.yaml', 'condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
         await super.wait(request, Object.assign(held, { takeAgain() {} }));
       }
     },
   },
-  'gives the lock up before it waits': {
+  'releases the lock before it waits': {
     fails: ['condition/waiting.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
@@ -114,8 +114,8 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'stands in line for the lock only when it runs again': {
-    fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
+  'queues for the lock only when it runs again': {
+    fails: ['condition/waiting.yaml', 'condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override async acquire(request: WaitRequest) {
         return new (class extends ModelLock {
@@ -129,15 +129,15 @@ export const notifyMutants: Mutants = {
     },
   },
   'rejects at once when the wait is aborted, without the lock': {
-    fails: ['condition/giving-up.yaml'],
+    fails: ['condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         queue.splice(queue.indexOf(waiter), 1);
       }
     },
   },
-  'gives the lock up although it was aborted before': {
-    fails: ['condition/giving-up.yaml'],
+  'releases the lock although it was aborted before it began': {
+    fails: ['condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override async wait(request: WaitRequest, held: Guard) {
         const lock = held as ModelLock;
@@ -150,16 +150,16 @@ export const notifyMutants: Mutants = {
       }
     },
   },
-  'gives the lock up although nobody can notify it in time': {
-    fails: ['condition/giving-up.yaml'],
+  'releases the lock with a timeout of 0': {
+    fails: ['condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override wait(request: WaitRequest, held: Guard) {
         return super.wait(request.timeout === 0 ? { ...request, timeout: 1 } : request, held);
       }
     },
   },
-  'wakes all who wait for a condition': {
-    fails: ['condition/waiting.yaml', 'condition/giving-up.yaml'],
+  'wakes all waiters of a condition': {
+    fails: ['condition/waiting.yaml', 'condition/cancellation.yaml'],
     condition: class extends ModelCondition {
       override notifyOne() {
         for (const waiter of this.queue.splice(0)) {

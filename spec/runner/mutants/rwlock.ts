@@ -1,11 +1,11 @@
-/** Mistakes in a lock for readers and writers, and in its keyed form. */
+/** Mistakes in a read-write lock and its keyed form. */
 import type { Guard } from '../implementation.js';
 import { type Mode, ModelKeyedRwLock, ModelRwLock } from '../models/rwlock.js';
 import { ModelError, ModelGuard, type Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 export const rwlockMutants: Mutants = {
-  'lets one reader in at a time': {
+  'grants one reader at a time': {
     fails: ['rwlock/exclusion.yaml', 'rwlock/fairness.yaml', 'rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       protected override fits() {
@@ -13,15 +13,15 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets a writer in beside readers': {
-    fails: ['rwlock/exclusion.yaml', 'rwlock/fairness.yaml', 'rwlock/giving-up.yaml'],
+  'grants a writer beside readers': {
+    fails: ['rwlock/exclusion.yaml', 'rwlock/fairness.yaml', 'rwlock/cancellation.yaml'],
     rwlock: class extends ModelRwLock {
       protected override fits() {
         return !this.isWriting;
       }
     },
   },
-  'lets a writer in when the first of several readers leaves': {
+  'grants a writer when the first of several readers releases': {
     fails: ['rwlock/exclusion.yaml', 'rwlock/fairness.yaml'],
     rwlock: class extends ModelRwLock {
       protected override giveBack(mode: Mode) {
@@ -30,8 +30,8 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets readers pass a writer that waits': {
-    fails: ['rwlock/fairness.yaml', 'rwlock/giving-up.yaml', 'rwlock/downgrade.yaml'],
+  'lets readers overtake a waiting writer': {
+    fails: ['rwlock/fairness.yaml', 'rwlock/cancellation.yaml', 'rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       protected override next() {
         const reader = this.queue.find(({ item }) => item === 'reading');
@@ -39,7 +39,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'prefers writers when a writer leaves': {
+  'prefers writers when a writer releases': {
     fails: ['rwlock/fairness.yaml'],
     rwlock: class extends ModelRwLock {
       protected override endOfWriting() {
@@ -48,7 +48,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets all readers in where the order of arrival counts': {
+  'grants all readers where the order of arrival counts': {
     fails: ['rwlock/fairness.yaml', 'rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       protected override endOfWriting() {
@@ -67,7 +67,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets a try pass a writer that waits': {
+  'lets a try overtake a waiting writer': {
     fails: ['rwlock/fairness.yaml'],
     rwlock: class extends ModelRwLock {
       protected override tryToEnter(mode: Mode) {
@@ -75,8 +75,8 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'leaves readers behind a writer that gave up': {
-    fails: ['rwlock/giving-up.yaml'],
+  'does not grant readers behind a cancelled writer': {
+    fails: ['rwlock/cancellation.yaml'],
     rwlock: class extends ModelRwLock {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         const place = queue.indexOf(waiter);
@@ -84,13 +84,13 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'keeps whoever gave up in line for the lock': {
-    fails: ['rwlock/giving-up.yaml', 'keyed-rwlock/keys.yaml'],
+  'keeps a cancelled waiter in the queue': {
+    fails: ['rwlock/cancellation.yaml', 'keyed-rwlock/keys.yaml'],
     rwlock: class extends ModelRwLock {
       protected override leave() {}
     },
   },
-  'releases a reader once more with every call': {
+  'releases a reader again with every call': {
     fails: ['rwlock/exclusion.yaml'],
     rwlock: class extends ModelRwLock {
       protected override take(mode: Mode): Guard {
@@ -99,7 +99,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets a writer in between when it downgrades': {
+  'grants a writer during a downgrade': {
     fails: ['rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       override downgrade(_: object, held: Guard) {
@@ -108,7 +108,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'lets nobody in when it downgrades': {
+  'grants no reader at a downgrade': {
     fails: ['rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       override downgrade(_: object, held: Guard) {
@@ -118,7 +118,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'is left by the old permit after a downgrade': {
+  'releases the reader with the old permit after a downgrade': {
     fails: ['rwlock/downgrade.yaml'],
     rwlock: class extends ModelRwLock {
       override downgrade(_: object, held: Guard) {
@@ -150,7 +150,7 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'takes no notice of readers in a drain': {
+  'ignores readers in a drain': {
     fails: ['rwlock/closing.yaml'],
     rwlock: class extends ModelRwLock {
       override async drain() {}
@@ -164,13 +164,13 @@ export const rwlockMutants: Mutants = {
       }
     },
   },
-  'keeps the lock of an unused key': {
+  'keeps the entry of an unused key of a read-write lock': {
     fails: ['keyed-rwlock/keys.yaml'],
     keyedRwlock: class extends ModelKeyedRwLock {
       protected override forget() {}
     },
   },
-  'drops the lock of a key with its first reader': {
+  'drops the entry of a key with its first reader': {
     fails: ['keyed-rwlock/keys.yaml'],
     keyedRwlock: class extends ModelKeyedRwLock {
       protected override forget(key: string) {

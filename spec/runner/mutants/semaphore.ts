@@ -5,7 +5,7 @@ import { closed, ModelError, type Waiter } from '../models/waiting.js';
 import type { Mutants } from './mutant.js';
 
 export const semaphoreMutants: Mutants = {
-  'lets everybody in': {
+  'grants every request': {
     fails: ['semaphore/exclusion.yaml', 'mutex/exclusion.yaml', 'keyed-mutex/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override fits() {
@@ -21,7 +21,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'serves the last first': {
+  'serves the last waiter first': {
     fails: ['semaphore/fifo.yaml', 'mutex/exclusion.yaml', 'keyed-mutex/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override insert(queue: Waiter[], waiter: Waiter) {
@@ -29,7 +29,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets a small waiter pass a large one': {
+  'lets a small waiter overtake a large one': {
     fails: ['semaphore/fifo.yaml', 'semaphore/set-limit.yaml', 'keyed-semaphore/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override serve() {
@@ -41,7 +41,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets a newcomer take what is on its way to a waiter': {
+  'lets a new request take a permit granted to a waiter': {
     fails: ['semaphore/fifo.yaml', 'mutex/exclusion.yaml', 'semaphore/race.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override giveBack(permits: number) {
@@ -57,14 +57,14 @@ export const semaphoreMutants: Mutants = {
     },
   },
   'ignores priority': {
-    fails: ['semaphore/priority.yaml', 'mutex/exclusion.yaml', 'keyed-semaphore/giving-up.yaml'],
+    fails: ['semaphore/priority.yaml', 'mutex/exclusion.yaml', 'keyed-semaphore/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override insert(queue: Waiter[], waiter: Waiter) {
         queue.push(waiter);
       }
     },
   },
-  'serves the last first among equal priorities': {
+  'serves the last waiter first among equal priorities': {
     fails: ['semaphore/priority.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override insert(queue: Waiter[], waiter: Waiter) {
@@ -74,14 +74,14 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'keeps whoever gave up in the queue, to take a permit for nobody': {
-    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'mutex/giving-up.yaml'],
+  'keeps a cancelled waiter in the queue, where it takes a permit': {
+    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'mutex/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override leave() {}
     },
   },
-  'wakes nobody when a large head gives up': {
-    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'keyed-semaphore/giving-up.yaml'],
+  'grants no waiter when a large head is cancelled': {
+    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'keyed-semaphore/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         const place = queue.indexOf(waiter);
@@ -89,7 +89,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'refuses whoever asks for more than the lowered limit before its turn': {
+  'refuses a request above the lowered limit before its turn': {
     fails: ['semaphore/set-limit.yaml'],
     semaphore: class extends ModelSemaphore {
       override setLimit(limit: number) {
@@ -100,8 +100,8 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'removes the head instead of whoever gave up': {
-    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'mutex/giving-up.yaml'],
+  'removes the head instead of the cancelled waiter': {
+    fails: ['semaphore/abort.yaml', 'semaphore/timeout.yaml', 'mutex/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override leave(queue: Waiter[]) {
         queue.shift();
@@ -110,7 +110,7 @@ export const semaphoreMutants: Mutants = {
     },
   },
   'frees a permit twice when an abort follows the grant': {
-    fails: ['semaphore/abort.yaml', 'semaphore/race.yaml', 'mutex/giving-up.yaml'],
+    fails: ['semaphore/abort.yaml', 'semaphore/race.yaml', 'mutex/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       override async acquire(request: AcquireRequest): Promise<Guard> {
         const acquired = super.acquire(request);
@@ -121,7 +121,7 @@ export const semaphoreMutants: Mutants = {
     },
   },
   'leaves the timer running after a grant': {
-    fails: ['semaphore/timeout.yaml', 'semaphore/close.yaml', 'mutex/giving-up.yaml'],
+    fails: ['semaphore/timeout.yaml', 'semaphore/close.yaml', 'mutex/cancellation.yaml'],
     semaphore: class extends ModelSemaphore {
       override acquire(request: AcquireRequest) {
         if (request.timeout) this.clock.start(request.timeout, () => {});
@@ -129,7 +129,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'releases once more with every call': {
+  'releases again with every call': {
     fails: ['semaphore/release.yaml', 'mutex/release.yaml', 'keyed-semaphore/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override take(permits: number, owner: string | undefined) {
@@ -138,7 +138,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets a try overtake those who wait': {
+  'lets a try overtake waiters': {
     fails: ['semaphore/try-acquire.yaml'],
     semaphore: class extends ModelSemaphore {
       override tryAcquire({ permits = 1, owner }: TryRequest) {
@@ -147,7 +147,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets a try in after a close': {
+  'grants a try after a close': {
     fails: ['semaphore/close.yaml', 'mutex/closing.yaml', 'keyed-semaphore/closing.yaml'],
     semaphore: class extends ModelSemaphore {
       override tryAcquire({ permits = 1, owner }: TryRequest) {
@@ -164,7 +164,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets a small waiter in while it refuses the large one at a close': {
+  'grants a small waiter while it refuses the large one at a close': {
     fails: ['semaphore/close.yaml'],
     semaphore: class extends ModelSemaphore {
       override close(reason: unknown = closed()) {
@@ -199,7 +199,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets whoever comes after a close wait': {
+  'lets a request wait after a close': {
     fails: ['semaphore/close.yaml', 'mutex/closing.yaml', 'keyed-mutex/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       override acquire(request: AcquireRequest) {
@@ -207,7 +207,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'wakes nobody when the limit is raised': {
+  'grants no waiter when the limit is raised': {
     fails: ['semaphore/set-limit.yaml'],
     semaphore: class extends ModelSemaphore {
       override setLimit(limit: number) {
@@ -224,7 +224,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'refuses in a pause whoever asks for permits': {
+  'refuses requests while the limit is 0': {
     fails: ['semaphore/set-limit.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override get most() {
@@ -232,7 +232,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'lets one in during a pause': {
+  'grants one permit while the limit is 0': {
     fails: ['semaphore/set-limit.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override fits(permits: number) {
@@ -248,7 +248,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'changes the limit before it looks at it': {
+  'changes the limit before it checks it': {
     fails: ['semaphore/bad-input.yaml'],
     semaphore: class extends ModelSemaphore {
       override setLimit(limit: number) {
@@ -282,7 +282,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'ends a drain while somebody waits': {
+  'ends a drain while a request waits': {
     fails: ['semaphore/drain.yaml', 'mutex/closing.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override giveBack(permits: number) {
@@ -310,7 +310,7 @@ export const semaphoreMutants: Mutants = {
       }
     },
   },
-  'does not look at the owner': {
+  'ignores the owner': {
     fails: ['mutex/owner.yaml', 'keyed-mutex/keys.yaml'],
     semaphore: class extends ModelSemaphore {
       protected override checkOwner() {}

@@ -1,4 +1,4 @@
-/** Mistakes in what tells every subscriber. */
+/** Mistakes in a broadcast and a watch. */
 import type { Guard, SendRequest, WaitRequest } from '../implementation.js';
 import { ModelBroadcast, ModelSubscriber, ModelWatch, type Seen } from '../models/subscribers.js';
 import type { Waiter } from '../models/waiting.js';
@@ -24,7 +24,7 @@ export const broadcastMutants: Mutants = {
       }
     },
   },
-  'gives the last value to whoever subscribes': {
+  'gives the last value to a new receiver': {
     fails: ['broadcast/values.yaml'],
     broadcast: class extends ModelBroadcast {
       protected last: Value | undefined;
@@ -39,7 +39,7 @@ export const broadcastMutants: Mutants = {
       }
     },
   },
-  'keeps a receiver that was closed': {
+  'counts a closed receiver': {
     fails: ['broadcast/values.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -47,7 +47,7 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'keeps a broadcast of nothing': {
+  'accepts a capacity of 0': {
     fails: ['broadcast/values.yaml'],
     broadcast: class extends ModelBroadcast {
       constructor(...[capacity, clock]: ConstructorParameters<typeof ModelBroadcast>) {
@@ -55,7 +55,7 @@ export const broadcastMutants: Mutants = {
       }
     },
   },
-  'never forgets a value': {
+  'buffers more than the capacity': {
     fails: ['broadcast/lag.yaml', 'broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -66,7 +66,7 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'says nothing of what was missed': {
+  'reports no missed values': {
     fails: ['broadcast/lag.yaml', 'broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -74,7 +74,7 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'tells a lagging receiver again and again': {
+  'refuses a lagging receiver more than once': {
     fails: ['broadcast/lag.yaml', 'broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -89,7 +89,7 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'goes on with the newest after a lag': {
+  'continues with the newest value after a lag': {
     fails: ['broadcast/lag.yaml', 'broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -111,15 +111,15 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'gives a value to a receive that was given up': {
-    fails: ['broadcast/giving-up.yaml'],
+  'gives a value to a cancelled receive': {
+    fails: ['broadcast/cancellation.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
         protected override leave() {}
       },
     ),
   },
-  'throws away for a broadcast that ends what is kept': {
+  'discards the buffered values of a closed broadcast': {
     fails: ['broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -130,7 +130,7 @@ export const broadcastMutants: Mutants = {
       },
     ),
   },
-  'lets receivers wait for ever after a close': {
+  'lets receivers wait forever after a close': {
     fails: ['broadcast/closing.yaml'],
     broadcast: withSubscriber(
       class extends ModelSubscriber {
@@ -149,23 +149,23 @@ export const broadcastMutants: Mutants = {
 };
 
 export const watchMutants: Mutants = {
-  'takes what was there before for a change': {
-    fails: ['watch/changes.yaml', 'watch/giving-up.yaml'],
+  'treats the value at the subscription as a change': {
+    fails: ['watch/changes.yaml', 'watch/cancellation.yaml'],
     watch: class extends ModelWatch {
       override subscribe() {
         return Object.assign(super.subscribe(), { version: -1 });
       }
     },
   },
-  'tells a change again': {
-    fails: ['watch/changes.yaml', 'watch/closing.yaml', 'watch/giving-up.yaml'],
+  'reports a change twice': {
+    fails: ['watch/changes.yaml', 'watch/closing.yaml', 'watch/cancellation.yaml'],
     watch: class extends ModelWatch {
       protected override isNew(seen: Seen) {
         return this.version > 0 && seen.version <= this.version;
       }
     },
   },
-  'tells the first of those that were overwritten': {
+  'returns the first overwritten value': {
     fails: ['watch/changes.yaml'],
     watch: class extends ModelWatch {
       override async send({ value }: SendRequest) {
@@ -174,7 +174,7 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'takes the same value for no change': {
+  'ignores an equal value': {
     fails: ['watch/changes.yaml'],
     watch: class extends ModelWatch {
       override async send(request: SendRequest) {
@@ -182,7 +182,7 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'tells one of those who wait': {
+  'wakes only one receiver': {
     fails: ['watch/changes.yaml'],
     watch: class extends ModelWatch {
       protected override serve() {
@@ -192,8 +192,8 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'lets one see for all': {
-    fails: ['watch/changes.yaml', 'watch/giving-up.yaml'],
+  'marks a value as seen for all receivers': {
+    fails: ['watch/changes.yaml', 'watch/cancellation.yaml'],
     watch: class extends ModelWatch {
       protected readonly one = new Map<ModelWatch, Seen>();
       override changed(request: WaitRequest, held: Guard) {
@@ -203,7 +203,7 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'counts a receiver of the watch that was closed': {
+  'counts a closed receiver of a watch': {
     fails: ['watch/changes.yaml'],
     watch: class extends ModelWatch {
       override observe() {
@@ -211,8 +211,8 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'has seen what came after it gave up': {
-    fails: ['watch/giving-up.yaml'],
+  'marks a change after a cancellation as seen': {
+    fails: ['watch/cancellation.yaml'],
     watch: class extends ModelWatch {
       protected override leave(queue: Waiter[], waiter: Waiter) {
         super.leave(queue, waiter);
@@ -228,7 +228,7 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'hides the last value behind the end': {
+  'refuses before the last value was seen': {
     fails: ['watch/closing.yaml'],
     watch: class extends ModelWatch {
       override async changed(request: WaitRequest, held: Guard) {
@@ -237,7 +237,7 @@ export const watchMutants: Mutants = {
       }
     },
   },
-  'lets a watcher wait for ever after a close': {
+  'lets a watch receiver wait forever after a close': {
     fails: ['watch/closing.yaml'],
     watch: class extends ModelWatch {
       override close(reason?: unknown) {

@@ -1,7 +1,8 @@
-//! Tasks: futures that a runtime runs.
+//! Asynchronous tasks: futures that a runtime polls to completion.
 //!
-//! [`spawn`] starts one, and its [`JoinHandle`] waits for it. [`spawn_blocking`] runs what blocks in a thread
-//! for that, [`spawn_local`] what cannot go to another thread in a [`LocalSet`].
+//! [`spawn`] starts a task and returns a [`JoinHandle`], a future of its output. [`spawn_blocking`] runs a
+//! blocking function on a thread pool. [`spawn_local`] starts a task that stays on the thread of its
+//! [`LocalSet`].
 
 mod abort;
 mod arena;
@@ -25,7 +26,7 @@ mod waker;
 mod yield_now;
 
 pub use abort::AbortHandle;
-pub(crate) use arena::{Arena, Found, Schedule};
+pub(crate) use arena::{Arena, FoundTasks, Schedule};
 pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
@@ -33,17 +34,17 @@ pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
 pub(crate) use raw::{Header, Notified, RawTask};
 #[doc(hidden)]
-pub use task_local::LocalPlace;
+pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey};
 pub use yield_now::yield_now;
 
-// The one look upwards, for those who use the crate: what starts tasks needs a runtime, and is made there.
+// The only import from a higher layer: the functions that start tasks need a runtime and are defined there.
 pub use crate::runtime::task::{
     JoinSet, LocalEnterGuard, LocalSet, block_in_place, join_set, spawn, spawn_blocking,
     spawn_local,
 };
 
-/// Futures with a name.
+/// Named future types.
 pub mod futures {
     pub use super::task_local::TaskLocalFuture;
 }

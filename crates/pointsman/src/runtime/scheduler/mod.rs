@@ -58,7 +58,7 @@ use super::inject::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
-use crate::task::{self, Arena, Found, Notified, RawTask, Schedule};
+use crate::task::{self, Arena, FoundTasks, Notified, RawTask, Schedule};
 use crate::time;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -351,7 +351,7 @@ impl Shared {
     fn end_tasks(&self) {
         // ORDERING: SeqCst pairs with that of `Idle::notify_remote`: see `spawn_outside`.
         fence(SeqCst);
-        let mut found = Found::default();
+        let mut found = FoundTasks::default();
         for arena in &lock(&self.arenas).all {
             // SAFETY: it is closed after it was taken out of the list.
             unsafe { arena.as_ref() }.find(&mut found);
