@@ -208,11 +208,11 @@ pub(crate) fn block_outside<F: Future>(future: F) -> F::Output {
         "Cannot block the current thread from within a runtime. This happens because a function attempted \
          to block the current thread while the thread is being used to drive asynchronous tasks."
     );
-    block_in_any_case(future)
+    block_on_unchecked(future)
 }
 
 /// As [`block_outside`], for whoever knows that this thread may block.
-pub(crate) fn block_in_any_case<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on_unchecked<F: Future>(future: F) -> F::Output {
     ThreadParker::with_current(|parker, waker| {
         let _blocking = set_blocking(parker);
         let mut cx = Context::from_waker(waker);
@@ -239,7 +239,7 @@ mod loom_tests {
         loom::model(|| {
             let flag = Arc::new(AtomicUsize::new(0));
             let mut other = None;
-            block_in_any_case(std::future::poll_fn(|cx| {
+            block_on_unchecked(std::future::poll_fn(|cx| {
                 if other.is_none() {
                     let (flag, waker) = (Arc::clone(&flag), cx.waker().clone());
                     other = Some(thread::spawn(move || {

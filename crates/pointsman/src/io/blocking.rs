@@ -19,7 +19,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use super::ReadBuf;
-use crate::runtime::task::try_spawn_blocking_on;
 use crate::runtime::{Handle, Refused, shutdown_error};
 use crate::task::JoinHandle;
 
@@ -142,7 +141,7 @@ impl Pump {
     fn start(&mut self, job: impl FnOnce(&mut Buffer) -> Done + Send + 'static) -> io::Result<()> {
         let mut buffer = self.idle().map(mem::take).expect("no job runs");
         let job = move || (job(&mut buffer), buffer);
-        let (job, accepted) = try_spawn_blocking_on(&Handle::current(), job);
+        let (job, accepted) = Handle::current().try_spawn_blocking(job);
         match accepted {
             Ok(()) => {
                 self.state = State::Busy(job);

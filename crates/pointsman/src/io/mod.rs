@@ -31,15 +31,11 @@ mod async_write;
 #[cfg(any(feature = "fs", feature = "io-std", all(windows, feature = "process")))]
 #[cfg_attr(not(feature = "fs"), allow(dead_code))] // It seeks.
 pub(crate) mod blocking;
-#[cfg(feature = "reactor")]
-mod interest;
 #[cfg(feature = "io-util")]
 mod join;
 #[cfg(feature = "reactor")]
 mod poll_evented;
 mod read_buf;
-#[cfg(feature = "reactor")]
-mod ready;
 #[cfg(feature = "reactor")]
 mod registration;
 #[cfg(feature = "io-util")]
@@ -48,6 +44,12 @@ mod split;
 mod stdio;
 pub(crate) mod util;
 
+#[cfg(feature = "reactor")]
+#[cfg_attr(
+    docsrs,
+    doc(cfg(any(feature = "net", feature = "process", feature = "signal")))
+)]
+pub use crate::runtime::driver::{Interest, Ready};
 pub use async_buf_read::AsyncBufRead;
 pub use async_read::AsyncRead;
 pub use async_seek::AsyncSeek;
@@ -72,12 +74,6 @@ pub use util::{
     copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, empty, repeat, simplex,
     sink,
 };
-#[cfg(feature = "reactor")]
-#[cfg_attr(
-    docsrs,
-    doc(cfg(any(feature = "net", feature = "process", feature = "signal")))
-)]
-pub use {interest::Interest, ready::Ready};
 
 /// What is there on Unix alone: any descriptor that the system tells the readiness of.
 #[cfg(all(unix, feature = "net"))]

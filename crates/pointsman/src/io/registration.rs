@@ -13,12 +13,12 @@ use mio::event::Source;
 use super::Interest;
 #[cfg(feature = "net")]
 use super::Ready;
-use crate::runtime::driver::{Direction, Place, ReadyEvent};
-use crate::runtime::shutdown_error;
+use crate::runtime::driver::{Direction, ReadyEvent, RegisteredSource};
+use crate::runtime::{Handle, shutdown_error};
 use crate::task::coop;
 
 pub(crate) struct Registration {
-    place: Place,
+    source: RegisteredSource,
 }
 
 impl Registration {
@@ -31,13 +31,13 @@ impl Registration {
     /// If there is no current runtime, or it has no I/O.
     #[track_caller]
     pub(crate) fn new(source: &mut impl Source, interest: Interest) -> io::Result<Self> {
-        let place = Place::new(source, interest)?;
-        Ok(Self { place })
+        let source = Handle::current().register(source, interest)?;
+        Ok(Self { source })
     }
 
     /// The system tells no more of the source, which lives on or is closed next.
     pub(crate) fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
-        self.place.deregister(source)
+        self.source.deregister(source)
     }
 
     // --- waiting ---
@@ -58,30 +58,30 @@ impl Registration {
         direction: Direction,
     ) -> Poll<io::Result<ReadyEvent>> {
         let budget = ready!(coop::poll_proceed(cx));
-        let event = ready!(self.place.readiness().poll(cx, direction));
+        let event = ready!(self.source.poll(cx, direction));
         budget.made_progress();
         Poll::Ready(checked(event))
     }
 
     /// Waits until the source is ready for one of these. Any number of tasks may; giving up leaves no trace.
     pub(crate) async fn readiness(&self, interest: Interest) -> io::Result<ReadyEvent> {
-        checked(self.place.readiness().wait(interest).await)
+        checked(self.source.wait(interest).await)
     }
 
     /// What is known now.
     pub(crate) fn ready_event(&self, interest: Interest) -> ReadyEvent {
-        self.place.readiness().ready_event(interest)
+        self.source.ready_event(interest)
     }
 
     /// The source has said that it would block.
     pub(crate) fn clear_readiness(&self, event: ReadyEvent) {
-        self.place.readiness().clear(event);
+        self.source.clear(event);
     }
 
     /// It is most likely ready, before the system has told so: the first attempt is made at once.
     #[cfg(feature = "net")]
     pub(crate) fn assume_ready(&self, ready: Ready) {
-        self.place.readiness().assume(ready);
+        self.source.assume(ready);
     }
 
     // --- trying ---

@@ -15,12 +15,14 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use super::arena::{Arena, Schedule};
+use super::coop;
 use super::current::Running;
+use super::error::JoinError;
+use super::id::Id;
 use super::raw::{Header, Notified, Ran, RawTask, Vtable};
 use super::slab::LARGEST_PLACE;
 use super::state::{Pended, Snapshot, Start};
 use super::waker::raw_waker;
-use super::{Id, JoinError, coop};
 use crate::loom::cell::UnsafeCell;
 
 /// What a panic has thrown.

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
-use super::Id;
 use super::body::Payload;
+use super::id::Id;
 
 /// A task was aborted or has panicked.
 ///

@@ -10,9 +10,12 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
+use super::abort::AbortHandle;
+use super::coop;
+use super::error::JoinError;
+use super::id::Id;
 use super::raw::RawTask;
 use super::state::Left;
-use super::{AbortHandle, Id, JoinError, coop};
 
 /// Waits for a task and gives its output. A task goes on when its handle is dropped.
 ///

@@ -3,17 +3,17 @@
 //! [`spawn`] starts one, and its [`JoinHandle`] waits for it. [`spawn_blocking`] runs what blocks in a thread
 //! for that, [`spawn_local`] what cannot go to another thread in a [`LocalSet`].
 
-mod abort;
-mod arena;
-mod body;
+pub(crate) mod abort;
+pub(crate) mod arena;
+pub(crate) mod body;
 pub mod coop;
 mod current;
-mod error;
-mod id;
-mod join;
+pub(crate) mod error;
+pub(crate) mod id;
+pub(crate) mod join;
 #[cfg(all(test, loom))]
 mod loom_tests;
-mod raw;
+pub(crate) mod raw;
 mod slab;
 mod state;
 mod task_local;
@@ -25,23 +25,22 @@ mod waker;
 mod yield_now;
 
 pub use abort::AbortHandle;
-pub(crate) use arena::{Arena, Found, Schedule};
-pub(crate) use body::is_large;
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
-pub(crate) use raw::{Header, Notified, RawTask};
 #[doc(hidden)]
 pub use task_local::LocalPlace;
 pub use task_local::{AccessError, LocalKey};
 pub use yield_now::yield_now;
 
-// The one look upwards, for those who use the crate: what starts tasks needs a runtime, and is made there.
-pub use crate::runtime::task::{
-    JoinSet, LocalEnterGuard, LocalSet, block_in_place, join_set, spawn, spawn_blocking,
-    spawn_local,
-};
+// This file is the public index of the module. Code of this crate imports from the files of `task`, not from here: then
+// the functions that need a runtime, and build on those files, make no circle.
+pub use crate::runtime::task::blocking::{block_in_place, spawn_blocking};
+pub use crate::runtime::task::join_set::{self, JoinSet};
+pub use crate::runtime::task::local_set::LocalSet;
+pub use crate::runtime::task::local_set::shared::{LocalEnterGuard, spawn_local};
+pub use crate::runtime::task::spawn::spawn;
 
 /// Futures with a name.
 pub mod futures {

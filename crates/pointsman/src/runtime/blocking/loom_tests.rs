@@ -10,10 +10,10 @@ use loom::sync::Notify;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
-use super::super::builder::Config;
+use super::super::config::Config;
 use super::super::handle::Handle;
+use super::super::id::Id;
 use super::super::scheduler::Shared;
-use super::super::task::try_spawn_blocking_on;
 use crate::task::test_util::Drops;
 
 const FOR_EVER: Duration = Duration::MAX;
@@ -46,10 +46,10 @@ struct Running {
 
 impl Running {
     fn new(most_threads: usize, keep_alive: Duration) -> Self {
-        let config = Config::of_model(0, most_threads, keep_alive);
+        let config = Config::for_model(0, most_threads, keep_alive);
         Self {
             handle: Handle {
-                shared: Shared::new(1, config, |_| None, None),
+                shared: Shared::new(Id::next(), config, |_| None, None),
             },
             most_threads,
             at_once: Arc::default(),
@@ -79,14 +79,14 @@ impl Running {
         shared.begin_shutdown();
         shared.finish_shutdown(false);
         shared.blocking.close();
-        shared.blocking.wait(&self.handle, None);
+        shared.blocking.wait(shared, None);
         let pool = &shared.blocking;
         assert_eq!(
             (pool.threads(), pool.idle_threads(), pool.queued()),
             (0, 0, 0)
         );
         assert!(pool.is_idle());
-        assert!(pool.counts.get().is_nothing());
+        assert!(pool.counts.get().is_zero());
         assert_eq!(pool.counts.helping(), 0);
         let shared = Arc::downgrade(shared);
         drop(self.handle);
@@ -291,14 +291,14 @@ fn a_job_meets_the_end(jobs_before: usize) {
     });
     let handle = runtime.handle.clone();
     let other = thread::spawn(move || {
-        let (joined, accepted) = try_spawn_blocking_on(&handle, job);
+        let (joined, accepted) = handle.shared.spawn_blocking(job);
         drop(joined);
         accepted.is_ok()
     });
     let shared = Arc::clone(&runtime.handle.shared);
     shared.begin_shutdown();
     shared.blocking.close();
-    shared.blocking.wait(&runtime.handle, None);
+    shared.blocking.wait(&shared, None);
     let has_run_by_the_end = has_run.load(Relaxed);
     let was_accepted = other.join().unwrap();
     assert_eq!(has_run_by_the_end, was_accepted);

@@ -58,10 +58,10 @@ fn one_that_is_called_and_wakes_by_itself_is_awake_once() {
             let parker = ThreadParker::current();
             its_idle.sleep(0, &parker, None);
             let woken = match its_work.load(Relaxed) {
-                0 => WakeReason::Called(wait_for_call(&its_idle, &parker)),
+                0 => WakeReason::Notified(wait_for_call(&its_idle, &parker)),
                 _ => its_idle.wake(0, &parker),
             };
-            if let WakeReason::Called(searching) = woken {
+            if let WakeReason::Notified(searching) = woken {
                 its_idle.end_search(searching);
             }
         });

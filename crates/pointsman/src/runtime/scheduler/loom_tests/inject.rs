@@ -6,8 +6,9 @@ use loom::thread;
 
 use super::{assert_all, is_in_order, model, numbers};
 use crate::runtime::inject::Inject;
+use crate::task::id::Id;
+use crate::task::raw::Notified;
 use crate::task::test_util::Workbench;
-use crate::task::{Id, Notified};
 
 #[test]
 fn what_is_brought_is_taken_once_and_in_order() {

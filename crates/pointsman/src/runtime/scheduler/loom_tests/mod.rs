@@ -19,10 +19,13 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::super::builder::Config;
+use super::super::config::Config;
 use super::super::handle::Handle;
-use super::{Shared, run_worker};
-use crate::task::{Id, JoinHandle, Notified};
+use super::super::id::Id as RuntimeId;
+use super::Shared;
+use crate::task::id::Id;
+use crate::task::join::JoinHandle;
+use crate::task::raw::Notified;
 use crate::time;
 
 /// Like `loom::model`, for those that go on for longer.
@@ -82,14 +85,14 @@ impl Running {
         workers: usize,
         time: impl FnOnce(Weak<Shared>) -> Option<Arc<time::Driver>>,
     ) -> Self {
-        let config = Config::of_model(workers, 1, Duration::ZERO);
+        let config = Config::for_model(workers, 1, Duration::ZERO);
         let handle = Handle {
-            shared: Shared::new(1, config, time, None),
+            shared: Shared::new(RuntimeId::next(), config, time, None),
         };
         let workers = (0..workers)
             .map(|index| {
                 let handle = handle.clone();
-                thread::spawn(move || run_worker(&handle, index))
+                thread::spawn(move || handle.shared.run_worker(index))
             })
             .collect();
         Self { handle, workers }
@@ -119,7 +122,7 @@ impl Running {
             driver.shutdown();
         }
         self.handle.shared.blocking.close();
-        self.handle.shared.blocking.wait(&self.handle, None);
+        self.handle.shared.blocking.wait(&self.handle.shared, None);
         let shared = Arc::downgrade(&self.handle.shared);
         drop(self.handle);
         assert_eq!(shared.strong_count(), 0, "the runtime is still there");

@@ -8,7 +8,7 @@ use loom::thread;
 
 use super::super::idle::Outcome;
 use super::super::worker::{Next, Worker};
-use super::{Config, Handle, Running, Shared, large_model, model, wait};
+use super::{Config, Handle, Running, RuntimeId, Shared, large_model, model, wait};
 use crate::park::ThreadParker;
 use crate::task::test_util::Drops;
 use crate::task::yield_now;
@@ -62,8 +62,8 @@ fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() 
 /// A worker ends a search while `enqueue` runs in this thread, which stands for the other worker of the runtime: it is
 /// awake, or sleeps. What was left to the search has another worker called, or is watched.
 fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -> Outcome) {
-    let config = Config::of_model(2, 1, Duration::ZERO);
-    let shared = Shared::new(1, config, |_| None, None);
+    let config = Config::for_model(2, 1, Duration::ZERO);
+    let shared = Shared::new(RuntimeId::next(), config, |_| None, None);
     let runtime = Running {
         handle: Handle { shared },
         workers: Vec::new(),
@@ -85,7 +85,7 @@ fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -
     searcher.join().unwrap();
     let is_watched = runtime.shared().watchdog.was_armed.load(Relaxed);
     let is_called = idle.take_call(&parker).is_some();
-    assert!(is_called || is_watched || outcome == Outcome::NotCalled);
+    assert!(is_called || is_watched || outcome == Outcome::Unattended);
     runtime.shared().close_slots_from(0);
     runtime.end();
 }
@@ -97,7 +97,7 @@ fn a_task_that_is_brought_while_a_worker_ends_a_search_is_left_to_another() {
     model(|| {
         while_a_search_ends(Next::Work, true, |handle| {
             drop(handle.spawn(async {}));
-            Outcome::Done
+            Outcome::Attended
         });
     });
 }

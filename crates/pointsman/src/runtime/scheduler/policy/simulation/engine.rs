@@ -60,7 +60,7 @@ struct Worker {
     found: Option<usize>,
     /// How many tasks were taken out of the queue.
     taken: usize,
-    few: usize,
+    wake_threshold: usize,
     pace: Pace,
     since: u64,
     /// Of the present quantum.
@@ -119,7 +119,7 @@ pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs)
         hand: Vec::new(),
         found: None,
         taken: 0,
-        few: 0,
+        wake_threshold: 0,
         pace: Pace::new(),
         since: 0,
         polls: 0,
@@ -311,12 +311,12 @@ impl Machine<'_> {
             return;
         }
         let elapsed = self.now - worker.since;
-        // `few` is that of another quantum if time is measured in other units.
+        // `wake_threshold` is that of another quantum if time is measured in other units.
         let scaled = elapsed * QUANTUM.as_nanos() as u64 / self.costs.quantum;
         worker
             .pace
             .update(worker.polls, Duration::from_nanos(scaled));
-        worker.few = worker.pace.few();
+        worker.wake_threshold = worker.pace.wake_threshold();
         worker.since = self.now;
     }
 
@@ -331,7 +331,10 @@ impl Machine<'_> {
         self.workers[index].queue.extend(taken);
         *took += self.costs.miss + self.costs.push * count as u64;
         if count > 1 && !self.rules.is_tokio() {
-            *took += self.notify(self.workers[index].queue.len() + 1, self.workers[index].few);
+            *took += self.notify(
+                self.workers[index].queue.len() + 1,
+                self.workers[index].wake_threshold,
+            );
         }
         first
     }
@@ -381,7 +384,7 @@ impl Machine<'_> {
             return took;
         };
         worker.queue.push_back(queued);
-        let (waiting, few) = (worker.queue.len(), worker.few);
-        took + self.notify(waiting, few)
+        let (waiting, wake_threshold) = (worker.queue.len(), worker.wake_threshold);
+        took + self.notify(waiting, wake_threshold)
     }
 }

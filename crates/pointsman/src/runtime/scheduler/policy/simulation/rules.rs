@@ -30,18 +30,19 @@ impl Rules {
     }
 
     /// Whether one more worker is to be woken, as so many tasks wait.
-    pub(super) fn calls_one(
+    pub(super) fn should_call(
         self,
         workers: Workers,
         cores: usize,
         mode: Mode,
         waiting: usize,
-        few: usize,
+        wake_threshold: usize,
     ) -> bool {
         match self {
-            Self::Ours => policy::calls_one(workers, cores, mode, waiting, few),
+            Self::Ours => policy::should_call(workers, cores, mode, waiting, wake_threshold),
             Self::OneSearcher => {
-                workers.searching == 0 && policy::calls_one(workers, cores, mode, waiting, few)
+                workers.searching == 0
+                    && policy::should_call(workers, cores, mode, waiting, wake_threshold)
             }
             Self::Tokio => workers.searching == 0 && workers.sleeping > 0,
         }
@@ -50,7 +51,7 @@ impl Rules {
     /// How many one that has queued or found something wakes at most.
     pub(super) fn most_called(self) -> usize {
         match self {
-            Self::Ours => policy::MOST_CALLED,
+            Self::Ours => policy::MAX_CALLED,
             _ => 1,
         }
     }
@@ -67,10 +68,15 @@ impl Rules {
         self.is_tokio() || policy::may_wake(workers, cores, mode)
     }
 
-    pub(super) fn is_worth_stealing(self, mode: Mode, waiting: usize, few: usize) -> bool {
+    pub(super) fn is_worth_stealing(
+        self,
+        mode: Mode,
+        waiting: usize,
+        wake_threshold: usize,
+    ) -> bool {
         match self {
             Self::Tokio => waiting > 0,
-            _ => policy::is_worth_stealing(mode, waiting, few),
+            _ => policy::is_worth_stealing(mode, waiting, wake_threshold),
         }
     }
 

@@ -5,14 +5,14 @@ use super::{Event, Machine, State};
 
 impl Machine<'_> {
     /// So many tasks wait in a queue, or one in the inject queue. What telling somebody costs.
-    pub(super) fn notify(&mut self, waiting: usize, few: usize) -> u64 {
+    pub(super) fn notify(&mut self, waiting: usize, wake_threshold: usize) -> u64 {
         let mut took = 0;
         let mut is_called = false;
         for _ in 0..self.rules.most_called() {
             let counts = self.counts;
             if self
                 .rules
-                .calls_one(counts, self.cores, self.mode, waiting, few)
+                .should_call(counts, self.cores, self.mode, waiting, wake_threshold)
             {
                 is_called = true;
                 took += self.call_one();

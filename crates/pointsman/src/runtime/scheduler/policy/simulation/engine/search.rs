@@ -66,16 +66,16 @@ impl Machine<'_> {
     /// One that searched has found something. What telling the next costs.
     fn pass_on(&mut self, index: usize) -> u64 {
         let worker = &self.workers[index];
-        let (waiting, few) = (worker.queue.len(), worker.few);
+        let (waiting, wake_threshold) = (worker.queue.len(), worker.wake_threshold);
         if self.rules.is_tokio() {
-            return self.notify(waiting, few);
+            return self.notify(waiting, wake_threshold);
         }
         let mut took = 0;
         if !self.inject.is_empty() {
             took += self.notify(1, 0);
         }
         if waiting > 1 {
-            took += self.notify(waiting, few);
+            took += self.notify(waiting, wake_threshold);
         }
         took
     }
@@ -101,7 +101,7 @@ impl Machine<'_> {
     fn is_worth_stealing(&self, victim: usize) -> bool {
         let worker = &self.workers[victim];
         self.rules
-            .is_worth_stealing(self.mode, worker.queue.len(), worker.few)
+            .is_worth_stealing(self.mode, worker.queue.len(), worker.wake_threshold)
     }
 
     fn steal(&mut self, victim: usize, index: usize) -> u64 {
