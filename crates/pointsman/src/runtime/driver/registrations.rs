@@ -18,7 +18,7 @@ use super::super::error::shutdown_error;
 use super::scheduled_io::ScheduledIo;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
-use crate::loom::sync::atomic::{AtomicBool, AtomicU32};
+use crate::loom::sync::atomic::{AtomicBool, AtomicU32, fence};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// The number of entries in the first page; each further page is twice as large.
@@ -65,9 +65,10 @@ impl Registrations {
         let entry = self
             .take(worker)
             .ok_or_else(|| io::Error::other("too many I/O sources are registered"))?;
-        // ORDERING: SeqCst pairs with the swap of `shut_down`: either this load sees the shutdown, or `shut_down` sees the
+        // ORDERING: SeqCst pairs with the fence of `shut_down`: either this thread sees the shutdown, or `shut_down` sees the
         // entry below `used`.
-        if self.is_shut_down.load(SeqCst) {
+        fence(SeqCst);
+        if self.is_shut_down() {
             self.release(entry);
             return Err(shutdown_error());
         }
@@ -80,8 +81,7 @@ impl Registrations {
         if let Some(index) = freed {
             return Some(self.get(index));
         }
-        // ORDERING: SeqCst, before the load of `is_shut_down` in `acquire`.
-        let index = self.used.fetch_update(SeqCst, SeqCst, |used| {
+        let index = self.used.fetch_update(Relaxed, Relaxed, |used| {
             (page_of(used.checked_add(1)?).0 < PAGES).then_some(used + 1)
         });
         let entry = self.get(index.ok()?);
@@ -102,12 +102,12 @@ impl Registrations {
 
     /// Ends all current waits and refuses further entries.
     pub(super) fn shut_down(&self) {
-        // ORDERING: SeqCst pairs with the load of `acquire`.
-        if self.is_shut_down.swap(true, SeqCst) {
+        if self.is_shut_down.swap(true, Relaxed) {
             return;
         }
-        // ORDERING: SeqCst, after the swap.
-        for index in 0..self.used.load(SeqCst) {
+        // ORDERING: SeqCst pairs with the fence of `acquire`.
+        fence(SeqCst);
+        for index in 0..self.used.load(Relaxed) {
             self.get(index).io.shut_down();
         }
     }

@@ -1,4 +1,4 @@
-//! A runtime whose tasks come from outside, and its end.
+//! Models of a runtime whose tasks come from other threads, of the end of a search, and of the shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,7 +14,7 @@ use crate::task::test_util::Drops;
 use crate::task::yield_now;
 
 #[test]
-fn a_task_that_is_brought_from_outside_is_not_slept_on() {
+fn an_injected_task_runs() {
     large_model(|| {
         let runtime = Running::new(1);
         assert_eq!(wait(runtime.handle.spawn(async { 7 })), 7);
@@ -23,7 +23,7 @@ fn a_task_that_is_brought_from_outside_is_not_slept_on() {
 }
 
 #[test]
-fn two_that_are_brought_at_once_are_not_slept_on() {
+fn two_tasks_injected_at_once_run() {
     large_model(|| {
         let runtime = Running::new(1);
         let handle = runtime.handle.clone();
@@ -34,7 +34,7 @@ fn two_that_are_brought_at_once_are_not_slept_on() {
     });
 }
 
-/// Does the work of the watchdog's ticks, if it was armed.
+/// Does the work of the watchdog, if it was armed.
 fn watch(shared: &Shared) {
     if shared.watchdog.was_armed.load(Relaxed) {
         while !shared.inject.is_empty() {
@@ -47,7 +47,7 @@ fn watch(shared: &Shared) {
 /// A task that is enqueued while a worker searches is left to that search, even if the worker goes to sleep after it. As
 /// many threads as there are cores poll futures of `block_on`, so a sleeping worker is not woken for a task otherwise.
 #[test]
-fn a_task_that_is_enqueued_while_a_worker_goes_to_sleep_after_a_search_is_run() {
+fn a_task_injected_while_a_searcher_falls_asleep_runs() {
     model(|| {
         let runtime = Running::new(1);
         let idle = &runtime.shared().idle;
@@ -93,7 +93,7 @@ fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -
 /// The worker that ends a search may run code of the user next, a hook or a waker: it leaves to another what was left to
 /// its search.
 #[test]
-fn a_task_that_is_brought_while_a_worker_ends_a_search_is_left_to_another() {
+fn a_task_injected_while_a_search_ends_is_left_to_another_worker() {
     model(|| {
         while_a_search_ends(Next::Work, true, |handle| {
             drop(handle.spawn(async {}));
@@ -104,7 +104,7 @@ fn a_task_that_is_brought_while_a_worker_ends_a_search_is_left_to_another() {
 
 /// A worker that queues tasks and sees a search wakes no worker: they are watched when the search ends.
 #[test]
-fn tasks_that_a_worker_queues_while_another_ends_a_search_are_watched() {
+fn tasks_queued_locally_while_a_search_ends_are_watched() {
     for next in [Next::Work, Next::Sleep] {
         model(move || {
             while_a_search_ends(next, false, |handle| handle.shared.idle.notify_local(8, 0))
@@ -113,7 +113,7 @@ fn tasks_that_a_worker_queues_while_another_ends_a_search_are_watched() {
 }
 
 #[test]
-fn a_task_behind_one_that_blocks_is_run_by_another_worker() {
+fn a_task_behind_a_blocked_worker_runs() {
     large_model(|| {
         let runtime = Running::new(2);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -127,7 +127,7 @@ fn a_task_behind_one_that_blocks_is_run_by_another_worker() {
 }
 
 #[test]
-fn a_task_is_woken_from_outside() {
+fn a_task_woken_by_another_thread_runs() {
     large_model(|| {
         let runtime = Running::new(1);
         let (tx, rx) = crate::sync::oneshot::channel();
@@ -139,29 +139,29 @@ fn a_task_is_woken_from_outside() {
 }
 
 #[test]
-fn a_runtime_ends_while_a_task_is_brought() {
+fn a_runtime_shuts_down_while_a_task_is_injected() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();
         let witness = drops.witness();
         let handle = runtime.handle.clone();
-        let bringing = thread::spawn(move || {
+        let producer = thread::spawn(move || {
             let task = handle.spawn(async move {
                 yield_now().await;
                 drop(witness);
             });
-            // It is ended in any case.
+            // Cancelled or complete.
             let _ = loom::future::block_on(task);
         });
         runtime.shared().begin_shutdown();
-        bringing.join().unwrap();
+        producer.join().unwrap();
         runtime.end();
         assert_eq!(drops.count(), 1);
     });
 }
 
 #[test]
-fn a_runtime_ends_while_a_task_spawns_another() {
+fn a_runtime_shuts_down_while_a_task_spawns_another() {
     large_model(|| {
         let runtime = Running::new(1);
         let drops = Drops::default();
