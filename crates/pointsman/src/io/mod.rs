@@ -1,9 +1,8 @@
-//! Asynchronous input and output: the traits, what is built on them, and the standard streams.
+//! Asynchronous I/O: the traits, extension methods and buffers, and the standard streams.
 //!
-//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] are the traits of the standard library's
-//! names for tasks: where those would block the thread, these let it run others. They are always there. What
-//! a program calls, `AsyncReadExt::read` and its kin, buffers, copies and pipes in memory come with the
-//! feature `io-util`.
+//! [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`] correspond to the traits of the standard library,
+//! but let the thread run other tasks instead of blocking it. They are always available. The extension methods such as
+//! `AsyncReadExt::read`, buffers, copies and in-memory pipes need the feature `io-util`.
 #![cfg_attr(
     feature = "io-util",
     doc = "
@@ -75,7 +74,7 @@ pub use util::{
     sink,
 };
 
-/// What is there on Unix alone: any descriptor that the system tells the readiness of.
+/// Unix only: any descriptor whose readiness the system reports.
 #[cfg(all(unix, feature = "net"))]
 pub mod unix {
     #[doc(hidden)]
