@@ -44,7 +44,7 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// A task that is enqueued while a worker searches is left to that search, even if the worker goes to sleep after it. As
+/// A task that is injected while a worker searches is left to that search, even if the worker then falls asleep. As
 /// many threads as there are cores poll futures of `block_on`, so a sleeping worker is not woken for a task otherwise.
 #[test]
 fn a_task_injected_while_a_searcher_falls_asleep_runs() {
@@ -59,8 +59,8 @@ fn a_task_injected_while_a_searcher_falls_asleep_runs() {
     });
 }
 
-/// A worker ends a search while `enqueue` runs in this thread, which stands for the other worker of the runtime: it is
-/// awake, or sleeps. What was left to the search has another worker called, or is watched.
+/// Ends a search while `enqueue` runs on this thread, which stands for the other worker of the runtime: it is awake or
+/// sleeps. For a task that was left to the search, another worker is called or the watchdog is armed.
 fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -> Outcome) {
     let config = Config::for_model(2, 1, Duration::ZERO);
     let shared = Shared::new(RuntimeId::next(), config, |_| None, None);
@@ -90,8 +90,7 @@ fn while_a_search_ends(next: Next, sleeps: bool, enqueue: impl FnOnce(&Handle) -
     runtime.end();
 }
 
-/// The worker that ends a search may run code of the user next, a hook or a waker: it leaves to another what was left to
-/// its search.
+/// The worker that ends a search may run user code next, a hook or a waker. So it leaves the task to another worker.
 #[test]
 fn a_task_injected_while_a_search_ends_is_left_to_another_worker() {
     model(|| {
@@ -102,7 +101,7 @@ fn a_task_injected_while_a_search_ends_is_left_to_another_worker() {
     });
 }
 
-/// A worker that queues tasks and sees a search wakes no worker: they are watched when the search ends.
+/// A worker that queues tasks and sees a search wakes no worker: the tasks are watched when the search ends.
 #[test]
 fn tasks_queued_locally_while_a_search_ends_are_watched() {
     for next in [Next::Work, Next::Sleep] {

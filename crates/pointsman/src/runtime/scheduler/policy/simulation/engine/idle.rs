@@ -1,14 +1,14 @@
-//! Who is woken.
+//! Calling workers.
 
 use super::super::super::Mode;
 use super::{Event, Machine, State};
 
 impl Machine<'_> {
-    /// So many tasks wait in a queue, or one in the inject queue. What telling somebody costs.
+    /// Notifies workers that `waiting` tasks are queued, or one in the inject queue. Returns the cost.
     pub(super) fn notify(&mut self, waiting: usize, wake_threshold: usize) -> u64 {
         let mut took = 0;
         let mut is_called = false;
-        for _ in 0..self.rules.most_called() {
+        for _ in 0..self.rules.max_called() {
             let counts = self.counts;
             if self
                 .rules

@@ -1,10 +1,10 @@
-//! A worker that is out of work.
+//! A worker without tasks.
 
 use super::super::super::{self as policy, Mode};
 use super::{Machine, State};
 
-/// As `LEAST_LOOKS` of `steal`.
-const LEAST_LOOKS: u32 = 8;
+/// As `MIN_LOOKS` of `steal`.
+const MIN_LOOKS: u32 = 8;
 
 impl Machine<'_> {
     pub(super) fn idle(&mut self, index: usize) -> Option<u64> {
@@ -15,7 +15,7 @@ impl Machine<'_> {
         self.sleep(index)
     }
 
-    /// The first look, which ends when this is over.
+    /// Begins a search with its first look, and returns the duration of the look.
     pub(super) fn begin_search(&mut self, index: usize) -> u64 {
         self.workers[index].state = State::Searching {
             until: self.now + self.costs.quantum,
@@ -37,7 +37,7 @@ impl Machine<'_> {
         }
         let looks = looks + 1;
         let is_over = self.now >= until || !policy::is_patient(self.counts);
-        if self.rules.is_tokio() || looks >= LEAST_LOOKS && is_over {
+        if self.rules.is_tokio() || looks >= MIN_LOOKS && is_over {
             self.counts.searching -= 1;
             return self.sleep(index);
         }
@@ -46,7 +46,7 @@ impl Machine<'_> {
         Some(self.look_time())
     }
 
-    /// Queues what was found, and tells the next. What that costs.
+    /// Queues the tasks that were found and notifies other workers. Returns the cost.
     pub(super) fn begin_anew(&mut self, index: usize, has_searched: bool) -> u64 {
         let mut hand = std::mem::take(&mut self.workers[index].hand);
         if self.rules.is_tokio() {
@@ -63,7 +63,7 @@ impl Machine<'_> {
         took
     }
 
-    /// One that searched has found something. What telling the next costs.
+    /// Notifies other workers after a search. Returns the cost.
     fn pass_on(&mut self, index: usize) -> u64 {
         let worker = &self.workers[index];
         let (waiting, wake_threshold) = (worker.queue.len(), worker.wake_threshold);
@@ -80,7 +80,7 @@ impl Machine<'_> {
         took
     }
 
-    /// Takes what there is to do for this worker. How long that takes, or `None` if there is nothing.
+    /// Takes tasks for this worker. Returns the duration, or `None` if there are none.
     pub(super) fn look(&mut self, index: usize) -> Option<u64> {
         self.looks += 1;
         let mut took = 0;
@@ -108,13 +108,13 @@ impl Machine<'_> {
         let count = self.rules.stolen(self.workers[victim].queue.len());
         self.workers[victim].taken += count;
         let mut stolen: Vec<_> = self.workers[victim].queue.drain(..count).collect();
-        // The first of them comes last.
+        // The oldest is last.
         stolen.rotate_left(1);
         self.workers[index].hand = stolen;
         self.costs.steal + self.costs.push * count as u64
     }
 
-    /// Takes what is stuck at another slot, though there is work here.
+    /// Steals from a stuck slot, although tasks are queued here.
     pub(super) fn relieve(&mut self, index: usize) -> u64 {
         let stuck = self.watch.stuck.take();
         let victim = stuck.filter(|&victim| victim != index && victim < self.workers.len());
@@ -129,7 +129,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `None`: it sleeps.
+    /// Returns `None` if the worker sleeps.
     fn sleep(&mut self, index: usize) -> Option<u64> {
         self.sleepers.push(index);
         self.counts.sleeping += 1;
