@@ -47,7 +47,7 @@ unsafe fn unpack(packed: *mut Header) -> Notified {
     let header =
         unsafe { NonNull::new_unchecked(packed.map_addr(|address| address & !IS_RUNNING)) };
     Notified {
-        // SAFETY: the entry's reference is the caller's.
+        // SAFETY: the caller owns the entry, and with it one reference to the task.
         task: unsafe { RawTask::from_raw(header) },
         is_running: packed.addr() & IS_RUNNING != 0,
     }
