@@ -24,10 +24,14 @@ pub(super) use seen::Seen;
 /// they run one after the other), and processor time where tasks are short.
 pub(super) const QUANTUM: Duration = Duration::from_micros(25);
 
-/// How many workers one notification calls at most.
+/// The maximum number of workers that one notification calls.
+///
+/// Simulated (`make policy CORES=64`): a fork and join of 64 tasks of 300 µs takes 19 ms in 20 rounds, and 34 ms with 1.
 pub(super) const MAX_CALLED: usize = 2;
 
 /// The wake threshold before the first measurement.
+///
+/// Simulated (`make policy CORES=2`): a fork and join of 2 tasks of 300 µs takes 6.2 ms in 20 rounds, and 7.1 ms with 0.
 const FIRST_WAKE_THRESHOLD: usize = 2;
 
 /// The number of workers in each state.
