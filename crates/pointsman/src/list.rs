@@ -101,7 +101,6 @@ impl<T: Node> List<T> {
         self.last = Some(node);
     }
 
-    /// Removes the oldest node.
     pub(crate) fn pop_front(&mut self) -> Option<NonNull<T>> {
         let first = self.first?;
         // SAFETY: the node is in this list, and so live by the promise of `push_back`.
@@ -109,7 +108,6 @@ impl<T: Node> List<T> {
         Some(first)
     }
 
-    /// Removes the newest node.
     pub(crate) fn pop_back(&mut self) -> Option<NonNull<T>> {
         let last = self.last?;
         // SAFETY: the node is in this list, and so live by the promise of `push_back`.

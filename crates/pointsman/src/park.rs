@@ -50,7 +50,6 @@ impl ThreadParker {
         }
     }
 
-    /// Returns the parker of this thread.
     pub(crate) fn current() -> Arc<Self> {
         Self::with_current(|parker, _| Arc::clone(parker))
     }
@@ -127,7 +126,6 @@ impl ThreadParker {
         self.parker.unpark();
     }
 
-    /// Returns whether the thread was called. Called by the thread itself.
     pub(crate) fn take_called(&self) -> bool {
         // ORDERING: Acquire pairs with the release of `call`. There is one call per sleep, so the store below loses none.
         let is_called = self.is_called.load(Acquire);

@@ -68,7 +68,6 @@ pub trait AsyncBufRead: AsyncRead {
     fn consume(self: Pin<&mut Self>, amt: usize);
 }
 
-/// Forwards the methods to the inner reader.
 macro_rules! forward_buf_read {
     ($self:ident => $inner:expr) => {
         fn poll_fill_buf($self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {

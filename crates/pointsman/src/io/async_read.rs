@@ -75,7 +75,6 @@ pub trait AsyncRead {
     ) -> Poll<io::Result<()>>;
 }
 
-/// Forwards the methods to the inner reader.
 macro_rules! forward_read {
     ($self:ident => $inner:expr) => {
         fn poll_read(
@@ -107,7 +106,6 @@ where
     forward_read!(self => self.as_deref_mut());
 }
 
-/// Copies as many bytes as fit.
 fn read(from: &mut impl BufRead, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
     let rest = from.fill_buf()?;
     let len = rest.len().min(buf.remaining());

@@ -63,7 +63,6 @@ pub trait AsyncSeek {
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>>;
 }
 
-/// Forwards the methods to the inner stream.
 macro_rules! forward_seek {
     ($self:ident => $inner:expr) => {
         fn start_seek($self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {

@@ -145,7 +145,6 @@ pub trait AsyncWrite {
     }
 }
 
-/// Forwards the methods to the inner writer.
 macro_rules! forward_write {
     ($self:ident => $inner:expr, $shared:expr) => {
         fn poll_write(

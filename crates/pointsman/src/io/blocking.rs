@@ -91,7 +91,6 @@ impl Buffer {
     }
 }
 
-/// The result of a job.
 #[derive(Debug)]
 enum Done {
     Read(io::Result<()>),
@@ -105,7 +104,6 @@ enum PumpState {
     Busy(JoinHandle<(Done, Buffer)>),
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Pump {
     state: PumpState,

@@ -47,7 +47,6 @@ impl<E: Source> PollEvented<E> {
         &self.registration
     }
 
-    /// Deregisters and returns the source.
     pub(crate) fn into_inner(mut self) -> io::Result<E> {
         let mut io = self.io.take().expect("`into_inner` consumes it");
         self.registration.deregister(&mut io)?;
@@ -92,7 +91,6 @@ impl<E: Source> PollEvented<E> {
         }
     }
 
-    /// Writes as many bytes as fit once the source is writable.
     pub(crate) fn poll_write<'a>(
         &'a self,
         cx: &mut Context<'_>,

@@ -68,7 +68,6 @@ impl Registration {
         checked(self.source.wait(interest).await)
     }
 
-    /// The readiness known now.
     pub(crate) fn ready_event(&self, interest: Interest) -> ReadyEvent {
         self.source.ready_event(interest)
     }

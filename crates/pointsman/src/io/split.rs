@@ -13,7 +13,6 @@ use super::async_write::forward_write;
 use super::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::loom::sync::{Mutex, MutexGuard};
 
-/// The state that both halves share.
 struct Shared<T> {
     stream: Mutex<T>,
     is_write_vectored: bool,

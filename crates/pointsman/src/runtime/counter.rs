@@ -14,7 +14,6 @@ impl Counter {
         self.0.store(self.0.load(Relaxed) + count, Relaxed);
     }
 
-    /// Adds from any thread.
     pub(super) fn add_shared(&self, count: u64) {
         self.0.fetch_add(count, Relaxed);
     }

@@ -53,7 +53,6 @@ impl fmt::Display for TryCurrentError {
 
 impl std::error::Error for TryCurrentError {}
 
-/// Why an I/O operation fails after its runtime has shut down.
 #[derive(Debug)]
 struct ShutdownError;
 

@@ -337,7 +337,6 @@ impl Handle {
         Ok(())
     }
 
-    /// Whether I/O is enabled.
     #[cfg(all(unix, any(feature = "process", feature = "signal")))]
     pub(crate) fn has_io(&self) -> bool {
         self.shared.reactor().is_some()

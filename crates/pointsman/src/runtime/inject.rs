@@ -69,7 +69,6 @@ impl Inject {
         Ok(())
     }
 
-    /// Takes all entries, oldest first.
     pub(crate) fn take(&self) -> Taken {
         let top = self.top.load(Relaxed);
         if top.is_null() || top == CLOSED {
@@ -123,7 +122,6 @@ impl Inject {
     }
 }
 
-/// Entries that were taken from the queue.
 #[must_use]
 pub(crate) struct Taken(*const Header);
 

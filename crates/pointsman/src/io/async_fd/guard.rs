@@ -28,7 +28,6 @@ pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     event: Option<ReadyEvent>,
 }
 
-/// The methods of both guards.
 macro_rules! guard {
     ($Guard:ident, held: ($($held:tt)+), lent: ($($lent:tt)+), $readable:ident, $name:literal, $($mutable:literal)?) => {
         impl<'a, T: AsRawFd> $Guard<'a, T> {

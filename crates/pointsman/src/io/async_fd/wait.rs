@@ -7,7 +7,6 @@ use std::task::{Context, Poll, ready};
 use super::{AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard};
 use crate::io::Interest;
 
-/// Defines the methods that wait, for one kind of reference.
 macro_rules! waits {
     (
         $Guard:ident, ($($mutable:tt)?);

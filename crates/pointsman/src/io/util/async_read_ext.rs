@@ -12,7 +12,6 @@ use super::take::Take;
 use super::text::{self, ReadToString};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// The methods that read a number.
 macro_rules! numbers {
     ($(
         $what:literal, $cancellation:literal:

@@ -12,7 +12,6 @@ use super::write::{
 };
 use crate::io::AsyncWrite;
 
-/// The methods that write a number.
 macro_rules! numbers {
     ($(
         $what:literal, $cancellation:literal:

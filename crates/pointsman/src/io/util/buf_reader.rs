@@ -44,15 +44,12 @@ pin_project! {
     }
 }
 
-/// The state of a seek.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seek {
     None,
-    /// Requested by the caller.
     Start(SeekFrom),
     /// The inner reader seeks to the caller's position, and then by this offset.
     Back(i64),
-    /// The inner reader seeks to the final position.
     Moving,
 }
 

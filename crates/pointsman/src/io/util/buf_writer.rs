@@ -45,13 +45,10 @@ pin_project! {
     }
 }
 
-/// The state of a seek.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seek {
     None,
-    /// Requested by the caller.
     Start(SeekFrom),
-    /// The inner writer seeks.
     Moving,
 }
 

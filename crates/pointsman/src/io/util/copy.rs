@@ -13,16 +13,13 @@ use super::operation::uninterrupted;
 use crate::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::task::coop;
 
-/// The state of a copy.
 #[derive(Debug)]
 pub(super) struct CopyBuffer {
     memory: Box<[u8]>,
     start: usize,
     end: usize,
     copied: u64,
-    /// Whether the reader has reached its end.
     is_at_end: bool,
-    /// Whether the writer may have buffered bytes.
     must_flush: bool,
 }
 

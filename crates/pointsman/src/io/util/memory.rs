@@ -47,7 +47,6 @@ pub struct SimplexStream {
 /// Wakers to use after the pipe is unlocked.
 #[derive(Default)]
 struct Wakers {
-    /// To wake.
     woken: Option<Waker>,
     /// To drop, which may run user code too.
     _replaced: Option<Waker>,

@@ -56,6 +56,5 @@ of_io_util! {
     pub use split::Split;
     pub use take::Take;
 
-    /// The default size of a buffer, in bytes.
     const BUFFER: usize = 8 * 1024;
 }

@@ -14,7 +14,6 @@ use pin_project_lite::pin_project;
 
 /// An operation on a stream, with its progress.
 pub trait Step<T: ?Sized> {
-    /// The output of the future.
     type Output;
 
     /// Continues, as `Future::poll` does.

@@ -11,15 +11,12 @@ use std::task::{Context, Poll, ready};
 use super::operation::{Operation, Step, uninterrupted};
 use crate::io::{AsyncRead, ReadBuf};
 
-/// The minimum space for a read, in bytes.
 const ROOM: usize = 32;
 
 /// Appends the bytes of a reader to a vector.
 #[derive(Debug)]
 pub(super) struct Filling {
-    /// The initial length of the vector.
     start: usize,
-    /// The initial capacity of the vector.
     capacity: usize,
     /// The number of bytes of the vector's memory, from its start, that are initialized.
     initialized: usize,
@@ -59,7 +56,6 @@ impl Filling {
         }
     }
 
-    /// Reads into the spare capacity of the vector.
     fn read<R: AsyncRead + ?Sized>(
         &mut self,
         vec: &mut Vec<u8>,

@@ -58,7 +58,6 @@ fn poll_write_buf<W: AsyncWrite + ?Sized>(
     Poll::Ready(Ok(written))
 }
 
-/// Writes a slice by the plain call.
 #[inline]
 fn poll_write_slice<W: AsyncWrite + ?Sized>(
     writer: Pin<&mut W>,

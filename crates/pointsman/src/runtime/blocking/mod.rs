@@ -110,7 +110,6 @@ impl Pool {
         self.counts.get().queued()
     }
 
-    /// Whether no job is queued or running.
     pub(super) fn is_idle(&self) -> bool {
         self.counts.get().is_idle()
     }
@@ -271,7 +270,6 @@ impl Drop for Unstarted<'_> {
     }
 }
 
-/// Why a job was not accepted.
 pub(crate) enum Refused {
     /// The runtime has shut down. The job was cancelled.
     Closed,
@@ -279,7 +277,6 @@ pub(crate) enum Refused {
     NoThread(io::Error),
 }
 
-/// Cancels a job that has not begun.
 fn cancel(entry: Notified) {
     entry.task.shut_down();
     entry.give_up();

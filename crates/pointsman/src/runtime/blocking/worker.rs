@@ -18,7 +18,6 @@ const TICK: Duration = match cfg!(all(test, loom)) {
     false => Duration::from_micros(50),
 };
 
-/// A sleeping thread.
 pub(super) struct Sleeper {
     parker: Parker,
     /// The role that the thread was woken for.
@@ -47,7 +46,6 @@ impl Sleeper {
 }
 
 impl Pool {
-    /// The main function of a thread.
     pub(super) fn run(&self, host: &impl Host, first: Role) {
         let sleeper = Sleeper::current();
         let mut next = Some(first);
@@ -60,7 +58,6 @@ impl Pool {
         }
     }
 
-    /// Runs jobs until none is queued.
     fn work(&self, host: &impl Host, mut role: Role) {
         loop {
             match self.counts.take(role) {
@@ -122,7 +119,6 @@ impl Pool {
         }
     }
 
-    /// The number of jobs submitted so far.
     fn jobs_submitted(&self) -> usize {
         self.taken.load(Relaxed).wrapping_add(self.queued())
     }

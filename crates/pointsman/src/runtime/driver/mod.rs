@@ -158,7 +158,6 @@ impl Driver {
 
     // --- threads that are awake ---
 
-    /// Fires the timers that are due.
     pub(super) fn fire(&self) {
         if let Some(time) = self.time.as_ref().filter(|time| time.next_is_due()) {
             time.fire();
@@ -189,7 +188,6 @@ impl Driver {
         self.time.as_ref()?.until_next()
     }
 
-    /// Whether there are timers or sources and no thread holds the driver.
     pub(super) fn is_unattended(&self) -> bool {
         // ORDERING: SeqCst: see `fire_if_unattended`.
         (self.has_sources() || self.until_next_timer().is_some()) && !self.is_held.load(SeqCst)
@@ -200,7 +198,6 @@ impl Driver {
         self.used_reactor().is_some()
     }
 
-    /// Whether there are sources and no thread holds the driver.
     pub(super) fn is_io_unattended(&self) -> bool {
         // ORDERING: SeqCst: see `fire_if_unattended`.
         self.has_sources() && !self.is_held.load(SeqCst)
@@ -216,7 +213,6 @@ impl Driver {
         self.turns.store(turns.wrapping_add(1), Relaxed);
     }
 
-    /// Whether the clock is paused.
     pub(super) fn is_paused(&self) -> bool {
         self.time.as_ref().is_some_and(|time| time.is_paused())
     }

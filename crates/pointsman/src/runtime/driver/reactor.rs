@@ -239,7 +239,6 @@ fn token_of(index: u32, generation: u32) -> Token {
     Token((generation as usize) << INDEX_BITS | index as usize)
 }
 
-/// The index and the generation of a token.
 fn parts_of(token: Token) -> (u32, u32) {
     let index = token.0 & ((1 << INDEX_BITS) - 1);
     (index as u32, (token.0 >> INDEX_BITS) as u32)

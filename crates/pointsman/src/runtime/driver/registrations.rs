@@ -128,7 +128,6 @@ impl Registrations {
     }
 }
 
-/// The page of an index, and its offset there.
 fn page_of(index: u32) -> (usize, usize) {
     let index = u64::from(index) + u64::from(FIRST_PAGE);
     let page = index.ilog2() - FIRST_PAGE.ilog2();

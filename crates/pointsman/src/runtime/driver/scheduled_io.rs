@@ -41,7 +41,6 @@ pub(crate) struct ScheduledIo {
     waiters: OnceLock<Box<[Notify; 3]>>,
 }
 
-/// The readiness at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadyEvent {
     tick: u16,
@@ -62,7 +61,6 @@ impl ReadyEvent {
         !self.ready.is_empty() || self.is_shut_down
     }
 
-    /// The same event with a part of its readiness.
     pub(crate) fn with_ready(self, ready: Ready) -> Self {
         Self { ready, ..self }
     }

@@ -61,7 +61,6 @@ impl Alarm {
         }
     }
 
-    /// Sleeps until the alarm rings. Only one thread may wait.
     pub(super) fn wait(&self) {
         match self {
             #[cfg(all(target_os = "linux", feature = "reactor"))]
@@ -92,7 +91,6 @@ impl Alarm {
     }
 }
 
-/// Arms the timer to expire once.
 #[cfg(all(target_os = "linux", feature = "reactor"))]
 fn set_timer(fd: &OwnedFd, after: Duration) {
     let zero = libc::timespec {

@@ -116,7 +116,6 @@ impl Spin {
 }
 
 impl Shared {
-    /// Blocks this thread on a future.
     pub(in crate::runtime) fn block_on<F: Future>(
         self: &Arc<Self>,
         mut future: Pin<&mut F>,

@@ -17,7 +17,6 @@ struct Thread {
     /// The current runtime, kept alive by [`CURRENT`].
     shared: Cell<*const Shared>,
     slot: Cell<*const Slot>,
-    /// The arena that this thread owns.
     arena: Cell<*const ()>,
     blocking_thread: Cell<*const ()>,
     is_in_hook: Cell<bool>,
@@ -170,7 +169,6 @@ pub(in crate::runtime) fn slot_owner() -> Option<Arc<Shared>> {
     Some(Arc::clone(unsafe { slot.arena().as_ref() }.scheduler()))
 }
 
-/// Whether this thread holds the slot.
 #[inline]
 pub(super) fn holds(slot: &Slot) -> bool {
     ptr::eq(self::slot(), slot)

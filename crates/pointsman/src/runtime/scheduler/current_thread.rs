@@ -19,7 +19,6 @@ use crate::loom::sync::Mutex;
 use crate::park::ThreadParker;
 use crate::task::coop;
 
-/// A lock for the only slot.
 pub(super) struct OnlySlotLock(Mutex<SlotQueue>);
 
 struct SlotQueue {
@@ -119,7 +118,6 @@ impl Shared {
     }
 }
 
-/// Holds the slot until it is dropped.
 pub(super) struct OnlySlot<'a> {
     shared: &'a Shared,
     held: Option<context::SlotGuard>,

@@ -193,7 +193,6 @@ impl Idle {
         }
     }
 
-    /// Unparks all sleeping workers.
     pub(super) fn unpark_all(&self) {
         for sleeper in lock(&self.sleepers).iter() {
             sleeper.parker.unpark();

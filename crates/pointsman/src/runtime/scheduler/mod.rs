@@ -153,7 +153,6 @@ impl Shared {
         shared
     }
 
-    /// Whether this is a current-thread runtime.
     #[inline]
     pub(super) fn is_current_thread(&self) -> bool {
         self.config.worker_threads == 0
@@ -164,7 +163,6 @@ impl Shared {
         self.is_shut_down.load(Relaxed)
     }
 
-    /// The number of tasks in the inject queue.
     pub(super) fn global_queue_depth(&self) -> usize {
         self.inject.len()
     }

@@ -189,7 +189,6 @@ impl Queue {
         unsafe { &*larger.as_ptr() }
     }
 
-    /// Takes the oldest entry.
     #[inline]
     pub(crate) fn pop(&self) -> Option<Notified> {
         // ORDERING: Acquire pairs with the release of the exchange that moved `head` here: `tail` and the buffer are read

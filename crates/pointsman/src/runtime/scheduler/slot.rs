@@ -35,7 +35,6 @@ pub(in crate::runtime) struct Counters {
     pub(in crate::runtime) completed: Counter,
     pub(in crate::runtime) parked: Counter,
     pub(in crate::runtime) unparked: Counter,
-    /// In nanoseconds.
     pub(in crate::runtime) busy: Counter,
 }
 

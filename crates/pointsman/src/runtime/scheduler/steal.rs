@@ -160,7 +160,6 @@ impl Worker<'_> {
         !self.slot.queue.is_empty() || self.steal()
     }
 
-    /// Steals half of the tasks at another slot whose queue is long enough.
     fn steal(&self) -> bool {
         let mode = self.shared.idle.mode();
         let slots = &self.shared.slots;

@@ -54,9 +54,7 @@ pub(super) enum Next {
 #[derive(PartialEq, Eq)]
 enum Paused {
     Quantum,
-    /// All queued tasks have yielded.
     Yielded,
-    /// No task is queued.
     Idle,
     /// Another thread holds the slot now.
     Lost,

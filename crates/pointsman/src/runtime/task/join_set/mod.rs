@@ -40,7 +40,6 @@ use crate::task::join::JoinHandle;
 pub struct JoinSet<T> {
     /// The tasks whose results were not returned, by key.
     members: Vec<Option<Member<T>>>,
-    /// Unused keys.
     vacant: Vec<usize>,
     completed: Arc<CompletionQueue>,
 }
@@ -50,7 +49,6 @@ struct Member<T> {
     waker: Waker,
 }
 
-/// The keys of complete tasks.
 #[derive(Default)]
 struct CompletionQueue(Mutex<Completions>);
 
@@ -73,7 +71,6 @@ impl CompletionQueue {
     }
 }
 
-/// The waker of a member.
 struct MemberWaker {
     completed: Arc<CompletionQueue>,
     key: usize,

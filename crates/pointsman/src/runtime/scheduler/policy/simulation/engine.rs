@@ -72,12 +72,9 @@ struct Worker {
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The next task is injected.
     Arrival(usize),
     Worker(usize),
-    Tick {
-        generation: u64,
-    },
+    Tick { generation: u64 },
 }
 
 pub(super) struct Machine<'a> {
