@@ -1,7 +1,7 @@
 //! I/O sources: polls the operating system for events and wakes the tasks that wait for them.
 //!
-//! Events are edge-triggered: the system reports a source once when it becomes ready. [`ScheduledIo`] remembers the
-//! readiness until the source returns `WouldBlock`.
+//! Events are edge-triggered: the system reports a source once when it becomes ready.
+//! [`ScheduledIo`](super::scheduled_io::ScheduledIo) remembers the readiness until the source returns `WouldBlock`.
 //!
 //! Invariant: one thread at a time polls the system, and it dispatches all events before another thread may poll.
 

@@ -1,4 +1,4 @@
-//! When to wake a worker, and how often a worker checks timers and other queues: pure functions, which [`simulation`]
+//! When to wake a worker, and how often a worker checks timers and other queues: pure functions, which `simulation`
 //! runs on more cores than the test machine has.
 //!
 //! Waking a sleeping thread costs as much as hundreds of short tasks. A scheduler that wakes a worker for each task is
@@ -67,7 +67,7 @@ pub(super) enum Mode {
 ///
 /// At most as many workers search as work, and at least one may. So while one worker works, one searches; on many cores
 /// each searcher that finds tasks calls others, and the number of awake workers doubles with each wake-up time. Simulated
-/// ([`simulation`], `make policy CORES=64`): tasks of 10 µs that keep 64 cores 70 % busy wait 0.5 ms in the 99th
+/// (`make policy CORES=64`): tasks of 10 µs that keep 64 cores 70 % busy wait 0.5 ms in the 99th
 /// percentile, instead of 2.75 ms with one searcher at a time.
 #[inline]
 pub(super) fn should_call(
