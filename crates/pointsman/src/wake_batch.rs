@@ -8,10 +8,8 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
-/// The number of wakers per acquisition of the lock. It is 1 in models, so that they see the lock released between two
-/// wakers.
-///
-/// Rows: `sync_notify/notify_waiters` and `sync_watch/*`, which wake up to 1,000 tasks.
+/// The number of wakers per acquisition of the lock, as in Tokio. It is 1 in models, so that they see the lock released
+/// between two wakers.
 const CAPACITY: usize = if cfg!(all(test, loom)) { 1 } else { 32 };
 
 pub(crate) struct WakeBatch {

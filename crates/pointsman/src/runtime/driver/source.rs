@@ -19,10 +19,16 @@ pub(crate) struct RegisteredSource {
     entry: NonNull<Entry>,
 }
 
-// SAFETY: the entry is only used by shared reference, and `ScheduledIo` and `Reactor` are `Sync`.
+// SAFETY: `Entry` and `Reactor` are `Send` and `Sync`, as checked below, and the entry is only used by shared reference.
 unsafe impl Send for RegisteredSource {}
-// SAFETY: a shared `RegisteredSource` gives only `&ScheduledIo` and `&Reactor`, which are `Sync`.
+// SAFETY: a shared `RegisteredSource` gives only shared references to `Entry` and `Reactor`, which are `Sync`.
 unsafe impl Sync for RegisteredSource {}
+
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Entry>();
+    is_send_and_sync::<Reactor>();
+};
 
 impl RegisteredSource {
     /// # Safety
@@ -59,10 +65,3 @@ impl Drop for RegisteredSource {
         self.reactor.release(self.entry());
     }
 }
-
-// Compiles only if what the `unsafe impl`s above rely on holds.
-const _: () = {
-    const fn is_sync<T: Sync + Send>() {}
-    is_sync::<ScheduledIo>();
-    is_sync::<Reactor>();
-};

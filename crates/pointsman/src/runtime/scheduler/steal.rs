@@ -15,12 +15,6 @@ use super::worker::{Next, Worker};
 use super::{Shared, Slot, context};
 use crate::loom::hint;
 
-/// Spin-loop hints between two looks of a search, since each look takes cache lines from the workers that use them.
-const SPINS_PER_LOOK: u32 = 8;
-/// The minimum number of looks of a search. With a time limit alone, a search would end when another thread, which may
-/// have queued a task, has used the core.
-const MIN_LOOKS: u32 = if cfg!(all(test, loom)) { 1 } else { 8 };
-
 impl Worker<'_> {
     /// Called when no task is queued here. Returns when one may be, or when the parker was notified.
     pub(super) fn idle(&mut self) {
@@ -127,25 +121,20 @@ impl Worker<'_> {
         if self.shared.idle.cores() == 1 || self.shared.driver.has_sources() {
             return self.look();
         }
-        let mut looks = 0;
         let mut end = None;
         loop {
             if self.look() {
                 return true;
             }
-            looks += 1;
-            if looks >= MIN_LOOKS {
-                if !policy::is_patient(self.shared.idle.workers()) {
-                    return false;
-                }
-                let now = Instant::now();
-                if cfg!(all(test, loom)) || now >= *end.get_or_insert(now + QUANTUM) {
-                    return false;
-                }
+            // No time passes in models.
+            if cfg!(all(test, loom)) || !policy::is_patient(self.shared.idle.workers()) {
+                return false;
             }
-            for _ in 0..SPINS_PER_LOOK {
-                hint::spin_loop();
+            let now = Instant::now();
+            if now >= *end.get_or_insert(now + QUANTUM) {
+                return false;
             }
+            hint::spin_loop();
         }
     }
 

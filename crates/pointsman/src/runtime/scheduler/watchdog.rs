@@ -30,10 +30,12 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 /// The interval between two looks at the queues. A stuck queue is detected after one to two ticks; with I/O up to
 /// [`LAZY_IO_TICK`] later, since the first look may wait for the alarm that watches the driver.
 ///
-/// Rows: `help/blocked worker` and `help/blocked neighbours`.
+/// Row: `help/blocked worker`, in which a task waits 0.9 ms behind one that blocks, and nine times as long with 5 ms.
 const TICK: Duration = Duration::from_micros(500);
 
 /// How long the driver may be unattended if a task has blocked lately.
+///
+/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high with 10 ms.
 const IO_TICK: Duration = Duration::from_millis(1);
 
 /// How long the driver may be unattended otherwise. Under load the alarm is set once in this time. Setting it costs up to
@@ -43,9 +45,14 @@ const IO_TICK: Duration = Duration::from_millis(1);
 const LAZY_IO_TICK: Duration = Duration::from_millis(10);
 
 /// A quantum this long counts as blocked by a task. In a shorter one the system may have preempted the worker.
+///
+/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is 4 times as high if workers do not report
+/// such quanta.
 pub(super) const BLOCKED: Duration = Duration::from_millis(5);
 
 /// The number of alarms for which [`IO_TICK`] applies after a task has blocked.
+///
+/// Row: `echo` with 64 connections while a task blocks, whose 99th percentile is twice as high with 0.
 const WATCHED: u32 = 500;
 
 const NONE: usize = usize::MAX;

@@ -28,7 +28,6 @@ enum State {
     /// Searching until this time.
     Searching {
         until: u64,
-        looks: u32,
     },
     /// Has seen a task while it fell asleep, and looks again.
     LooksAgain,
@@ -224,7 +223,7 @@ impl Machine<'_> {
         match self.workers[index].state {
             State::Asleep => None,
             State::Called => Some(self.begin_search(index)),
-            State::Searching { until, looks } => self.search(index, until, looks),
+            State::Searching { until } => self.search(index, until),
             State::LooksAgain => {
                 let took = self.look(index).unwrap_or(0);
                 self.overhead += took;

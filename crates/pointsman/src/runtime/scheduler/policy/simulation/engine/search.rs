@@ -3,9 +3,6 @@
 use super::super::super::{self as policy, Mode};
 use super::{Machine, State};
 
-/// As `MIN_LOOKS` of `steal`.
-const MIN_LOOKS: u32 = 8;
-
 impl Machine<'_> {
     pub(super) fn idle(&mut self, index: usize) -> Option<u64> {
         if self.rules.may_search(self.counts, self.cores, self.mode) {
@@ -19,7 +16,6 @@ impl Machine<'_> {
     pub(super) fn begin_search(&mut self, index: usize) -> u64 {
         self.workers[index].state = State::Searching {
             until: self.now + self.costs.quantum,
-            looks: 0,
         };
         self.searched += self.look_time();
         self.look_time()
@@ -29,19 +25,18 @@ impl Machine<'_> {
         self.costs.look + self.costs.look_at_one * self.workers.len() as u64
     }
 
-    pub(super) fn search(&mut self, index: usize, until: u64, looks: u32) -> Option<u64> {
+    pub(super) fn search(&mut self, index: usize, until: u64) -> Option<u64> {
         if let Some(took) = self.look(index) {
             self.searched += took;
             self.workers[index].state = State::Found { has_searched: true };
             return Some(took);
         }
-        let looks = looks + 1;
         let is_over = self.now >= until || !policy::is_patient(self.counts);
-        if self.rules.is_tokio() || looks >= MIN_LOOKS && is_over {
+        if self.rules.is_tokio() || is_over {
             self.counts.searching -= 1;
             return self.sleep(index);
         }
-        self.workers[index].state = State::Searching { until, looks };
+        self.workers[index].state = State::Searching { until };
         self.searched += self.look_time();
         Some(self.look_time())
     }
