@@ -13,7 +13,7 @@ use super::async_write::forward_write;
 use super::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::loom::sync::{Mutex, MutexGuard};
 
-struct Shared<T> {
+struct SharedStream<T> {
     stream: Mutex<T>,
     is_write_vectored: bool,
 }
@@ -21,7 +21,7 @@ struct Shared<T> {
 /// Exclusive access to the stream, during a poll.
 struct Locked<'a, T>(MutexGuard<'a, T>);
 
-impl<T> Shared<T> {
+impl<T> SharedStream<T> {
     fn lock(&self) -> Locked<'_, T> {
         Locked(self.stream.lock().unwrap())
     }
@@ -52,7 +52,7 @@ impl<T> Locked<'_, T> {
 /// # });
 /// ```
 pub struct ReadHalf<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<SharedStream<T>>,
 }
 
 /// The writing half of a stream, created by [`split`].
@@ -66,7 +66,7 @@ pub struct ReadHalf<T> {
 /// # });
 /// ```
 pub struct WriteHalf<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<SharedStream<T>>,
 }
 
 // SAFETY: the methods of a half that take `&self` compare pointers only and do not access the stream.
@@ -100,7 +100,7 @@ where
     T: AsyncRead + AsyncWrite,
 {
     let is_write_vectored = stream.is_write_vectored();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedStream {
         stream: Mutex::new(stream),
         is_write_vectored,
     });

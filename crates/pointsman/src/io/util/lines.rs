@@ -14,7 +14,7 @@ use super::read_until::poll_read_until;
 use crate::io::AsyncBufRead;
 
 pin_project! {
-    /// Reads lines, created by [`AsyncBufReadExt::lines`](crate::io::AsyncBufReadExt::lines).
+    /// The lines of a reader, returned by [`AsyncBufReadExt::lines`](crate::io::AsyncBufReadExt::lines).
     ///
     /// ```
     /// # use pointsman::io::{AsyncBufReadExt, Lines};

@@ -14,7 +14,7 @@ use super::read_until::poll_read_until;
 use crate::io::AsyncBufRead;
 
 pin_project! {
-    /// Reads segments, created by [`AsyncBufReadExt::split`](crate::io::AsyncBufReadExt::split).
+    /// The segments of a reader, returned by [`AsyncBufReadExt::split`](crate::io::AsyncBufReadExt::split).
     ///
     /// ```
     /// # use std::io::Cursor;

@@ -21,7 +21,7 @@ use super::{Costs, Measured};
 /// The limit for a run; a run with more events does not terminate.
 const MAX_EVENTS: u64 = 10_000_000;
 
-enum State {
+enum WorkerState {
     Asleep,
     /// Called, and not awake yet.
     Called,
@@ -48,7 +48,7 @@ enum State {
 }
 
 struct Worker {
-    state: State,
+    state: WorkerState,
     queue: VecDeque<usize>,
     /// Tokio's LIFO slot, and how often in a row it was used.
     newest: Option<usize>,
@@ -108,7 +108,7 @@ pub(super) struct Machine<'a> {
 /// Runs a workload on `cores` cores with a worker each. All workers sleep at first.
 pub(super) fn run(workload: &Workload, cores: usize, rules: Rules, costs: Costs) -> Measured {
     let worker = |_| Worker {
-        state: State::Asleep,
+        state: WorkerState::Asleep,
         queue: VecDeque::new(),
         newest: None,
         newest_first: 0,
@@ -221,27 +221,27 @@ impl Machine<'_> {
     /// The duration of the worker's next step. `None` if it waits for a call.
     fn step(&mut self, index: usize) -> Option<u64> {
         match self.workers[index].state {
-            State::Asleep => None,
-            State::Called => Some(self.begin_search(index)),
-            State::Searching { until } => self.search(index, until),
-            State::LooksAgain => {
+            WorkerState::Asleep => None,
+            WorkerState::Called => Some(self.begin_search(index)),
+            WorkerState::Searching { until } => self.search(index, until),
+            WorkerState::LooksAgain => {
                 let took = self.look(index).unwrap_or(0);
                 self.overhead += took;
-                self.workers[index].state = State::Found {
+                self.workers[index].state = WorkerState::Found {
                     has_searched: false,
                 };
                 Some(took)
             }
-            State::Found { has_searched } => Some(self.begin_anew(index, has_searched)),
-            State::Free => self.next(index),
-            State::Forks { task, next } => Some(self.fork(index, task, next)),
-            State::Ends { task } => Some(self.end(index, task)),
+            WorkerState::Found { has_searched } => Some(self.begin_anew(index, has_searched)),
+            WorkerState::Free => self.next(index),
+            WorkerState::Forks { task, next } => Some(self.fork(index, task, next)),
+            WorkerState::Ends { task } => Some(self.end(index, task)),
         }
     }
 
     fn begin_quantum(&mut self, index: usize) {
         let worker = &mut self.workers[index];
-        worker.state = State::Free;
+        worker.state = WorkerState::Free;
         worker.since = self.now;
         worker.polls = 0;
         worker.interval = self.rules.interval(&worker.pace);
@@ -277,7 +277,7 @@ impl Machine<'_> {
             self.reached.push(self.now + took);
         }
         let next = self.workload.tasks[task].forks.start;
-        self.workers[index].state = State::Forks { task, next };
+        self.workers[index].state = WorkerState::Forks { task, next };
         Some(took)
     }
 
@@ -339,7 +339,7 @@ impl Machine<'_> {
     fn fork(&mut self, index: usize, task: usize, next: usize) -> u64 {
         let known = &self.workload.tasks[task];
         if next < known.forks.end {
-            self.workers[index].state = State::Forks {
+            self.workers[index].state = WorkerState::Forks {
                 task,
                 next: next + 1,
             };
@@ -347,7 +347,7 @@ impl Machine<'_> {
             self.overhead += took;
             return took;
         }
-        self.workers[index].state = State::Ends { task };
+        self.workers[index].state = WorkerState::Ends { task };
         known.computes + known.blocks
     }
 
@@ -363,7 +363,7 @@ impl Machine<'_> {
                 self.overhead += took;
             }
         }
-        self.workers[index].state = State::Free;
+        self.workers[index].state = WorkerState::Free;
         took
     }
 

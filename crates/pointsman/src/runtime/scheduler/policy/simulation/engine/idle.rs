@@ -1,7 +1,7 @@
 //! Calling workers.
 
 use super::super::super::Mode;
-use super::{Event, Machine, State};
+use super::{Event, Machine, WorkerState};
 
 impl Machine<'_> {
     /// Notifies workers that `waiting` tasks are queued, or one in the inject queue. Returns the cost.
@@ -32,7 +32,7 @@ impl Machine<'_> {
         self.counts.searching += 1;
         self.counts.awake += 1;
         self.counts.sleeping -= 1;
-        self.workers[called].state = State::Called;
+        self.workers[called].state = WorkerState::Called;
         self.overhead += self.costs.come;
         self.at(
             self.now + self.costs.call + self.costs.latency,

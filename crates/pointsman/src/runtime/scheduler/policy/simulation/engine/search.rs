@@ -1,7 +1,7 @@
 //! A worker without tasks.
 
 use super::super::super::{self as policy, Mode};
-use super::{Machine, State};
+use super::{Machine, WorkerState};
 
 impl Machine<'_> {
     pub(super) fn idle(&mut self, index: usize) -> Option<u64> {
@@ -14,7 +14,7 @@ impl Machine<'_> {
 
     /// Begins a search with its first look, and returns the duration of the look.
     pub(super) fn begin_search(&mut self, index: usize) -> u64 {
-        self.workers[index].state = State::Searching {
+        self.workers[index].state = WorkerState::Searching {
             until: self.now + self.costs.quantum,
         };
         self.searched += self.look_time();
@@ -28,7 +28,7 @@ impl Machine<'_> {
     pub(super) fn search(&mut self, index: usize, until: u64) -> Option<u64> {
         if let Some(took) = self.look(index) {
             self.searched += took;
-            self.workers[index].state = State::Found { has_searched: true };
+            self.workers[index].state = WorkerState::Found { has_searched: true };
             return Some(took);
         }
         let is_over = self.now >= until || !policy::is_patient(self.counts);
@@ -36,7 +36,7 @@ impl Machine<'_> {
             self.counts.searching -= 1;
             return self.sleep(index);
         }
-        self.workers[index].state = State::Searching { until };
+        self.workers[index].state = WorkerState::Searching { until };
         self.searched += self.look_time();
         Some(self.look_time())
     }
@@ -138,10 +138,10 @@ impl Machine<'_> {
             self.sleepers.retain(|&sleeper| sleeper != index);
             self.counts.sleeping -= 1;
             self.counts.awake += 1;
-            self.workers[index].state = State::LooksAgain;
+            self.workers[index].state = WorkerState::LooksAgain;
             return Some(took + self.look_time());
         }
-        self.workers[index].state = State::Asleep;
+        self.workers[index].state = WorkerState::Asleep;
         None
     }
 
