@@ -1,8 +1,9 @@
 //! The barrier.
 //!
-//! Invariant: one word counts all who have ever arrived. Its quotient by the size is the number of the round,
-//! so a round is over exactly when the last of it has been counted, and no lock is taken to arrive. The last to arrive pays
-//! two RMWs, 13 ns, if nobody waits.
+//! Invariant: one word counts all arrivals. The count divided by the size is the number of the round, so a
+//! round is over exactly when its last task is counted. Counting takes no lock.
+//!
+//! Cost of the last arrival without waiters: two read-modify-writes.
 
 use crate::loom::sync::atomic::AtomicU64;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -10,9 +11,9 @@ use crate::task::coop::cooperative;
 
 use super::Notify;
 
-/// Lets tasks wait for each other: none goes on before a certain number has arrived.
+/// Makes a number of tasks wait until all of them have arrived.
 ///
-/// It can be used again and again: when a round is complete, the next begins.
+/// A barrier is reusable: when a round is complete, the next begins.
 ///
 /// ```
 /// use pointsman::sync::Barrier;
@@ -31,12 +32,12 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A barrier for `n` tasks. Zero is as one: nobody waits.
+    /// Creates a barrier for `n` tasks. Zero counts as one, with which no task waits.
     ///
     /// ```
     /// # use pointsman::sync::Barrier;
     /// # futures::executor::block_on(async {
-    /// // Nobody else has to come.
+    /// // The first arrival completes the round.
     /// assert!(Barrier::new(1).wait().await.is_leader());
     /// assert!(Barrier::new(0).wait().await.is_leader());
     /// # });
@@ -49,13 +50,13 @@ impl Barrier {
         }
     }
 
-    /// Arrives, and waits until all of this round have.
+    /// Arrives at the barrier, and waits until all tasks of the round have.
     ///
-    /// The last to arrive is the leader of the round. What each has done before it arrived is seen by all who
-    /// go on.
+    /// The last task to arrive is the leader of the round. What the tasks did before they arrived is visible
+    /// to all of them afterwards.
     ///
     /// # Cancel safety
-    /// This is not cancel safe: whoever drops the future after its first poll counts as arrived.
+    /// Not cancel safe: a future that is dropped after its first poll still counts as arrived.
     ///
     /// ```
     /// # use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -67,12 +68,13 @@ impl Barrier {
     ///     barrier.wait().await;
     ///     ready.load(Relaxed)
     /// };
-    /// // Whoever goes on finds that both were ready.
+    /// // Past the barrier, both were ready.
     /// assert_eq!(futures::join!(work(), work()), (2, 2));
     /// # });
     /// ```
     pub async fn wait(&self) -> BarrierWaitResult {
-        // ORDERING: Release passes what was done before to all of the round, Acquire gets it from them.
+        // ORDERING: Release pairs with the Acquire of later arrivals and of the load below: they see what
+        // this task did before. Acquire pairs with the Release of earlier arrivals.
         let place = self.arrived.fetch_add(1, AcqRel);
         let round = place / self.size;
         if place % self.size == self.size - 1 {
@@ -82,7 +84,8 @@ impl Barrier {
         cooperative(async {
             loop {
                 let complete = self.complete.notified();
-                // ORDERING: Acquire gets what the others released by arriving.
+                // ORDERING: Acquire pairs with the Release of all arrivals of the round, which form one
+                // release sequence.
                 if self.arrived.load(Acquire) / self.size > round {
                     return;
                 }
@@ -94,7 +97,7 @@ impl Barrier {
     }
 }
 
-/// Whether someone was the last to arrive at a [`Barrier`]. Of [`Barrier::wait`].
+/// Returned by [`Barrier::wait`]: whether the task is the leader of its round.
 ///
 /// ```
 /// # use pointsman::sync::{Barrier, BarrierWaitResult};
@@ -107,7 +110,7 @@ impl Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this task is the leader. Each round has exactly one.
+    /// Returns whether this task is the leader. Each round has exactly one.
     ///
     /// ```
     /// # use futures::future::join_all;
@@ -132,18 +135,18 @@ mod loom_tests {
 
     use super::*;
 
-    /// Writes its own cell, meets the other, and reads the other's cell.
+    /// Writes its own cell, waits at the barrier, and reads the other cell.
     fn meet(barrier: &Barrier, cells: &[UnsafeCell<u32>; 2], own: usize, round: u32) -> bool {
-        // SAFETY: the model fails if the other thread reaches it.
+        // SAFETY: loom's cell fails the model if the other thread accesses it at the same time.
         cells[own].with_mut(|cell| unsafe { *cell = round });
         let leads = block_on(barrier.wait()).is_leader();
-        // SAFETY: as above.
+        // SAFETY: loom's cell fails the model if another thread writes it at the same time.
         assert_eq!(cells[1 - own].with(|cell| unsafe { *cell }), round);
         leads
     }
 
     #[test]
-    fn who_goes_on_sees_what_all_did_and_one_leads() {
+    fn tasks_see_what_the_others_did_and_one_leads() {
         loom::model(|| {
             let shared = Arc::new((Barrier::new(2), [UnsafeCell::new(0), UnsafeCell::new(0)]));
             let other = shared.clone();
@@ -153,7 +156,7 @@ mod loom_tests {
     }
 
     #[test]
-    fn a_round_follows_the_other() {
+    fn rounds_follow_each_other() {
         loom::model(|| {
             let barrier = Arc::new(Barrier::new(2));
             let twice = |barrier: &Barrier| {

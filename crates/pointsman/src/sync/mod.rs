@@ -1,6 +1,9 @@
-//! Synchronization between tasks.
+//! Synchronization primitives for tasks: locks, a semaphore, notifications, cells that are set once, a
+//! barrier, and channels.
+//!
+//! They work in any runtime. Of this crate's they use the task budget, and for `send_timeout` its timers.
 
-/// A constant function, except where models are checked: what they are made of is not constant.
+/// Declares a `const fn`, or in models a plain `fn`, as loom's types have no constant constructors.
 macro_rules! const_unless_loom {
     ($(#[$attribute:meta])* $visibility:vis const fn $($rest:tt)*) => {
         #[cfg(not(all(test, loom)))]
@@ -15,7 +18,7 @@ macro_rules! const_unless_loom {
 
 mod barrier;
 pub mod broadcast;
-mod held;
+mod guard;
 pub mod mpsc;
 mod mutex;
 mod notify;
@@ -42,7 +45,7 @@ pub use semaphore::{
 };
 pub use set_once::{SetOnce, SetOnceError};
 
-/// Futures with a name.
+/// Named future types.
 pub mod futures {
     pub use super::notify::{Notified, OwnedNotified};
 }

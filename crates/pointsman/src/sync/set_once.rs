@@ -1,7 +1,8 @@
-//! A cell that is written once and can be waited for.
+//! A cell that is set once, whose value tasks can wait for.
 //!
-//! Invariant: the value is written under the lock of those who wait, before the flag says so. Reading a
-//! written cell is one load.
+//! Invariant: the value is written under the lock of the waiters, before the flag is set.
+//!
+//! Cost: reading a set cell is one load.
 
 use std::error::Error;
 use std::fmt;
@@ -12,9 +13,9 @@ use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::AtomicBool;
 use crate::loom::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// A cell that is written once, and whose value can be waited for.
+/// A cell that is set once, whose value tasks can wait for.
 ///
-/// Unlike [`OnceCell`](super::OnceCell) it does not make the value: who waits is given what another sets.
+/// Unlike [`OnceCell`](super::OnceCell) it does not compute the value: waiters get what another task sets.
 ///
 /// ```
 /// use pointsman::sync::SetOnce;
@@ -32,13 +33,14 @@ pub struct SetOnce<T> {
     set: Notify,
 }
 
-// SAFETY: as it is written through a shared reference the value moves between threads, and then it is shared.
+// SAFETY: `set` sends the value to the cell through a shared reference, hence `Send`. `get` shares it, hence
+// `Sync`.
 unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
-// SAFETY: the value goes with the cell.
+// SAFETY: sending the cell sends the value, hence `Send`; the rest of the cell may be sent.
 unsafe impl<T: Send> Send for SetOnce<T> {}
 
 impl<T> SetOnce<T> {
-    /// An empty cell.
+    /// Creates an empty cell.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -55,7 +57,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::SetOnce;
@@ -73,7 +75,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// A cell with this value, or an empty one.
+    /// Creates a cell with this value, or an empty one for `None`.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -84,7 +86,7 @@ impl<T> SetOnce<T> {
         value.map_or_else(Self::new, Self::from)
     }
 
-    /// A cell with this value, for a `static`.
+    /// Creates a cell with this value, in a constant.
     ///
     /// ```
     /// use pointsman::sync::SetOnce;
@@ -102,7 +104,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// Whether the cell has a value.
+    /// Returns whether the cell has a value.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -113,12 +115,11 @@ impl<T> SetOnce<T> {
     /// ```
     #[inline]
     pub fn initialized(&self) -> bool {
-        // ORDERING: pairs with the Release of `set`: who sees the flag sees the value.
+        // ORDERING: Acquire pairs with the Release of `set`: a thread that sees the flag sees the value.
         self.is_set.load(Acquire)
     }
 
-    /// The value, if there is one.
-    /// Never waits.
+    /// Returns the value, if it is set. Does not wait.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -131,16 +132,17 @@ impl<T> SetOnce<T> {
     pub fn get(&self) -> Option<&T> {
         self.initialized().then(|| {
             self.value.with(|value| {
-                // SAFETY: it was written, and is not written again while it is borrowed.
+                // SAFETY: `initialized` saw the flag, so the value was written. Only `take` changes it again,
+                // which borrows the cell exclusively.
                 unsafe { (*value).assume_init_ref() }
             })
         })
     }
 
-    /// Sets the value and wakes all who wait for it.
+    /// Sets the value and wakes all waiters.
     ///
     /// # Errors
-    /// Gives the value back if there is one.
+    /// Returns the value in a [`SetOnceError`] if the cell has one already.
     ///
     /// ```
     /// # use pointsman::sync::{SetOnce, SetOnceError};
@@ -159,12 +161,12 @@ impl<T> SetOnce<T> {
                 return false;
             }
             if let Some(value) = value.take() {
-                // SAFETY: it was not written, and who has the lock is alone in writing.
+                // SAFETY: the flag is not set, so no thread reads the value, and writers hold the lock.
                 self.value.with_mut(|place| unsafe {
                     (*place).write(value);
                 });
             }
-            // ORDERING: pairs with the Acquire of `initialized`.
+            // ORDERING: Release pairs with the Acquire of `initialized`, which then sees the value.
             self.is_set.store(true, Release);
             true
         });
@@ -174,7 +176,7 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// The value, without the cell.
+    /// Consumes the cell and returns the value, if it is set.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -187,10 +189,10 @@ impl<T> SetOnce<T> {
         self.take()
     }
 
-    /// Waits until there is a value.
+    /// Waits until the value is set, and returns it.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// Cancel safe: the wait has no effect on the cell.
     ///
     /// ```
     /// # use pointsman::sync::SetOnce;
@@ -198,7 +200,7 @@ impl<T> SetOnce<T> {
     /// let cell = SetOnce::new();
     /// let (value, set) = futures::join!(cell.wait(), async { cell.set(1) });
     /// assert_eq!((value, set), (&1, Ok(())));
-    /// // From here on nobody waits.
+    /// // With a value set, this is ready at once.
     /// assert_eq!(cell.wait().await, &1);
     /// # });
     /// ```
@@ -217,7 +219,7 @@ impl<T> SetOnce<T> {
             return None;
         }
         self.is_set.store(false, Relaxed);
-        // SAFETY: it was written, and what is read is not used again.
+        // SAFETY: the flag was set, so the value was written. The flag is clear now, so it is not read again.
         Some(
             self.value
                 .with_mut(|value| unsafe { (*value).assume_init_read() }),
@@ -270,7 +272,7 @@ impl<T> From<T> for SetOnce<T> {
     }
 }
 
-/// The [`SetOnce`] had a value. Gives back the other that was to be set.
+/// Error of [`SetOnce::set`] on a cell with a value. Holds the value that was to be set.
 ///
 /// ```
 /// # use pointsman::sync::SetOnce;
@@ -299,7 +301,7 @@ mod loom_tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_given_the_value() {
+    fn a_waiter_gets_the_value() {
         loom::model(|| {
             let cell = Arc::new(SetOnce::new());
             let other = cell.clone();
@@ -310,7 +312,7 @@ mod loom_tests {
     }
 
     #[test]
-    fn one_sets_and_the_other_finds_its_value() {
+    fn one_set_succeeds_and_the_other_finds_the_value() {
         loom::model(|| {
             let cell = Arc::new(SetOnce::new());
             let other = cell.clone();

@@ -1,13 +1,18 @@
-//! Tasks that wait for one and the same event. When it comes they are all woken, the one that has waited
-//! longest first.
+//! A set of tasks that wait for the same event. An event wakes all of them, in the order in which they began
+//! to wait.
 //!
-//! Invariant: a waiter is in the list from the moment it finds that it has to wait until it is woken or
-//! given up, and both ends of that are under the lock. The lock is never held while a waker runs or is
-//! dropped. An event wakes those only who came before it: each waiter carries the number of the events
-//! that it has missed, so that one who comes back while others are being woken is not woken twice.
+//! # Invariants
 //!
-//! Waiting costs one lock and no allocation. Waking costs one lock for every 32 waiters; the owner keeps a
-//! bit of its own that spares it the lock when nobody waits.
+//! - A waiter enters the list under the lock when it finds that it has to wait. It leaves the list under the
+//!   lock when it is woken or cancelled.
+//! - The lock is not held while a waker is cloned, woken or dropped.
+//! - An event wakes only waiters that came before it: each waiter carries the number of events so far. A
+//!   waiter that returns while others are being woken is not woken twice.
+//!
+//! # Cost
+//!
+//! One lock and no allocation to wait. One lock per batch of wakers to wake. The owner keeps a flag of its
+//! own that spares it the lock when no task waits.
 
 use std::cell::UnsafeCell;
 use std::future::Future;
@@ -27,21 +32,21 @@ use crate::wake_batch::WakeBatch;
 struct Waiter {
     links: Links<Waiter>,
     waker: Option<Waker>,
-    /// How many events had been when it came.
+    /// The number of events when the waiter entered the list.
     events: u64,
-    /// Whether it is in the list. Changes under the lock only.
+    /// Whether the waiter is in the list. Changes only under the lock.
     queued: AtomicBool,
 }
 
-// SAFETY: the links are a field of the waiter.
+// SAFETY: `links` returns the address of a field of the node.
 unsafe impl Node for Waiter {
     unsafe fn links(node: NonNull<Self>) -> NonNull<Links<Self>> {
-        // SAFETY: the node is live.
+        // SAFETY: the caller passes a live node, so the address of its field is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
 
-// SAFETY: a waiter's links are used under the lock of its set alone.
+// SAFETY: all fields but the atomic flag are used under the lock of the set only.
 unsafe impl Send for Waiter {}
 
 #[derive(Debug)]
@@ -65,25 +70,25 @@ impl WaitSet {
         }
     }
 
-    /// Wakes everyone who waits now. `emptied` is called under the lock if nobody waits then: the owner
-    /// takes its bit back there.
+    /// Wakes all current waiters. If the list is empty afterwards, calls `emptied` under the lock: the owner
+    /// clears its flag there.
     pub(crate) fn wake_all(&self, emptied: impl FnOnce()) {
         let mut batch = WakeBatch::new();
         let mut waiters = lock(&self.waiters);
         let event = waiters.events;
         waiters.events += 1;
         while let Some(first) = waiters.list.first() {
-            // SAFETY: what is in the list is live, and the lock is held.
+            // SAFETY: a waiter leaves the list under this lock before it is dropped, so it is live.
             let waiter = unsafe { first.as_ref() };
             if waiter.events > event {
                 break;
             }
             waiters.list.pop_front();
-            // SAFETY: as above; nobody else looks at the waker without the lock.
+            // SAFETY: the waiter is live until `queued` is cleared, and the lock guards its waker.
             let waker = unsafe { (*first.as_ptr()).waker.take() };
-            // ORDERING: pairs with the Acquire in `Wait::drop` and `poll`: whoever sees that the waiter is
-            // out may free it, so nothing of it is touched after this.
-            // SAFETY: live until this store.
+            // ORDERING: Release pairs with the Acquire of `Wait::is_queued`. An owner that sees `false` may
+            // free the waiter, so this is the last access to it.
+            // SAFETY: the waiter is live until this store, as its owner cannot see `false` before.
             unsafe { (*first.as_ptr()).queued.store(false, Release) };
             if let Some(waker) = waker {
                 batch.push(waker);
@@ -101,8 +106,9 @@ impl WaitSet {
         batch.finish();
     }
 
-    /// Waits until `check` gives something. It is asked without the lock first (`false`), and under the lock
-    /// (`true`) before the task is put in: there the owner makes sure that the next event comes here.
+    /// Waits until `check` returns `Some`. It is called with `false` without the lock first, and with `true`
+    /// under the lock before the task is added. In the second call the owner sets its flag, so that the next
+    /// event calls [`wake_all`](Self::wake_all).
     pub(crate) fn wait<R, F: FnMut(bool) -> Option<R>>(&self, check: F) -> Wait<'_, F> {
         Wait {
             set: self,
@@ -118,7 +124,7 @@ impl WaitSet {
     }
 }
 
-/// Future of [`WaitSet::wait`]. Dropped early, it leaves the set.
+/// Future of [`WaitSet::wait`].
 #[derive(Debug)]
 pub(crate) struct Wait<'a, F> {
     set: &'a WaitSet,
@@ -127,23 +133,25 @@ pub(crate) struct Wait<'a, F> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: the waiter is shared under the lock of the set.
+// SAFETY: other threads use the waiter under the lock of the set only, wherever the future is.
 unsafe impl<F: Send> Send for Wait<'_, F> {}
-// SAFETY: nothing can be done with a shared `Wait`.
+// SAFETY: no method takes a shared `Wait` but `Debug`, which reads nothing of the waiter.
 unsafe impl<F: Sync> Sync for Wait<'_, F> {}
 
 impl<F> Wait<'_, F> {
     fn is_queued(&self) -> bool {
-        // ORDERING: pairs with the Release in `wake_all`, which touches the waiter no more after it.
-        // SAFETY: an atomic of a waiter that lives as long as this.
+        // ORDERING: Acquire pairs with the Release of `wake_all`, whose accesses to the waiter end before
+        // this thread frees it.
+        // SAFETY: the waiter is a field of `self`, and the flag is atomic.
         unsafe { (*self.waiter.get()).queued.load(Acquire) }
     }
 
-    /// Takes the waiter out of the list, if it is in.
+    /// Takes the waiter out of the list.
     fn leave(&self) {
         if self.is_queued() {
             let mut waiters = lock(&self.set.waiters);
-            // SAFETY: the waiter is live, and in the list of this set or in none.
+            // SAFETY: the waiter is a field of `self`, hence live, and in the list of this set or in none.
+            // The lock is held.
             unsafe {
                 let waiter = NonNull::new_unchecked(self.waiter.get());
                 if waiters.list.remove(waiter) {
@@ -158,13 +166,13 @@ impl<R, F: FnMut(bool) -> Option<R>> Future for Wait<'_, F> {
     type Output = R;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        // SAFETY: the waiter is not moved.
+        // SAFETY: nothing is moved out of the future, so the waiter stays where it is.
         let this = unsafe { self.get_unchecked_mut() };
         if let Some(result) = (this.check)(false) {
             this.leave();
             return Poll::Ready(result);
         }
-        // A clone may run code of others, which may use the set.
+        // Cloning a custom waker runs foreign code, which may use this set.
         let mut waker = Some(cx.waker().clone());
         let mut waiters = lock(&this.set.waiters);
         if let Some(result) = (this.check)(true) {
@@ -173,13 +181,13 @@ impl<R, F: FnMut(bool) -> Option<R>> Future for Wait<'_, F> {
             return Poll::Ready(result);
         }
         let events = waiters.events;
-        // SAFETY: the waiter is pinned, its fields are used under the lock alone, and it leaves the list
-        // before it is dropped.
+        // SAFETY: the lock is held, which guards the waiter's fields. The waiter is pinned, and `drop` takes
+        // it out of the list.
         unsafe {
             let waiter = this.waiter.get();
             (*waiter).events = events;
             std::mem::swap(&mut (*waiter).waker, &mut waker);
-            // The events of a list must ascend, so whoever comes again goes to the end.
+            // `wake_all` relies on ascending event numbers, so a returning waiter moves to the end.
             let node = NonNull::new_unchecked(waiter);
             waiters.list.remove(node);
             waiters.list.push_back(node);

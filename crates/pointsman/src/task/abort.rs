@@ -1,4 +1,4 @@
-//! Ends a task without waiting for it.
+//! Handles that abort a task without waiting for it.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -6,7 +6,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use super::id::Id;
 use super::raw::RawTask;
 
-/// Can end a task. Unlike a [`JoinHandle`](super::JoinHandle) it does not wait for it, and can be cloned.
+/// Aborts a task from elsewhere. Unlike a [`JoinHandle`](super::JoinHandle) it does not wait for the task and
+/// can be cloned.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -25,12 +26,12 @@ impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
     /// # Safety
-    /// A reference of the caller's becomes the handle's.
+    /// The caller passes a reference to the task.
     pub(super) unsafe fn new(task: RawTask) -> Self {
         Self { task }
     }
 
-    /// Ends the task as [`JoinHandle::abort`](super::JoinHandle::abort) does.
+    /// Aborts the task, like [`JoinHandle::abort`](super::JoinHandle::abort).
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -43,7 +44,7 @@ impl AbortHandle {
         self.task.abort();
     }
 
-    /// Whether the task is complete. An aborted task is when its future was dropped.
+    /// Returns whether the task is finished. An aborted task is finished once its future is dropped.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -58,7 +59,7 @@ impl AbortHandle {
         self.task.state().load().is_complete()
     }
 
-    /// The number of the task.
+    /// Returns the id of the task.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -80,7 +81,7 @@ impl Clone for AbortHandle {
 
 impl Drop for AbortHandle {
     fn drop(&mut self) {
-        // SAFETY: the handle's reference.
+        // SAFETY: the handle holds this reference and is gone after this.
         unsafe { self.task.drop_references(1) };
     }
 }

@@ -1,21 +1,22 @@
-//! Where the memory of tasks comes from and goes back to.
+//! Allocates and frees the memory of tasks, and finds all tasks at the shutdown of a runtime.
 //!
-//! Each slot of a runtime has an arena: places in size classes, handed out and taken back by whoever holds the
-//! slot, without a lock. What others let go of goes back over a stack, so no memory passes from one thread
-//! to another for good: an allocator that gives each thread an arena of its own would be slowed down by that
-//! for the rest of the program. What is too large for a class is allocated by itself.
+//! Each worker slot of a runtime and each `LocalSet` has an arena. Its owner allocates and frees slots of the
+//! [`slab`](super::slab) without a lock. Other threads push freed slots onto a stack, from which the owner
+//! takes them back. So memory stays with its arena. With a general allocator it would migrate between
+//! threads, which slows down allocators with per-thread heaps for the rest of the program.
 //!
-//! The arena also knows all tasks that live in it. When the runtime ends they are found here, so that tasks
-//! need no list of their own.
+//! # Invariants
 //!
-//! Invariants:
-//! - `local` is used by the owner alone: who holds the slot, who has the lock of the outer arena, the thread
-//!   of a `LocalSet`. Everyone else uses `returned`.
-//! - A place is vacant exactly if the word of its task is zero.
-//! - An arena goes when it is closed and all its tasks are gone: tasks keep it alive, and it keeps the
+//! - Only the owner uses `local`: the thread that holds the worker slot, the lock of the outer arena, or the
+//!   `LocalSet`'s thread. Other threads use `returned`.
+//! - A slot is vacant exactly if the state word of its task is zero.
+//! - An arena is freed when it is closed and its last task is freed. Tasks keep it alive, and it keeps the
 //!   scheduler alive.
 //!
-//! Cost: two moves of a pointer in and out for the owner; one exchange for others.
+//! # Cost
+//!
+//! Allocating and freeing are two pointer moves each for the owner; freeing is one exchange for other
+//! threads.
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
@@ -27,51 +28,53 @@ use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// What a task's scheduler has to do.
+/// What a task needs of its scheduler.
 pub(crate) trait Schedule: Sized + 'static {
-    /// Puts a task in a queue. As soon as others can take it from there the task may end, and its arena and this
-    /// scheduler with it: whoever cannot rule that out keeps the scheduler by a reference of its own.
+    /// Queues a task. As soon as another thread can take the entry, the task may complete and free its arena
+    /// and this scheduler. An implementation that uses `self` after that holds a reference of its own.
     fn schedule(&self, entry: Notified);
-    /// One of its tasks is complete.
+    /// Called when a task of this scheduler completes.
     fn completed(&self);
-    /// Whether this thread owns the arena now.
+    /// Whether the current thread owns the arena.
     fn owns(arena: NonNull<Arena<Self>>) -> bool;
 }
 
-/// Ids that an arena takes at once.
-const IDS: u64 = 256;
+/// The number of ids that an arena reserves at a time: the process-wide counter is touched by one spawn in
+/// 256.
+const ID_BATCH: u64 = 256;
 
-/// So many places are taken back at a time where one is needed: nobody has to wait for all of a peak.
-const MOST_COLLECTED: usize = 64;
+/// The maximum number of returned slots that one allocation takes back. Bounds the time of a spawn after a
+/// peak.
+const MAX_COLLECTED: usize = 64;
 
-struct Local {
+struct OwnerState {
     slab: Slab,
-    /// What others have returned and was not taken back yet, linked by `next`.
+    /// Slots taken from the shared stack and not yet freed in the slab, linked by `next`.
     returned: *const Header,
     next_id: u64,
     last_id: u64,
     is_closed: bool,
 }
 
-/// See the module.
+/// The memory of the tasks of one owner. See the module.
 pub(crate) struct Arena<S> {
     scheduler: S,
-    local: UnsafeCell<Local>,
+    local: UnsafeCell<OwnerState>,
     chunks: Chunks,
-    /// What others have given back, linked by `next`; [`CLOSED`] when the owner takes no more.
+    /// The stack of slots that other threads freed, linked by `next`. [`CLOSED`] once the owner is gone.
     returned: AtomicPtr<Header>,
-    /// Places that are still out after closing.
+    /// The number of slots in use after closing.
     orphans: AtomicUsize,
 }
 
-/// Not the address of any task.
+/// A value that is no task's address.
 const CLOSED: *mut Header = ptr::without_provenance_mut(1);
 
 impl<S: Schedule> Arena<S> {
     pub(crate) fn new(scheduler: S) -> NonNull<Self> {
         let arena = Box::new(Self {
             scheduler,
-            local: UnsafeCell::new(Local {
+            local: UnsafeCell::new(OwnerState {
                 slab: Slab::new(),
                 returned: ptr::null(),
                 next_id: 0,
@@ -94,26 +97,27 @@ impl<S: Schedule> Arena<S> {
     /// The caller owns the arena.
     #[inline]
     pub(crate) unsafe fn next_id(&self) -> Id {
-        // SAFETY: the owner's.
+        // SAFETY: only the owner uses `local`, and the caller owns the arena.
         self.local.with_mut(|local| unsafe {
             if (*local).next_id == (*local).last_id {
-                (*local).next_id = Id::take(IDS);
-                (*local).last_id = (*local).next_id + IDS;
+                (*local).next_id = Id::take(ID_BATCH);
+                (*local).last_id = (*local).next_id + ID_BATCH;
             }
             (*local).next_id += 1;
             Id::from_number((*local).next_id - 1)
         })
     }
 
-    /// Memory for a task. Its header knows the chunk that it is in.
+    /// Allocates a slot for a task. `chunk` of its header is set, and its state word is vacant.
     ///
     /// # Safety
-    /// The caller owns the arena, has not closed it, and makes a task there at once.
+    /// The caller owns the arena, has not closed it, and writes a task to the slot before it uses the arena
+    /// again.
     #[inline]
     pub(super) unsafe fn allocate(arena: NonNull<Self>, layout: Layout) -> NonNull<Header> {
-        // SAFETY: its owner calls this.
+        // SAFETY: the arena is not closed, so it is not freed.
         unsafe { arena.as_ref() }.local.with_mut(|local| {
-            // SAFETY: the owner's.
+            // SAFETY: only the owner uses `local`, and the caller owns the arena.
             let local = unsafe { &mut *local };
             match local.slab.take(class_of(layout)) {
                 Some(header) => header,
@@ -123,10 +127,14 @@ impl<S: Schedule> Arena<S> {
     }
 
     #[cold]
-    fn allocate_more(arena: NonNull<Self>, local: &mut Local, layout: Layout) -> NonNull<Header> {
-        // SAFETY: as above.
+    fn allocate_more(
+        arena: NonNull<Self>,
+        local: &mut OwnerState,
+        layout: Layout,
+    ) -> NonNull<Header> {
+        // SAFETY: `allocate` got an arena that is not closed, so it is not freed.
         let this = unsafe { arena.as_ref() };
-        this.collect_some(local, MOST_COLLECTED);
+        this.collect_some(local, MAX_COLLECTED);
         match local.slab.take(class_of(layout)) {
             Some(header) => header,
             None => {
@@ -136,39 +144,41 @@ impl<S: Schedule> Arena<S> {
         }
     }
 
-    /// Takes back what others have returned, and frees what is not needed of it. For an owner that has nothing
-    /// else to do.
+    /// Takes back all slots that other threads returned, and frees chunks beyond what the slab retains.
+    /// Called by an idle owner.
     ///
     /// # Safety
     /// The caller owns the arena, and has not closed it.
     #[inline]
     pub(crate) unsafe fn collect(&self) {
         self.local.with_mut(|local| {
-            // SAFETY: the owner's.
+            // SAFETY: only the owner uses `local`, and the caller owns the arena.
             while self.collect_some(unsafe { &mut *local }, usize::MAX) > 0 {}
         });
     }
 
-    /// Takes back so many places at most, and says how many.
+    /// Takes back at most `max` returned slots. Returns their number.
     #[inline]
-    fn collect_some(&self, local: &mut Local, most: usize) -> usize {
+    fn collect_some(&self, local: &mut OwnerState, max: usize) -> usize {
         if local.returned.is_null() {
             if self.returned.load(Relaxed).is_null() {
                 return 0;
             }
-            // ORDERING: Acquire pairs with the release of whoever has returned a place.
+            // ORDERING: Acquire pairs with the Release exchange of `give_back`: the last accesses to the
+            // returned slots come before their reuse.
             local.returned = self.returned.swap(ptr::null_mut(), Acquire);
         }
-        self.take_back(local, most)
+        self.take_back(local, max)
     }
 
-    fn take_back(&self, local: &mut Local, most: usize) -> usize {
+    fn take_back(&self, local: &mut OwnerState, max: usize) -> usize {
         let mut count = 0;
-        while count < most {
+        while count < max {
             let Some(header) = NonNull::new(local.returned.cast_mut()) else {
                 break;
             };
-            // SAFETY: a place that was returned is the owner's.
+            // SAFETY: the thread that returned the slot gave up its last reference, so the owner alone uses
+            // it.
             unsafe {
                 local.returned = header.as_ref().next.get();
                 local.slab.take_back(header, &self.chunks);
@@ -178,29 +188,31 @@ impl<S: Schedule> Arena<S> {
         count
     }
 
-    /// Gives the memory of a task back.
+    /// Frees the slot of a task.
     ///
     /// # Safety
-    /// The task is gone.
+    /// The last reference was dropped and the future, output and join waker with it.
     #[inline]
     pub(super) unsafe fn give_back(arena: NonNull<Self>, header: NonNull<Header>) {
-        // SAFETY: an arena outlives its places.
+        // SAFETY: the slot is not counted as freed yet, so the arena is alive.
         let this = unsafe { arena.as_ref() };
-        // SAFETY: the place is the caller's.
-        let place = unsafe { header.as_ref() };
-        place.state.vacate();
+        // SAFETY: the caller held the last reference, so it alone uses the slot.
+        let slot = unsafe { header.as_ref() };
+        slot.state.vacate();
         if S::owns(arena) {
-            // SAFETY: the owner's, and one of its places.
+            // SAFETY: `owns` says that this thread is the owner, which alone uses `local`. The slot is one of
+            // this arena and free.
             this.local
                 .with_mut(|local| unsafe { (*local).slab.take_back(header, &this.chunks) });
             return;
         }
-        // ORDERING: Acquire, here and below, pairs with the release in `close`: who sees the arena closed sees
-        // how many places are out.
+        // ORDERING: Acquire, here and on failure below, pairs with the Release of `close`: a thread that sees
+        // CLOSED sees the count in `orphans`.
         let mut top = this.returned.load(Acquire);
         while top != CLOSED {
-            place.next.set(top);
-            // ORDERING: Release pairs with the acquire of the owner.
+            slot.next.set(top);
+            // ORDERING: Release pairs with the Acquire swaps of `collect_some` and `close`: the owner reuses
+            // the slot after this thread's last access.
             match this
                 .returned
                 .compare_exchange_weak(top, header.as_ptr(), AcqRel, Acquire)
@@ -209,43 +221,46 @@ impl<S: Schedule> Arena<S> {
                 Err(seen) => top = seen,
             }
         }
-        Self::let_go(arena, 1);
+        Self::release_slots(arena, 1);
     }
 
-    /// So many places have come back after closing.
-    fn let_go(arena: NonNull<Self>, count: usize) {
-        // SAFETY: it is there until the last place is back.
+    /// Counts slots that were freed after closing, and frees the arena with the last.
+    fn release_slots(arena: NonNull<Self>, count: usize) {
+        // SAFETY: the caller's slots are not counted as freed yet, so the arena is alive.
         let this = unsafe { arena.as_ref() };
-        // ORDERING: Release and Acquire: who frees the arena sees what all others did in it.
+        // ORDERING: Release pairs with the Acquire of the last decrement: the arena is freed after every
+        // other access to it.
         if this.orphans.fetch_sub(count, AcqRel) == count {
-            // SAFETY: nobody has a place in it, and its owner has closed it.
+            // SAFETY: `new` leaked this box. All slots are free and the owner closed the arena, so this is
+            // the last use.
             drop(unsafe { Box::from_raw(arena.as_ptr()) });
         }
     }
 
-    /// Ends all tasks that live here; others can be made no more.
+    /// Cancels all tasks of the arena and marks it as shut down.
     ///
     /// # Safety
     /// The caller owns the arena.
     pub(crate) unsafe fn shut_down(arena: NonNull<Self>) {
-        // SAFETY: it is there until it is closed.
+        // SAFETY: the arena is not closed, so it is not freed.
         let this = unsafe { arena.as_ref() };
-        // SAFETY: the owner's.
+        // SAFETY: only the owner uses `local`, and the caller owns the arena.
         this.local
             .with_mut(|local| unsafe { (*local).is_closed = true });
-        let mut found = Found::default();
+        let mut found = FoundTasks::default();
         this.find(&mut found);
         found.shut_down();
     }
 
-    /// Finds all tasks that live here and are not complete. For everyone; what the owner makes meanwhile may be
-    /// missing.
-    pub(crate) fn find(&self, found: &mut Found) {
-        self.chunks.for_each_place(|header| {
-            // SAFETY: places stay meanwhile, and others look at nothing but the word.
+    /// Finds all tasks of the arena that are not complete. Any thread may call this. Tasks that the owner
+    /// spawns meanwhile may be missing.
+    pub(crate) fn find(&self, found: &mut FoundTasks) {
+        self.chunks.for_each_slot(|header| {
+            // SAFETY: `for_each_slot` keeps the slot allocated. Its state word is an atomic that was
+            // initialised before the slot became visible.
             let state = unsafe { &(*header.as_ptr()).state };
             if state.try_add_reference() {
-                // SAFETY: with a reference of its own.
+                // SAFETY: `try_add_reference` added a reference, which `FoundTasks` holds.
                 found.0.push(unsafe { RawTask::from_raw(header) });
             }
         });
@@ -255,53 +270,55 @@ impl<S: Schedule> Arena<S> {
     /// The caller owns the arena.
     #[inline]
     pub(crate) unsafe fn is_shut_down(&self) -> bool {
-        // SAFETY: the owner's.
+        // SAFETY: only the owner uses `local`, and the caller owns the arena.
         self.local.with_mut(|local| unsafe { (*local).is_closed })
     }
 
-    /// The owner leaves for good. What is left of the tasks keeps the arena.
+    /// Gives up the arena. Tasks that still have references keep it alive.
     ///
     /// # Safety
-    /// The caller owns the arena, has shut it down, and uses it no more. No thread owns it any more.
+    /// The caller owned the arena, has shut it down and does not use it afterwards. `Schedule::owns` is false
+    /// for all threads.
     pub(crate) unsafe fn close(arena: NonNull<Self>) {
-        // SAFETY: it is there until it is closed.
+        // SAFETY: the arena is not closed yet, so it is not freed.
         let this = unsafe { arena.as_ref() };
-        // One more, for the caller itself.
-        // SAFETY: the owner's.
-        let taken = unsafe { this.chunks.used() };
-        this.orphans.store(taken + 1, Relaxed);
-        // ORDERING: Acquire as in `collect`; Release, so that those who see it closed see the count.
+        // One more for the caller, so that the arena stays alive until the end of this function.
+        // SAFETY: the caller is the last owner, and no other thread frees slots through `local` any more.
+        let used = unsafe { this.chunks.used() };
+        this.orphans.store(used + 1, Relaxed);
+        // ORDERING: Acquire pairs with the Release exchange of `give_back`. Release pairs with the Acquire
+        // loads there: a thread that sees CLOSED sees the count in `orphans`.
         let returned = this.returned.swap(CLOSED, AcqRel);
         let count = this.local.with_mut(|local| {
-            // SAFETY: nobody else comes here any more.
+            // SAFETY: the caller is the last owner, and `owns` is false for all threads.
             let local = unsafe { &mut *local };
             let count = this.take_back(local, usize::MAX);
             local.returned = returned;
             count + this.take_back(local, usize::MAX)
         });
-        Self::let_go(arena, count + 1);
+        Self::release_slots(arena, count + 1);
     }
 }
 
-/// Tasks that were found in arenas, with a reference to each: none goes while others are ended.
+/// Tasks found in arenas. Holds a reference to each, so that none is freed while others are cancelled.
 #[derive(Default)]
-pub(crate) struct Found(Vec<RawTask>);
+pub(crate) struct FoundTasks(Vec<RawTask>);
 
-impl Found {
-    /// Ends them.
+impl FoundTasks {
+    /// Cancels the tasks.
     pub(crate) fn shut_down(self) {
         for task in self.0 {
-            // Those who run jobs see to them: one that has a thread is done.
+            // The blocking pool ends its jobs itself: a job that has started runs to its end.
             if !task.is_job() {
                 task.shut_down();
             }
-            // SAFETY: the reference that was taken when it was found.
+            // SAFETY: `find` added this reference for the list, which is consumed here.
             unsafe { task.drop_references(1) };
         }
     }
 }
 
-/// The numbers of tasks, in all runtimes.
+/// The next unused task id, of all runtimes.
 #[cfg(not(all(test, loom)))]
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -311,7 +328,7 @@ loom::lazy_static! {
 }
 
 impl Id {
-    /// The first of so many numbers that no other task has.
+    /// Reserves `count` ids and returns the first.
     fn take(count: u64) -> u64 {
         NEXT_ID.fetch_add(count, Relaxed)
     }

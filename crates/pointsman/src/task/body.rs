@@ -1,8 +1,10 @@
-//! The memory of a task: the header, and behind it the future or its output.
+//! The memory of a task: a header, the join waker, and the future or its output. The functions here know the
+//! type of the future; [`raw`](super::raw) calls them through a vtable.
 //!
-//! Invariant: `stage` belongs to whoever the word of the task says (see [`state`](super::state)).
+//! Invariant: the thread that owns `stage` and `join_waker` is the one that the task's state word names; see
+//! [`state`](super::state).
 //!
-//! Cost: one place of the arena's memory, no lock and no reference count of the runtime.
+//! Cost: one slot of the arena. No lock, and no reference count of the runtime.
 
 use std::alloc::Layout;
 use std::any::Any;
@@ -19,13 +21,13 @@ use super::coop;
 use super::current::Running;
 use super::error::JoinError;
 use super::id::Id;
-use super::raw::{Header, Notified, Ran, RawTask, Vtable};
-use super::slab::LARGEST_PLACE;
-use super::state::{Pended, Snapshot, Start};
+use super::raw::{Header, Notified, RawTask, RunOutcome, Vtable};
+use super::slab::LARGEST_SLOT;
+use super::state::{Snapshot, ToIdle, ToRunning};
 use super::waker::raw_waker;
 use crate::loom::cell::UnsafeCell;
 
-/// What a panic has thrown.
+/// The payload of a panic.
 pub(super) type Payload = Box<dyn Any + Send + 'static>;
 
 #[repr(C)]
@@ -41,38 +43,41 @@ enum Stage<F: Future> {
     Empty,
 }
 
-/// Whether a future or function is put in a box before it becomes a task. Each function that it passes through
-/// on the way may have it on the stack; and with its box its memory goes when it ends, and not when all
-/// handles and wakers have gone.
+/// Whether a future or function is boxed before it becomes a task.
+///
+/// Each function that a future passes through may keep a copy on its stack; a box is moved as a pointer. A
+/// box is also freed when the future ends, and not when the last handle or waker is dropped.
 pub(crate) const fn is_large<F>() -> bool {
-    size_of::<F>() > LARGEST_PLACE - size_of::<Body<Ready<()>>>()
+    size_of::<F>() > LARGEST_SLOT - size_of::<Body<Ready<()>>>()
 }
 
 impl RawTask {
-    /// Makes a task in memory of `arena`. It has three references: the runtime's, that of a queue entry,
-    /// and the join handle's.
+    /// Allocates a task in `arena`, with three references: those of the runtime, a queue entry and the join
+    /// handle.
     ///
     /// # Safety
-    /// The caller owns `arena`, as [`Arena::allocate`] demands.
+    /// The caller owns `arena` and has not closed it.
     pub(crate) unsafe fn new<F: Future, S: Schedule>(
         arena: NonNull<Arena<S>>,
         future: F,
         is_job: bool,
     ) -> Self {
-        // SAFETY: the caller owns the arena.
+        // SAFETY: the caller owns the arena, so no other thread uses its counters.
         let id = unsafe { arena.as_ref().next_id() };
-        // SAFETY: the caller owns the arena.
+        // SAFETY: the caller owns the arena and has not closed it. The task is written below, before anything
+        // can fail.
         let memory = unsafe { Arena::allocate(arena, Layout::new::<Body<F>>()) };
         let body = memory.cast::<Body<F>>().as_ptr();
-        // SAFETY: the memory is large enough, aligned, and the caller's. The word is written last, as others
-        // may look whether there is a task.
+        // SAFETY: `allocate` returned a slot for the layout of `Body<F>` that no other thread writes. Its
+        // state word is vacant until `initialize`, so other threads read nothing else of it before.
+        // `initialize` comes last.
         unsafe {
             (&raw mut (*body).header.next).write(Cell::new(ptr::null()));
             (&raw mut (*body).header.vtable).write(vtable::<F, S>(is_job));
             (&raw mut (*body).header.id).write(id);
             (&raw mut (*body).join_waker).write(UnsafeCell::new(None));
             (&raw mut (*body).stage).write(UnsafeCell::new(Stage::Future(future)));
-            (*body).header.state.begin();
+            (*body).header.state.initialize();
         }
         RawTask(memory.cast())
     }
@@ -99,63 +104,69 @@ fn vtable<F: Future, S: Schedule>(is_job: bool) -> &'static Vtable {
     }
 }
 
-/// The arena of a task.
+/// Returns the arena of a task.
 ///
 /// # Safety
-/// The task is there, and its arena is one for `S`.
+/// The caller holds a reference to the task, whose arena is an `Arena<S>`.
 #[inline]
 unsafe fn arena_of<S: Schedule>(header: NonNull<Header>) -> NonNull<Arena<S>> {
-    // SAFETY: a task keeps its chunk and its arena.
+    // SAFETY: the caller holds a reference to the task, which keeps its chunk and its arena alive.
+    // `Slab::grow` stored the arena's address in the chunk; it is not null, and the arena is one for `S`.
     unsafe { NonNull::new_unchecked((*header.as_ref().chunk).arena.cast::<Arena<S>>().cast_mut()) }
 }
 
 unsafe fn scheduler_of<'a, S: Schedule>(header: NonNull<Header>) -> &'a S {
-    // SAFETY: a task keeps its arena, and the caller its task.
+    // SAFETY: the callers of a vtable hold a reference to the task, which keeps its arena alive. The vtable
+    // was made for `S`.
     unsafe { arena_of::<S>(header).as_ref() }.scheduler()
 }
 
 unsafe fn schedule<S: Schedule>(header: NonNull<Header>) {
-    // SAFETY: as the caller promises. The entry's reference keeps the arena until others can take the entry;
-    // the scheduler sees to what comes then.
+    // SAFETY: the caller passes the reference of a queue entry, which keeps the arena and its scheduler alive
+    // until another thread can take the entry. `Schedule::schedule` allows for the case that they are freed
+    // after that.
     unsafe { scheduler_of::<S>(header).schedule(Notified::woken(RawTask(header))) };
 }
 
 #[inline]
-unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool) -> Ran {
+unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool) -> RunOutcome {
     let task = RawTask(header);
     let state = task.state();
     let start = match is_running {
-        true if state.is_cancelled() => Start::Cancel,
-        true => Start::Run,
-        false => state.start(),
+        true if state.is_cancelled() => ToRunning::Cancel,
+        true => ToRunning::Run,
+        false => state.transition_to_running(),
     };
     match start {
-        Start::Run => {}
-        Start::Cancel => {
-            // SAFETY: RUNNING is this caller's.
+        ToRunning::Run => {}
+        ToRunning::Cancel => {
+            // SAFETY: this thread set RUNNING, or took the entry of a task that yielded with RUNNING set, so
+            // it owns the stage. The entry and the runtime hold the two references.
             unsafe { cancel::<F, S>(header, 2) };
-            return Ran::Done;
+            return RunOutcome::Done;
         }
-        Start::Gone => {
-            // SAFETY: the queue entry's.
+        ToRunning::Unavailable => {
+            // SAFETY: the reference of the queue entry, which this function consumes.
             unsafe { task.drop_references(1) };
-            return Ran::Done;
+            return RunOutcome::Done;
         }
     }
     let body = header.cast::<Body<F>>();
-    // The waker has no reference of its own; clones have.
-    // SAFETY: it is dropped before the queue entry's reference goes, and never runs its drop.
+    // This waker holds no reference of its own; its clones do.
+    // SAFETY: the queue entry's reference outlives the waker, and `ManuallyDrop` keeps its drop from giving a
+    // reference back.
     let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(header)) });
     let mut cx = Context::from_waker(&waker);
     let running = Running::enter(task);
-    // SAFETY: RUNNING gives the stage to this caller.
+    // SAFETY: the queue entry keeps the task alive.
     let polled = unsafe { body.as_ref() }.stage.with_mut(|stage| {
         let poll = AssertUnwindSafe(|| {
-            // SAFETY: as above, and a future stays where it is until it is dropped.
+            // SAFETY: this thread owns RUNNING, hence the stage.
             let Stage::Future(future) = (unsafe { &mut *stage }) else {
                 unreachable!("a task that is complete was run");
             };
-            // SAFETY: as above.
+            // SAFETY: the future stays in the slot until it is dropped there; nothing moves it out of the
+            // stage.
             let future = unsafe { Pin::new_unchecked(future) };
             let dropped_by_panic = DropFuture(stage);
             let polled = coop::budget(|| future.poll(&mut cx));
@@ -165,12 +176,12 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
         match catch_unwind(poll) {
             Ok(Poll::Pending) => false,
             Ok(Poll::Ready(output)) => {
-                // SAFETY: as above.
+                // SAFETY: this thread owns RUNNING, hence the stage, and the borrow of the future has ended.
                 unsafe { store_output::<F>(stage, Ok(output), task.id()) };
                 true
             }
             Err(panic) => {
-                // SAFETY: as above.
+                // SAFETY: this thread owns RUNNING, hence the stage, and the borrow of the future has ended.
                 unsafe {
                     store_output::<F>(stage, Err(JoinError::panic(task.id(), panic)), task.id())
                 };
@@ -180,25 +191,27 @@ unsafe fn run<F: Future, S: Schedule>(header: NonNull<Header>, is_running: bool)
     });
     let has_woken_itself = running.leave();
     if polled {
-        // SAFETY: the output is in its place, and the entry and the runtime hold the task.
+        // SAFETY: the output is stored and this thread still owns RUNNING. The entry and the runtime hold the
+        // two references.
         unsafe { complete::<F, S>(header, 2) };
-        return Ran::Done;
+        return RunOutcome::Done;
     }
     if has_woken_itself {
-        return Ran::Yielded;
+        return RunOutcome::Yielded;
     }
-    match state.pend() {
-        Pended::Idle => Ran::Done,
-        Pended::Again => Ran::Again,
-        Pended::Cancel => {
-            // SAFETY: RUNNING is this caller's still.
+    match state.transition_to_idle() {
+        ToIdle::Idle => RunOutcome::Done,
+        ToIdle::Notified => RunOutcome::Reschedule,
+        ToIdle::Cancelled => {
+            // SAFETY: `Cancelled` leaves RUNNING with this thread. The entry and the runtime hold the two
+            // references.
             unsafe { cancel::<F, S>(header, 2) };
-            Ran::Done
+            RunOutcome::Done
         }
     }
 }
 
-/// Runs what nobody is there to hear the panic of, also that of what is thrown when it is dropped.
+/// Runs a function and drops the payload of its panic. If that drop panics too, so is its payload.
 fn ignore_panic(run: impl FnOnce()) {
     let mut result = catch_unwind(AssertUnwindSafe(run));
     while let Err(panic) = result {
@@ -206,28 +219,32 @@ fn ignore_panic(run: impl FnOnce()) {
     }
 }
 
-/// Drops the future while a panic goes through it, which is the one that is told.
+/// Drops the future when its poll panics. The join handle gets the poll's panic; one of this drop is ignored.
 struct DropFuture<F: Future>(*mut Stage<F>);
 
 impl<F: Future> Drop for DropFuture<F> {
     fn drop(&mut self) {
-        // SAFETY: whoever polls the future has the stage.
+        // SAFETY: `run` made this with a stage that it owns, and drops it while it still does. The borrow of
+        // the future ended when the panic left `poll`.
         ignore_panic(|| unsafe { *self.0 = Stage::Empty });
     }
 }
 
-/// Drops the future and puts the output in its place.
+/// Drops the future and stores the output.
+///
+/// # Safety
+/// The caller owns the stage.
 unsafe fn store_output<F: Future>(
     stage: *mut Stage<F>,
     output: Result<F::Output, JoinError>,
     id: Id,
 ) {
-    // SAFETY: the stage is the caller's.
+    // SAFETY: the caller of this function promises that it owns the stage.
     let stage = unsafe { &mut *stage };
     let dropped = catch_unwind(AssertUnwindSafe(|| *stage = Stage::Empty));
     *stage = Stage::Output(match dropped {
         Ok(()) => output,
-        // What the future's drop throws is not lost; what the output's throws is.
+        // The join handle gets the panic of the future's drop. One of the output's drop is ignored.
         Err(panic) => {
             ignore_panic(|| drop(output));
             Err(JoinError::panic(id, panic))
@@ -235,106 +252,114 @@ unsafe fn store_output<F: Future>(
     });
 }
 
-/// Drops the future of a task that is not to go on.
+/// Drops the future and completes the task as cancelled.
+///
+/// # Safety
+/// The caller owns RUNNING, hence the stage, and `held` references, which this function drops.
 unsafe fn cancel<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
     let id = task.id();
     let running = Running::enter(task);
-    // SAFETY: RUNNING gives the stage to the caller.
+    // SAFETY: the caller's references keep the task alive.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .stage
         .with_mut(|stage| {
-            // SAFETY: as above.
+            // SAFETY: the caller of this function promises that it owns the stage.
             unsafe { store_output::<F>(stage, Err(JoinError::cancelled(id)), id) };
         });
     running.leave();
-    // SAFETY: the output is in its place.
+    // SAFETY: the output is stored, and the caller owns RUNNING and the references.
     unsafe { complete::<F, S>(header, held) };
 }
 
-/// Says that the output is there. `held` references go.
+/// Publishes the output, wakes the join handle and drops `held` references.
+///
+/// # Safety
+/// The output is stored. The caller owns RUNNING and the references.
 unsafe fn complete<F: Future, S: Schedule>(header: NonNull<Header>, held: usize) {
     let task = RawTask(header);
     if !task.is_job() {
-        // SAFETY: a task keeps its arena.
+        // SAFETY: the caller's references keep the task and its arena alive.
         unsafe { scheduler_of::<S>(header) }.completed();
     }
     let state = task.state();
     let mut seen: Snapshot = state.load();
     let is_last = loop {
         if !seen.has_join_interest() {
-            // SAFETY: without a join handle the output is still the runner's.
+            // SAFETY: without join interest no handle takes the output, and RUNNING gives the stage to the
+            // caller.
             unsafe { drop_output::<F>(header) };
         }
-        match state.complete(seen, held) {
+        match state.transition_to_complete(seen, held) {
             Ok(is_last) => break is_last,
             Err(changed) => seen = changed,
         }
     };
     if !seen.has_join_waker() {
         if is_last {
-            // SAFETY: nobody else has it.
+            // SAFETY: the exchange above dropped the last reference, so no other thread uses the task.
             unsafe { task.free() };
         }
         return;
     }
-    // SAFETY: JOIN_WAKER is set, so nobody writes there.
+    // SAFETY: JOIN_WAKER is set and the task complete, so the runtime owns the field and the handle does not
+    // write it.
     if let Some(waker) = unsafe { task.join_waker() } {
-        // A waker of the user's own may panic, which is nobody's fault here.
+        // A custom waker may panic. The runtime continues.
         ignore_panic(|| waker.wake_by_ref());
     }
-    if !state.waker_done().has_join_interest() {
-        // SAFETY: the handle has left its waker behind.
+    if !state.unset_waker_after_complete().has_join_interest() {
+        // SAFETY: JOIN_WAKER is clear and the join handle is gone, so no other thread uses the field.
         unsafe { task.set_join_waker(None) };
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller's references, which the exchange has not dropped because a waker was set.
     unsafe { task.drop_references(held) };
 }
 
 #[inline]
 unsafe fn take_output<F: Future>(header: NonNull<Header>, output: *mut ()) {
-    // SAFETY: a join handle of a complete task has the stage.
+    // SAFETY: the caller is the join handle, whose reference keeps the task alive.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .stage
         .with_mut(|stage| {
-            // SAFETY: as above.
+            // SAFETY: the task is complete, so the stage belongs to its join handle.
             let taken = mem::replace(unsafe { &mut *stage }, Stage::Empty);
             let Stage::Output(taken) = taken else {
                 panic!("JoinHandle polled after completion");
             };
-            // SAFETY: the caller names the type of the output.
+            // SAFETY: the caller passes a pointer to an `Option` of this task's output type.
             unsafe { *output.cast::<Option<Result<F::Output, JoinError>>>() = Some(taken) };
         });
 }
 
 #[inline]
 unsafe fn drop_output<F: Future>(header: NonNull<Header>) {
-    // SAFETY: whoever drops the output has the stage.
+    // SAFETY: the caller's reference keeps the task alive.
     let stage = &unsafe { header.cast::<Body<F>>().as_ref() }.stage;
-    // SAFETY: as above.
+    // SAFETY: the caller owns the stage: it holds RUNNING, or it is the join handle of a complete task.
     if stage.with(|stage| matches!(unsafe { &*stage }, Stage::Empty)) {
         return;
     }
     let running = Running::enter(RawTask(header));
     stage.with_mut(|stage| {
-        // SAFETY: as above.
+        // SAFETY: the caller of this function promises that it owns the stage.
         ignore_panic(|| unsafe { *stage = Stage::Empty });
     });
     running.leave();
 }
 
 unsafe fn set_join_waker<F: Future>(header: NonNull<Header>, waker: Option<Waker>) {
-    // SAFETY: the place is the caller's.
+    // SAFETY: the caller's reference keeps the task alive.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .join_waker
         .with_mut(|place| {
-            // SAFETY: as above.
+            // SAFETY: the caller owns the field, as the state word says.
             let before = mem::replace(unsafe { &mut *place }, waker);
             drop_waker(before);
         });
 }
 
-/// A waker of the user's own may panic when it is dropped, which is not the fault of whoever is here.
+/// Drops a waker. A custom waker may panic here; the caller continues.
 fn drop_waker(waker: Option<Waker>) {
     if waker.is_some() {
         ignore_panic(|| drop(waker));
@@ -343,7 +368,7 @@ fn drop_waker(waker: Option<Waker>) {
 
 #[inline]
 unsafe fn join_waker<F: Future>(header: NonNull<Header>) -> *const Option<Waker> {
-    // SAFETY: nobody writes.
+    // SAFETY: the caller's reference keeps the task alive. Only the address is taken here.
     unsafe { header.cast::<Body<F>>().as_ref() }
         .join_waker
         .with(|place| place)
@@ -352,8 +377,8 @@ unsafe fn join_waker<F: Future>(header: NonNull<Header>) -> *const Option<Waker>
 #[inline]
 unsafe fn free<F: Future, S: Schedule>(header: NonNull<Header>) {
     let body = header.cast::<Body<F>>().as_ptr();
-    // SAFETY: the last reference is gone, so all is this caller's. The stage is empty: a task is complete
-    // before the runtime lets go of it, and then the output was taken or dropped.
+    // SAFETY: the last reference is dropped, so no other thread uses the task. The stage is empty: the
+    // runtime drops its reference after completion, and the output was taken or dropped since.
     unsafe {
         let arena = arena_of::<S>(header);
         (*body)

@@ -1,7 +1,7 @@
-//! Cooperation: each poll of a task has a budget of operations, and what would go on for ever without
-//! waiting is made to wait when the budget is spent.
+//! Cooperative scheduling: each poll of a task has a budget of operations. When it is spent, operations
+//! return `Pending` and wake the task, so that a task that is always ready still yields.
 //!
-//! Invariant: an operation costs one unit if it makes progress, and nothing if it does not.
+//! Invariant: an operation that makes progress costs one unit, one that does not costs none.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -11,10 +11,11 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-/// Operations of one poll.
+/// Operations per poll: Tokio's figure, so that programs tuned for it yield as often here. Bounds how long
+/// one poll keeps the tasks behind it waiting.
 const BUDGET: u8 = 128;
 
-/// What is left of the budget; `None` outside of a task and in [`unconstrained`] futures.
+/// The remaining budget; `None` (unlimited) outside of a task and in [`unconstrained`] futures.
 #[derive(Clone, Copy, Debug)]
 struct Budget(Option<u8>);
 
@@ -23,52 +24,52 @@ thread_value! {
 }
 
 thread_value! {
-    /// A task that this thread polls has let others go first, since this was last asked.
+    /// Whether a task of this thread yielded since [`take_yielded`] was last called.
     static HAS_YIELDED: Cell<bool> = Cell::new(false);
 }
 
-/// Wakes the task that is polled, which lets others go first.
+/// Wakes the current task and records that it yields.
 #[inline]
 pub(crate) fn yield_to_others(cx: &Context<'_>) {
-    // The thread may be ending.
+    // Fails while the thread's locals are destroyed.
     let _ = HAS_YIELDED.try_with(|has_yielded| has_yielded.set(true));
     cx.waker().wake_by_ref();
 }
 
-/// Whether a task has let others go first on this thread since this was last asked.
+/// Returns whether a task of this thread yielded since the last call.
 pub(crate) fn take_yielded() -> bool {
     HAS_YIELDED.with(|has_yielded| has_yielded.replace(false))
 }
 
-/// Sets the budget back when it is dropped.
-struct Reset(Budget);
+/// Restores the budget when it is dropped.
+struct RestoreBudget(Budget);
 
-impl Drop for Reset {
+impl Drop for RestoreBudget {
     fn drop(&mut self) {
-        // The thread may be ending.
+        // Fails while the thread's locals are destroyed.
         let _ = CURRENT.try_with(|current| current.set(self.0));
     }
 }
 
 #[inline(always)]
 fn with_budget<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
-    let _reset = CURRENT.with(|current| Reset(current.replace(budget)));
+    let _restore = CURRENT.with(|current| RestoreBudget(current.replace(budget)));
     run()
 }
 
-/// Runs `run`, which polls a task, with a whole budget.
+/// Runs `run`, which polls a task, with a full budget.
 #[inline(always)]
 pub(crate) fn budget<R>(run: impl FnOnce() -> R) -> R {
     with_budget(Budget(Some(BUDGET)), run)
 }
 
-/// Runs `run` without a limit.
+/// Runs `run` with an unlimited budget.
 #[inline(always)]
 pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
     with_budget(Budget(None), run)
 }
 
-/// Whether the running task may do more before it should return to the runtime. True outside of a task.
+/// Returns whether the current task has budget left. True outside of a task.
 ///
 /// ```
 /// # use pointsman::task::{coop, yield_now};
@@ -76,7 +77,7 @@ pub(crate) fn without_budget<R>(run: impl FnOnce() -> R) -> R {
 /// while coop::has_budget_remaining() {
 ///     coop::consume_budget().await;
 /// }
-/// // The next poll has a new one.
+/// // The next poll has a new budget.
 /// yield_now().await;
 /// assert!(coop::has_budget_remaining());
 /// # }
@@ -88,7 +89,7 @@ pub fn has_budget_remaining() -> bool {
         .unwrap_or(true)
 }
 
-/// The unit of budget that an operation has taken. It is given back when this is dropped, unless
+/// The unit of budget of one operation. Dropping it restores the unit, unless
 /// [`made_progress`](Self::made_progress) was called.
 ///
 /// ```
@@ -109,7 +110,7 @@ pub fn has_budget_remaining() -> bool {
 #[must_use]
 pub struct RestoreOnPending {
     before: Cell<Budget>,
-    /// The budget is that of the thread.
+    /// Not `Send`: the budget belongs to the thread.
     _of_this_thread: PhantomData<*mut ()>,
 }
 
@@ -122,7 +123,7 @@ impl RestoreOnPending {
         }
     }
 
-    /// The operation is done: what it has taken is spent.
+    /// Records that the operation made progress: its unit stays spent.
     ///
     /// ```
     /// # use pointsman::task::coop;
@@ -135,7 +136,7 @@ impl RestoreOnPending {
     ///     })
     ///     .await;
     /// }
-    /// // All of it is spent now.
+    /// // The budget is spent now.
     /// assert!(!coop::has_budget_remaining());
     /// # }
     /// ```
@@ -154,10 +155,11 @@ impl Drop for RestoreOnPending {
     }
 }
 
-/// Takes one unit of the budget. If none is left, the task is woken again and this is pending: return.
+/// Consumes one unit of the budget. If none is left, wakes the task and returns `Pending`: the caller returns
+/// that too.
 ///
-/// An operation calls this first and [`RestoreOnPending::made_progress`] when it has done something. Outside
-/// of a task there is no budget, and this is always ready.
+/// An operation calls this first, and [`RestoreOnPending::made_progress`] when it completes. Outside of a
+/// task this is always ready.
 ///
 /// ```
 /// use std::{future::poll_fn, task::{Poll, ready}};
@@ -175,7 +177,7 @@ impl Drop for RestoreOnPending {
 ///     Poll::Ready(())
 /// })
 /// .await;
-/// // It has let others run now and then.
+/// // It yielded at times.
 /// assert!(polls > 1);
 /// # }
 /// ```
@@ -199,9 +201,9 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
         .unwrap_or(Poll::Ready(RestoreOnPending::new(Budget(None))))
 }
 
-/// Takes one unit of the budget, and returns to the runtime if none is left.
+/// Consumes one unit of the budget, and yields to the runtime first if none is left.
 ///
-/// Cancel safe: if it is dropped before it is ready, it has taken nothing.
+/// Cancel safe: dropped before it is ready, it has consumed nothing.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -250,8 +252,8 @@ impl<F: Future> Future for Unconstrained<F> {
     }
 }
 
-/// Takes the limit off a future: its operations never return to the runtime before they have to wait. It
-/// can keep all other tasks of its thread waiting.
+/// Turns off cooperative scheduling for a future: its operations never yield before they have to wait. The
+/// future can starve the other tasks of its thread.
 ///
 /// ```
 /// # use pointsman::task::coop::{consume_budget, unconstrained};
@@ -299,15 +301,15 @@ impl<F: Future> Future for Coop<F> {
     }
 }
 
-/// Lets a future take part: each completion costs one unit of the budget. If none is left, the future is not
-/// polled before the next turn of the task.
+/// Makes a future cooperative: each completion costs one unit of the budget. If none is left, the future is
+/// polled when the task runs next.
 ///
 /// ```
 /// # use pointsman::task::coop::cooperative;
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
 /// let other = pointsman::spawn(async {});
 /// for _ in 0..1_000 {
-///     // Always ready: it would let nobody else run.
+///     // Always ready: it would starve the other task.
 ///     cooperative(std::future::ready(())).await;
 /// }
 /// assert!(other.is_finished());

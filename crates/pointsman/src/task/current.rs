@@ -1,6 +1,6 @@
-//! The task that this thread runs.
+//! The task that the current thread polls.
 //!
-//! Invariant: what [`Running::enter`] sets is set back by [`Running::leave`], in the opposite order.
+//! Invariant: [`Running::leave`] restores what [`Running::enter`] replaced. Pairs nest.
 
 use std::cell::Cell;
 use std::ptr;
@@ -8,19 +8,19 @@ use std::ptr;
 use super::id::Id;
 use super::raw::{Header, RawTask};
 
-struct Current {
+struct CurrentTask {
     task: Cell<*const Header>,
     has_woken_itself: Cell<bool>,
 }
 
 thread_value! {
-    static CURRENT: Current = Current {
+    static CURRENT: CurrentTask = CurrentTask {
         task: Cell::new(ptr::null()),
         has_woken_itself: Cell::new(false),
     };
 }
 
-/// Says that a task runs until [`leave`](Self::leave).
+/// Marks a task as the current one until [`leave`](Self::leave).
 pub(super) struct Running {
     task: *const Header,
     has_woken_itself: bool,
@@ -40,7 +40,7 @@ impl Running {
             })
     }
 
-    /// Whether the task has woken itself.
+    /// Returns whether the task woke itself.
     #[inline]
     pub(super) fn leave(self) -> bool {
         CURRENT
@@ -52,7 +52,7 @@ impl Running {
     }
 }
 
-/// Whether it is the task that runs here that is woken; then it is noted.
+/// If `task` is the current one, records that it woke itself. Returns whether it is.
 #[inline]
 pub(super) fn wakes_itself(task: RawTask) -> bool {
     CURRENT
@@ -69,6 +69,6 @@ pub(super) fn wakes_itself(task: RawTask) -> bool {
 #[inline]
 pub(super) fn running_id() -> Option<Id> {
     let task = CURRENT.try_with(|current| current.task.get()).ok()?;
-    // SAFETY: whoever runs a task keeps it.
+    // SAFETY: the thread that entered the task holds a reference to it until it leaves.
     unsafe { task.as_ref() }.map(|header| header.id)
 }

@@ -1,4 +1,4 @@
-//! Why a task has no result.
+//! The error of a task that has no output.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::io;
 use super::body::Payload;
 use super::id::Id;
 
-/// A task was aborted or has panicked.
+/// Error of a task that was aborted or that panicked.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -27,10 +27,11 @@ enum Reason {
     Panic(SyncPayload),
 }
 
-/// What was thrown, which nobody can get at through a shared reference.
+/// The payload of a panic. A shared reference gives access to its text only.
 struct SyncPayload(Payload);
 
-// SAFETY: a shared reference gives only its text if it is one of the standard types that are Sync.
+// SAFETY: through a shared reference only `text` reads the payload, and only if it is a `&'static str` or a
+// `String`, which are `Sync`.
 unsafe impl Sync for SyncPayload {}
 
 impl SyncPayload {
@@ -54,7 +55,7 @@ impl JoinError {
         Self { id, reason }
     }
 
-    /// Whether the task was aborted, or ended with its runtime.
+    /// Returns whether the task was aborted, or cancelled by the shutdown of its runtime.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -67,7 +68,7 @@ impl JoinError {
         matches!(self.reason, Reason::Cancelled)
     }
 
-    /// Whether the task has panicked.
+    /// Returns whether the task panicked.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -79,10 +80,10 @@ impl JoinError {
         matches!(self.reason, Reason::Panic(_))
     }
 
-    /// What the task has thrown, as for [`std::panic::resume_unwind`].
+    /// Returns the payload of the task's panic, for example for [`std::panic::resume_unwind`].
     ///
     /// # Panics
-    /// If it has not panicked.
+    /// If the task did not panic.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -97,10 +98,10 @@ impl JoinError {
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// What the task has thrown.
+    /// Returns the payload of the task's panic.
     ///
     /// # Errors
-    /// This error again, if the task has not panicked.
+    /// Returns the error itself if the task did not panic.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -117,7 +118,7 @@ impl JoinError {
         }
     }
 
-    /// The number of the task.
+    /// Returns the id of the task.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

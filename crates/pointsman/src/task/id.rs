@@ -1,12 +1,11 @@
-//! The number of a task.
+//! Task ids.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 use super::current;
 
-/// The number of a task, which no other task of the process has while it lives, or had before. Numbers can be
-/// compared, so that they can be keys; their order is not that of spawning.
+/// Identifies a task. Ids are unique in the process and not reused. Their order is not that of spawning.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -20,7 +19,7 @@ pub struct Id(NonZeroU64);
 
 impl Id {
     pub(super) fn from_number(number: u64) -> Self {
-        Self(NonZeroU64::new(number).expect("numbers begin with 1"))
+        Self(NonZeroU64::new(number).expect("task ids begin at 1"))
     }
 }
 
@@ -30,10 +29,10 @@ impl fmt::Display for Id {
     }
 }
 
-/// The number of the task that runs.
+/// Returns the id of the current task.
 ///
 /// # Panics
-/// Outside of a task; the future of `block_on` is none.
+/// Outside of a task. The future of `block_on` is not a task.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -47,7 +46,7 @@ pub fn id() -> Id {
     try_id().expect("Can't get a task id when not inside a task")
 }
 
-/// The number of the task that runs; `None` outside of a task. The future of `block_on` is none.
+/// Returns the id of the current task, or `None` outside of a task. The future of `block_on` is not a task.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

@@ -1,7 +1,7 @@
-//! What is left to whoever has spawned a task: its result, and the power to end it.
+//! The handle that waits for a task's output.
 //!
-//! Invariant: a waker that is replaced while the task completes is not lost: either the new one is woken, or
-//! the handle sees that the task is complete.
+//! Invariant: a completion concurrent with a change of the waker is not missed. Either the new waker is
+//! woken, or the handle sees that the task is complete.
 
 use std::fmt;
 use std::future::Future;
@@ -15,15 +15,15 @@ use super::coop;
 use super::error::JoinError;
 use super::id::Id;
 use super::raw::RawTask;
-use super::state::Left;
+use super::state::JoinHandleCleanup;
 
-/// Waits for a task and gives its output. A task goes on when its handle is dropped.
+/// A future of a task's output. Dropping it detaches the task, which continues to run.
 ///
-/// Cancel safe: as long as the handle is there, it can be awaited again. A handle that has given its output
-/// panics when it is polled again.
+/// Cancel safe: `&mut handle` can be awaited again if the wait is cancelled. Polling a handle that returned
+/// the output panics.
 ///
 /// # Errors
-/// With a [`JoinError`] if the task has panicked or was aborted.
+/// Resolves to a [`JoinError`] if the task panicked or was aborted.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -36,9 +36,10 @@ pub struct JoinHandle<T> {
     _output: PhantomData<T>,
 }
 
-// SAFETY: the output passes from the task's thread to the handle's.
+// SAFETY: the handle moves the output to its own thread, hence `T: Send`. All else it does through the state
+// word.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: a shared handle gives no output.
+// SAFETY: a shared handle gives no access to the output, only to the state word, which is atomic.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 impl<T> UnwindSafe for JoinHandle<T> {}
 impl<T> RefUnwindSafe for JoinHandle<T> {}
@@ -46,7 +47,7 @@ impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     /// # Safety
-    /// The reference and the interest of the join handle are the caller's, and `T` is the task's output.
+    /// The caller passes the join handle's reference and interest of a new task with output `T`.
     pub(crate) unsafe fn new(task: RawTask) -> Self {
         Self {
             task,
@@ -54,9 +55,9 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Ends the task at its next await: its future is dropped, and whoever waits for it gets a
-    /// [`JoinError`] that [is cancelled](JoinError::is_cancelled). A task that completes first keeps its
-    /// output. Blocking work that has begun cannot be ended.
+    /// Aborts the task: its future is dropped at its next await, and the handle resolves to a [`JoinError`]
+    /// that [is cancelled](JoinError::is_cancelled). A task that completes first keeps its output. A
+    /// `spawn_blocking` function that has started is not aborted.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -69,7 +70,7 @@ impl<T> JoinHandle<T> {
         self.task.abort();
     }
 
-    /// Whether the task is complete. An aborted task is when its future was dropped.
+    /// Returns whether the task is finished. An aborted task is finished once its future is dropped.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -83,7 +84,8 @@ impl<T> JoinHandle<T> {
         self.task.state().load().is_complete()
     }
 
-    /// Something else that can end the task, also when this handle is gone. Dropping it ends nothing.
+    /// Returns an [`AbortHandle`] for the task. It can abort the task after this handle is dropped; dropping
+    /// it aborts nothing.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -96,11 +98,11 @@ impl<T> JoinHandle<T> {
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         self.task.state().add_reference();
-        // SAFETY: the reference was added for it.
+        // SAFETY: `add_reference` above added the reference that the handle takes over.
         unsafe { AbortHandle::new(self.task) }
     }
 
-    /// The number of the task.
+    /// Returns the id of the task.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -112,7 +114,7 @@ impl<T> JoinHandle<T> {
         self.task.id()
     }
 
-    /// Sees that this waker is woken when the task completes. False if it is complete.
+    /// Registers the waker to be woken when the task completes. False if it is complete.
     #[inline]
     pub(crate) fn set_waker(&self, waker: &Waker) -> bool {
         let task = self.task;
@@ -121,7 +123,8 @@ impl<T> JoinHandle<T> {
             return false;
         }
         if state.has_join_waker() {
-            // SAFETY: while JOIN_WAKER is set nobody writes there.
+            // SAFETY: JOIN_WAKER is set. Before completion only this handle clears it, and after completion
+            // the runtime writes the field only if the handle is gone. So no thread writes it now.
             if unsafe { task.join_waker() }
                 .as_ref()
                 .is_some_and(|known| known.will_wake(waker))
@@ -132,21 +135,21 @@ impl<T> JoinHandle<T> {
                 return false;
             }
         }
-        // SAFETY: without JOIN_WAKER the place is the handle's.
+        // SAFETY: JOIN_WAKER is clear and this handle alone sets it, so it owns the field.
         unsafe { task.set_join_waker(Some(waker.clone())) };
         if task.state().set_join_waker().is_ok() {
             return true;
         }
-        // SAFETY: as above: it was not set.
+        // SAFETY: JOIN_WAKER was not set, because the task completed first: the handle keeps the field.
         unsafe { task.set_join_waker(None) };
         false
     }
 
-    /// The output, if the task is complete.
+    /// Takes the output of a complete task.
     #[inline]
     fn take(&self) -> Option<Result<T, JoinError>> {
         let mut output = None;
-        // SAFETY: the task is complete, and `T` is its output.
+        // SAFETY: `poll` saw that the task is complete, this is its join handle, and `T` its output type.
         unsafe { self.task.take_output((&raw mut output).cast()) };
         output
     }
@@ -173,22 +176,24 @@ impl<T> Drop for JoinHandle<T> {
     #[inline]
     fn drop(&mut self) {
         let task = self.task;
-        if task.state().only_join_handle_is_left() {
-            // SAFETY: nobody else has the task. Its output may not have been taken.
+        if task.state().has_only_join_handle() {
+            // SAFETY: the handle holds the last reference to a complete task, so the stage and the task are
+            // its own.
             unsafe {
                 task.drop_output();
                 task.free();
             }
             return;
         }
-        // SAFETY: what is left is the handle's, and then its reference goes.
+        // SAFETY: the transition says what the handle owns: the waker's field, or the output of a complete
+        // task. Its reference is dropped last.
         unsafe {
-            match task.state().leave() {
-                Left::Nothing => return,
-                Left::Waker => task.set_join_waker(None),
-                Left::Output { has_waker } => {
+            match task.state().transition_to_join_handle_dropped() {
+                JoinHandleCleanup::Nothing => return,
+                JoinHandleCleanup::Waker => task.set_join_waker(None),
+                JoinHandleCleanup::Output { with_waker } => {
                     task.drop_output();
-                    if has_waker {
+                    if with_waker {
                         task.set_join_waker(None);
                     }
                 }

@@ -1,4 +1,4 @@
-//! Models of a task: every order in which those who run, wake, end and join it can meet.
+//! Loom models of a task: threads that run, wake, cancel and join it.
 
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 
-use super::test_util::{Called, Drops, Workbench, poll};
+use super::test_util::{Drops, WakeCounter, Workbench, poll};
 use super::yield_now;
 
-/// A future that is ready when `flags` has come to `ready`, and leaves its waker in `waker` each time.
+/// A future that is ready when `flags` equals `ready`, and stores its waker in `waker` at each poll.
 async fn wait_for(flags: Arc<AtomicUsize>, ready: usize, waker: Arc<Mutex<Option<Waker>>>) {
     poll_fn(|cx| {
         *waker.lock().unwrap() = Some(cx.waker().clone());
@@ -25,15 +25,15 @@ async fn wait_for(flags: Arc<AtomicUsize>, ready: usize, waker: Arc<Mutex<Option
 }
 
 #[test]
-fn what_was_done_before_a_wake_up_is_seen_by_the_next_poll() {
+fn the_next_poll_sees_what_was_written_before_the_wake_up() {
     loom::model(|| {
         let bench = Workbench::new();
         let flags = Arc::new(AtomicUsize::new(0));
-        let place = Arc::new(Mutex::new(None));
-        let handle = bench.spawn(wait_for(flags.clone(), 2, place.clone()));
+        let slot = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags.clone(), 2, slot.clone()));
         let runner = bench.runner();
         runner.run_queued();
-        let waker = place.lock().unwrap().take().unwrap();
+        let waker = slot.lock().unwrap().take().unwrap();
         let other = waker.clone();
         let (flags_1, flags_2) = (flags.clone(), flags);
         let by_reference = thread::spawn(move || {
@@ -50,25 +50,25 @@ fn what_was_done_before_a_wake_up_is_seen_by_the_next_poll() {
         runner.run_queued();
         assert!(handle.is_finished(), "a wake-up was lost");
         drop((handle, runner));
-        drop(place.lock().unwrap().take());
+        drop(slot.lock().unwrap().take());
         bench.close().check();
     });
 }
 
 #[test]
-fn a_task_that_yields_is_woken_by_others_too() {
+fn a_task_that_yields_loses_no_wake_up() {
     loom::model(|| {
         let bench = Workbench::new();
         let flags = Arc::new(AtomicUsize::new(0));
-        let place = Arc::new(Mutex::new(None));
-        let waits = wait_for(flags.clone(), 1, place.clone());
+        let slot = Arc::new(Mutex::new(None));
+        let waits = wait_for(flags.clone(), 1, slot.clone());
         let handle = bench.spawn(async {
             waits.await;
             yield_now().await;
         });
         let runner = bench.runner();
         runner.run_queued();
-        let waker = place.lock().unwrap().take().unwrap();
+        let waker = slot.lock().unwrap().take().unwrap();
         let thread = thread::spawn(move || {
             flags.fetch_add(1, Relaxed);
             waker.wake_by_ref();
@@ -79,13 +79,13 @@ fn a_task_that_yields_is_woken_by_others_too() {
         runner.run_queued();
         assert!(handle.is_finished(), "a wake-up was lost");
         drop((handle, runner));
-        drop(place.lock().unwrap().take());
+        drop(slot.lock().unwrap().take());
         bench.close().check();
     });
 }
 
 #[test]
-fn the_output_comes_to_whoever_waits_for_it() {
+fn the_join_handle_receives_the_output() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
@@ -103,30 +103,30 @@ fn the_output_comes_to_whoever_waits_for_it() {
 }
 
 #[test]
-fn a_waker_that_is_replaced_while_the_task_completes_is_woken_or_not_needed() {
+fn a_waker_replaced_during_completion_is_not_lost() {
     loom::model(|| {
         let bench = Workbench::new();
         let (entry, mut handle) = bench.make(async { 7 });
-        let (called, first) = Called::new();
+        let (wakes, first) = WakeCounter::new();
         let runner = bench.runner();
         assert!(poll(&mut handle, &first).is_pending());
         let thread = thread::spawn(move || runner.run(entry));
         assert_eq!(block_on(handle).unwrap(), 7);
         thread.join().unwrap();
         drop(first);
-        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        assert_eq!(Arc::strong_count(&wakes), 1, "a waker was kept");
         bench.close().check();
     });
 }
 
 #[test]
-fn a_handle_that_goes_while_the_task_completes_leaves_nothing() {
+fn a_handle_dropped_during_completion_leaks_nothing() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
         let witness = drops.witness();
         let (entry, mut handle) = bench.make(async move { witness });
-        let (called, waker) = Called::new();
+        let (wakes, waker) = WakeCounter::new();
         assert!(poll(&mut handle, &waker).is_pending());
         drop(waker);
         let runner = bench.runner();
@@ -134,20 +134,20 @@ fn a_handle_that_goes_while_the_task_completes_leaves_nothing() {
         drop(handle);
         thread.join().unwrap();
         assert_eq!(drops.count(), 1);
-        assert!(called.count() <= 1);
-        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        assert!(wakes.count() <= 1);
+        assert_eq!(Arc::strong_count(&wakes), 1, "a waker was kept");
         bench.close().check();
     });
 }
 
 #[test]
-fn an_output_that_is_there_is_taken_or_dropped_once() {
+fn an_output_is_taken_or_dropped_once() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
         let witness = drops.witness();
         let (entry, mut handle) = bench.make(async move { witness });
-        let (called, waker) = Called::new();
+        let (wakes, waker) = WakeCounter::new();
         let runner = bench.runner();
         let thread = thread::spawn(move || runner.run(entry));
         let first = poll(&mut handle, &waker);
@@ -158,13 +158,13 @@ fn an_output_that_is_there_is_taken_or_dropped_once() {
         drop((first, second, handle, waker));
         thread.join().unwrap();
         assert_eq!(drops.count(), 1);
-        assert_eq!(Arc::strong_count(&called), 1, "a waker was kept");
+        assert_eq!(Arc::strong_count(&wakes), 1, "a waker was kept");
         bench.close().check();
     });
 }
 
 #[test]
-fn a_task_that_is_aborted_ends_once() {
+fn an_aborted_task_completes_once() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
@@ -194,15 +194,15 @@ fn a_task_that_is_aborted_ends_once() {
 }
 
 #[test]
-fn a_task_that_waits_is_aborted_or_woken() {
+fn an_idle_task_is_aborted_or_woken() {
     loom::model(|| {
         let bench = Workbench::new();
         let flags = Arc::new(AtomicUsize::new(0));
-        let place = Arc::new(Mutex::new(None));
-        let handle = bench.spawn(wait_for(flags.clone(), 1, place.clone()));
+        let slot = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags.clone(), 1, slot.clone()));
         let runner = bench.runner();
         runner.run_queued();
-        let waker = place.lock().unwrap().take().unwrap();
+        let waker = slot.lock().unwrap().take().unwrap();
         let abort = handle.abort_handle();
         let aborting = thread::spawn(move || {
             abort.abort();
@@ -218,13 +218,13 @@ fn a_task_that_waits_is_aborted_or_woken() {
         runner.run_queued();
         assert!(handle.is_finished(), "an abort was lost");
         drop((handle, runner));
-        drop(place.lock().unwrap().take());
+        drop(slot.lock().unwrap().take());
         bench.close().check();
     });
 }
 
 #[test]
-fn a_task_is_ended_while_it_is_run() {
+fn a_task_is_cancelled_while_it_runs() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
@@ -247,7 +247,7 @@ fn a_task_is_ended_while_it_is_run() {
 }
 
 #[test]
-fn a_task_is_ended_while_it_wakes_itself() {
+fn a_task_is_cancelled_while_it_yields() {
     loom::model(|| {
         let bench = Workbench::new();
         let drops = Drops::default();
@@ -259,7 +259,7 @@ fn a_task_is_ended_while_it_wakes_itself() {
         });
         let runner = bench.runner();
         let thread = thread::spawn(move || {
-            // What is queued again is given up, as by a thread that ends.
+            // Discards the entry instead of queueing it again, as a thread does at shutdown.
             if let Some(again) = entry.run()
                 && let Some(again) = again.run()
             {
@@ -276,15 +276,15 @@ fn a_task_is_ended_while_it_wakes_itself() {
 }
 
 #[test]
-fn a_task_is_ended_while_it_is_woken() {
+fn a_task_is_cancelled_while_it_is_woken() {
     loom::model(|| {
         let bench = Workbench::new();
         let flags = Arc::new(AtomicUsize::new(0));
-        let place = Arc::new(Mutex::new(None));
-        let handle = bench.spawn(wait_for(flags, 1, place.clone()));
+        let slot = Arc::new(Mutex::new(None));
+        let handle = bench.spawn(wait_for(flags, 1, slot.clone()));
         let runner = bench.runner();
         runner.run_queued();
-        let waker = place.lock().unwrap().take().unwrap();
+        let waker = slot.lock().unwrap().take().unwrap();
         let waking = thread::spawn(move || {
             waker.wake();
             runner.run_queued();
@@ -293,20 +293,20 @@ fn a_task_is_ended_while_it_is_woken() {
         waking.join().unwrap();
         assert!(handle.is_finished());
         drop(handle);
-        drop(place.lock().unwrap().take());
+        drop(slot.lock().unwrap().take());
         bench.close().check();
     });
 }
 
 #[test]
-fn the_last_of_those_who_hold_a_task_frees_it() {
+fn the_last_reference_frees_the_task() {
     loom::model(|| {
         let bench = Workbench::new();
-        let place = Arc::new(Mutex::new(None));
-        let (entry, handle) = bench.make(wait_for(Arc::new(AtomicUsize::new(1)), 1, place.clone()));
+        let slot = Arc::new(Mutex::new(None));
+        let (entry, handle) = bench.make(wait_for(Arc::new(AtomicUsize::new(1)), 1, slot.clone()));
         let runner = bench.runner();
         runner.run(entry);
-        let waker = place.lock().unwrap().take().unwrap();
+        let waker = slot.lock().unwrap().take().unwrap();
         let abort = handle.abort_handle();
         let with_waker = thread::spawn(move || waker.wake());
         let with_abort = thread::spawn(move || drop(abort));
@@ -318,7 +318,7 @@ fn the_last_of_those_who_hold_a_task_frees_it() {
 }
 
 #[test]
-fn memory_comes_back_while_the_arena_hands_out_and_closes() {
+fn memory_is_returned_while_the_arena_allocates_and_closes() {
     loom::model(|| {
         let bench = Workbench::new();
         let runner = bench.runner();
@@ -342,7 +342,7 @@ fn memory_comes_back_while_the_arena_hands_out_and_closes() {
 }
 
 #[test]
-fn tasks_are_found_while_the_owner_makes_and_frees_some() {
+fn tasks_are_found_while_the_owner_spawns_and_frees() {
     loom::model(|| {
         let bench = Workbench::new();
         let runner = bench.runner();
@@ -358,7 +358,7 @@ fn tasks_are_found_while_the_owner_makes_and_frees_some() {
         let finding = thread::spawn(bench.finder());
         runner.run(entry);
         runner.run_queued();
-        // Its place is free, and may be taken by the next.
+        // Frees the slot, which the next task may take.
         drop(handle);
         let (entry, handle) = make();
         runner.run(entry);

@@ -1,7 +1,8 @@
-//! Tasks: futures that a runtime runs.
+//! Asynchronous tasks: futures that a runtime polls to completion.
 //!
-//! [`spawn`] starts one, and its [`JoinHandle`] waits for it. [`spawn_blocking`] runs what blocks in a thread
-//! for that, [`spawn_local`] what cannot go to another thread in a [`LocalSet`].
+//! [`spawn`] starts a task and returns a [`JoinHandle`], a future of its output. [`spawn_blocking`] runs a
+//! blocking function on a thread pool. [`spawn_local`] starts a task that stays on the thread of its
+//! [`LocalSet`].
 
 pub(crate) mod abort;
 pub(crate) mod arena;
@@ -30,7 +31,7 @@ pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join::JoinHandle;
 #[doc(hidden)]
-pub use task_local::LocalPlace;
+pub use task_local::LocalCell;
 pub use task_local::{AccessError, LocalKey};
 pub use yield_now::yield_now;
 
@@ -42,7 +43,7 @@ pub use crate::runtime::task::local_set::LocalSet;
 pub use crate::runtime::task::local_set::shared::{LocalEnterGuard, spawn_local};
 pub use crate::runtime::task::spawn::spawn;
 
-/// Futures with a name.
+/// Named future types.
 pub mod futures {
     pub use super::task_local::TaskLocalFuture;
 }

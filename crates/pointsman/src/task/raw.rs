@@ -1,8 +1,8 @@
-//! A task as those see it who do not know the type of its future: a header, and a table of functions for all
-//! that depends on the type (see [`body`](super::body)).
+//! A task without the type of its future: a header and a vtable for the parts that depend on the type, which
+//! are in [`body`](super::body).
 //!
-//! Invariant: whoever has a [`RawTask`] to use has a reference to it, as the word of the task counts them (see
-//! [`state`](super::state)); the memory goes back to its arena with the last.
+//! Invariant: the user of a [`RawTask`] holds a reference to it, or borrows one. The state word counts
+//! references; see [`state`](super::state). The last one to be dropped gives the memory back to the arena.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,58 +12,58 @@ use std::task::Waker;
 use super::current;
 use super::id::Id;
 use super::slab::Chunk;
-use super::state::{Pended, State, Wake};
+use super::state::{TaskState, ToIdle, ToNotified};
 
-/// What every task has. Its address is the task's.
+/// The part of a task that does not depend on the type of its future. Its address is the task's.
 #[repr(C)]
 pub(crate) struct Header {
-    pub(super) state: State,
-    /// The next task of whatever chain this one is in: of a queue, or of memory that came back.
+    pub(super) state: TaskState,
+    /// The next task in an intrusive list: a queue, or a free list of the arena.
     pub(crate) next: Cell<*const Header>,
     pub(super) vtable: &'static Vtable,
-    /// Where the memory came from. The arena and with it the scheduler are found there.
+    /// The chunk of the slab that holds this task. It leads to the arena and so to the scheduler.
     pub(super) chunk: *const Chunk,
     pub(crate) id: Id,
 }
 
-/// What depends on the type of the future.
+/// The functions that depend on the types of the future and the scheduler.
 pub(super) struct Vtable {
-    /// Whether it runs in a thread for work that blocks, which sees to its end.
+    /// Whether the task is a job of the blocking pool, which also ends it at shutdown.
     pub(super) is_job: bool,
-    pub(super) run: unsafe fn(NonNull<Header>, is_running: bool) -> Ran,
+    pub(super) run: unsafe fn(NonNull<Header>, is_running: bool) -> RunOutcome,
     pub(super) schedule: unsafe fn(NonNull<Header>),
     pub(super) cancel: unsafe fn(NonNull<Header>, held: usize),
-    /// Moves the output to `*mut Option<Result<T, JoinError>>`.
+    /// Moves the output to an `Option<Result<T, JoinError>>`.
     pub(super) take_output: unsafe fn(NonNull<Header>, *mut ()),
-    /// Drops the output that nobody has taken.
+    /// Drops the output, if it was not taken.
     pub(super) drop_output: unsafe fn(NonNull<Header>),
     pub(super) set_join_waker: unsafe fn(NonNull<Header>, Option<Waker>),
     pub(super) join_waker: unsafe fn(NonNull<Header>) -> *const Option<Waker>,
     pub(super) free: unsafe fn(NonNull<Header>),
 }
 
-/// What has become of a task that was run.
-pub(super) enum Ran {
-    /// It is complete, waits, or was somebody else's.
+/// The result of running a queue entry.
+pub(super) enum RunOutcome {
+    /// The entry is used up: the task is complete, idle, or was owned by another thread.
     Done,
-    /// It was woken meanwhile: it has to be queued again, with the reference that it had in the queue.
-    Again,
-    /// It has woken itself, and is running still.
+    /// The task was woken while it ran. It has to be queued again, with the reference of its entry.
+    Reschedule,
+    /// The task woke itself. It has to be queued again, with RUNNING still set.
     Yielded,
 }
 
-/// A place in a queue: it has a reference to its task, and must not be lost.
+/// A queue entry: a task that was woken, with a reference. Dropping it leaks the task.
 #[derive(Debug)]
 #[must_use = "a task that is in no queue is never run"]
 pub(crate) struct Notified {
     pub(crate) task: RawTask,
-    /// The task has woken itself, and is running still: whoever takes the entry goes on running it.
+    /// The task woke itself and RUNNING is still set: the taker of the entry owns the future.
     pub(crate) is_running: bool,
 }
 
 impl Notified {
     /// # Safety
-    /// The task was woken, or just made: the caller has the reference of a queue entry.
+    /// The task is new or was just woken, and the caller passes the reference of its queue entry.
     #[inline]
     pub(crate) unsafe fn woken(task: RawTask) -> Self {
         Self {
@@ -72,28 +72,29 @@ impl Notified {
         }
     }
 
-    /// Runs the task. What is given back has to be queued again.
+    /// Runs the task. A returned entry has to be queued again.
     #[inline]
     pub(crate) fn run(self) -> Option<Self> {
         let Self { task, is_running } = self;
-        // SAFETY: the entry's reference.
+        // SAFETY: the entry holds a reference, and with `is_running` it owns RUNNING.
         let is_running = match unsafe { (task.vtable().run)(task.0, is_running) } {
-            Ran::Done => return None,
-            Ran::Again => false,
-            Ran::Yielded => true,
+            RunOutcome::Done => return None,
+            RunOutcome::Reschedule => false,
+            RunOutcome::Yielded => true,
         };
         Some(Self { task, is_running })
     }
 
-    /// As an entry of a task that does not run, for queues that cannot say that it does. `None` if the task was
-    /// aborted, and has ended now.
+    /// Clears RUNNING, for queues that do not store `is_running`. `None` if the task was aborted; it is
+    /// complete then.
     pub(crate) fn stop_running(self) -> Option<Self> {
         let Self { task, is_running } = self;
         if is_running {
-            // It has woken itself.
-            task.state().wake_by_ref();
-            if task.state().pend() == Pended::Cancel {
-                // SAFETY: RUNNING is this entry's still; that and the runtime hold the task.
+            // The wake-up that the task gave itself.
+            task.state().transition_to_notified_by_ref();
+            if task.state().transition_to_idle() == ToIdle::Cancelled {
+                // SAFETY: `Cancelled` leaves RUNNING with this entry. The entry and the runtime hold the two
+                // references.
                 unsafe { (task.vtable().cancel)(task.0, 2) };
                 return None;
             }
@@ -104,20 +105,21 @@ impl Notified {
         })
     }
 
-    /// Gives the place up, where the runtime ends. The task is ended if nobody else can.
+    /// Discards the entry at the shutdown of the runtime. Cancels the task if the entry owns its future.
     pub(crate) fn give_up(self) {
         let Self { task, is_running } = self;
         if is_running {
-            // SAFETY: a task that has yielded is the entry's; that and the runtime hold it.
+            // SAFETY: the entry of a task that yielded owns RUNNING. The entry and the runtime hold the two
+            // references.
             unsafe { (task.vtable().cancel)(task.0, 2) };
         } else {
-            // SAFETY: the entry's reference.
+            // SAFETY: the entry holds this reference and is consumed.
             unsafe { task.drop_references(1) };
         }
     }
 }
 
-/// A task as a pointer. Copied freely; what holds a reference says so.
+/// A pointer to a task. A copy holds no reference; types that hold one say so.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RawTask(pub(super) NonNull<Header>);
 
@@ -127,15 +129,15 @@ impl fmt::Debug for RawTask {
     }
 }
 
-// SAFETY: a pointer to what is synchronized by its own word. What it reaches of the future's type is bounded
-// where tasks are made.
+// SAFETY: the state word synchronises all access to a task. The functions that spawn tasks require `Send`
+// futures, or keep their tasks on one thread.
 unsafe impl Send for RawTask {}
-// SAFETY: as above.
+// SAFETY: a shared `RawTask` can do what a copy can, and copies may be sent to other threads.
 unsafe impl Sync for RawTask {}
 
 impl RawTask {
     /// # Safety
-    /// It points to a task, and the caller has a reference.
+    /// `header` points to a task to which the caller holds a reference.
     #[inline]
     pub(crate) unsafe fn from_raw(header: NonNull<Header>) -> Self {
         Self(header)
@@ -148,12 +150,12 @@ impl RawTask {
 
     #[inline]
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: whoever has a task has a reference.
+        // SAFETY: the user of a `RawTask` holds or borrows a reference, which keeps the header alive.
         unsafe { self.0.as_ref() }
     }
 
     #[inline]
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &TaskState {
         &self.header().state
     }
 
@@ -172,123 +174,124 @@ impl RawTask {
         self.header().vtable
     }
 
-    // --- those who run it ---
+    // --- for the thread that runs the task ---
 
-    /// Drops the future where the runtime ends. One that is being run is dropped when it returns.
+    /// Cancels the task at the shutdown of the runtime. If another thread runs it, that thread drops the
+    /// future when the poll returns.
     pub(crate) fn shut_down(self) {
-        if self.state().shut_down() {
-            // SAFETY: RUNNING was set just now. The runtime's reference goes.
+        if self.state().transition_to_shutdown() {
+            // SAFETY: the state change above gave RUNNING to this thread. The reference is the runtime's.
             unsafe { (self.vtable().cancel)(self.0, 1) };
         }
     }
 
-    // --- those who wake it ---
+    // --- for wakers ---
 
     #[inline]
     pub(crate) fn wake_by_ref(self) {
         if current::wakes_itself(self) {
             return;
         }
-        if self.state().wake_by_ref() {
-            // SAFETY: the reference that was added is the queue entry's.
+        if self.state().transition_to_notified_by_ref() {
+            // SAFETY: the state change above added the reference of the queue entry.
             unsafe { (self.vtable().schedule)(self.0) };
         }
     }
 
     /// # Safety
-    /// A reference of the caller's goes.
+    /// The caller gives up one reference.
     pub(super) unsafe fn wake(self) {
         if current::wakes_itself(self) {
-            // SAFETY: the caller's.
+            // SAFETY: the reference that the caller gives up.
             unsafe { self.drop_references(1) };
             return;
         }
-        match self.state().wake() {
-            Wake::Done => {}
-            // SAFETY: the caller's reference is the queue entry's.
-            Wake::Schedule => unsafe { (self.vtable().schedule)(self.0) },
-            // SAFETY: nobody else has it.
-            Wake::Last => unsafe { (self.vtable().free)(self.0) },
+        match self.state().transition_to_notified_by_val() {
+            ToNotified::DoNothing => {}
+            // SAFETY: the entry takes over the caller's reference.
+            ToNotified::Schedule => unsafe { (self.vtable().schedule)(self.0) },
+            // SAFETY: the state change above dropped the last reference.
+            ToNotified::Free => unsafe { (self.vtable().free)(self.0) },
         }
     }
 
-    /// Asks it to end.
+    /// Cancels the task.
     pub(crate) fn abort(self) {
-        if self.state().cancel() {
-            // SAFETY: the reference that was added is the queue entry's.
+        if self.state().transition_to_notified_and_cancel() {
+            // SAFETY: the state change above added the reference of the queue entry.
             unsafe { (self.vtable().schedule)(self.0) };
         }
     }
 
-    /// A new task is put in a queue, or ended at once if its runtime has.
+    /// Queues a new task, or cancels it if its runtime has shut down.
     ///
     /// # Safety
-    /// The task was just made: the reference of a queue entry is there.
+    /// The task is new: the caller passes the reference of its queue entry.
     #[inline]
     pub(crate) unsafe fn begin(self, is_over: bool) {
         if is_over {
             self.shut_down();
-            // SAFETY: as the caller promises.
+            // SAFETY: the reference of the queue entry, which is never made.
             unsafe { self.drop_references(1) };
         } else {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller passes the reference of the queue entry.
             unsafe { (self.vtable().schedule)(self.0) };
         }
     }
 
-    // --- the join handle ---
+    // --- for the join handle ---
 
-    /// Moves the output to where `output` points, a `*mut Option<Result<T, JoinError>>`.
+    /// Moves the output to `output`, which points to an `Option<Result<T, JoinError>>`.
     ///
     /// # Safety
-    /// The task is complete, the caller is its join handle, and `T` is the type of its output.
+    /// The task is complete, the caller is its join handle, and `T` is the task's output type.
     #[inline]
     pub(super) unsafe fn take_output(self, output: *mut ()) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller is the join handle of a complete task with this output type.
         unsafe { (self.vtable().take_output)(self.0, output) };
     }
 
     /// # Safety
-    /// As for [`take_output`](Self::take_output).
+    /// The task is complete, and the caller is its join handle.
     #[inline]
     pub(super) unsafe fn drop_output(self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller is the join handle of a complete task, so it owns the stage.
         unsafe { (self.vtable().drop_output)(self.0) };
     }
 
     /// # Safety
-    /// The place of the join waker is the caller's.
+    /// The caller owns the join waker's field.
     #[inline]
     pub(super) unsafe fn set_join_waker(self, waker: Option<Waker>) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller owns the join waker's field and a reference.
         unsafe { (self.vtable().set_join_waker)(self.0, waker) };
     }
 
     /// # Safety
-    /// Nobody writes to the place of the join waker.
+    /// No thread writes the join waker's field while the reference is used.
     #[inline]
     pub(super) unsafe fn join_waker(&self) -> &Option<Waker> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller holds a reference to the task, and no thread writes the field.
         unsafe { &*(self.vtable().join_waker)(self.0) }
     }
 
     // --- references ---
 
     /// # Safety
-    /// The references are the caller's, and the task is not used by them any more.
+    /// The caller owns `count` references and does not use the task through them afterwards.
     #[inline]
     pub(super) unsafe fn drop_references(self, count: usize) {
         if self.state().drop_references(count) {
-            // SAFETY: nobody else has it.
+            // SAFETY: the state change above dropped the last reference, so no other thread uses the task.
             unsafe { (self.vtable().free)(self.0) };
         }
     }
 
     /// # Safety
-    /// Nobody else has it.
+    /// No other reference to the task exists, and its output was taken or dropped.
     #[inline]
     pub(super) unsafe fn free(self) {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller has the only reference, and the stage is empty.
         unsafe { (self.vtable().free)(self.0) };
     }
 }

@@ -1,17 +1,17 @@
-//! The memory of tasks: places of a few sizes, cut from chunks.
+//! The slab allocator of an arena: slots in size classes, carved from chunks.
 //!
-//! A chunk knows how many of its places are in use. When the last comes back the chunk is kept for the next
-//! tasks, or freed if enough is kept: so memory goes back after a peak. What is too large for a place has a
-//! chunk of its own, which goes with it.
+//! A chunk counts its used slots. An empty chunk is retained for later tasks up to [`MAX_RETAINED`] bytes and
+//! freed beyond, so memory is returned after a peak. A task that fits no size class gets a chunk of its own,
+//! which is freed with it.
 //!
-//! Invariants:
-//! - Only the owner of a slab uses it, and what stands behind `owned` in a chunk. What stands before is
-//!   written once, and anyone who has a place or the lock of the list of chunks may read it, and how many places
-//!   are cut.
-//! - A place that is cut and has no task is one whose word is zero.
-//! - The chunks of a class that have room are in its list; the first is the one that is cut from.
+//! # Invariants
 //!
-//! Cost: two moves of a pointer, in and out.
+//! - Only the owner uses a slab and the `owned` part of its chunks. The other fields of a chunk are written
+//!   once and may be read by a thread that has a slot or the lock of the chunk list; so may `carved`.
+//! - A carved slot without a task has a state word of zero.
+//! - The chunks of a size class with free slots are in its list. Allocation uses the first.
+//!
+//! Cost: two pointer moves to allocate and two to free.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -19,67 +19,71 @@ use std::mem;
 use std::ptr::{self, NonNull};
 
 use super::raw::Header;
-use super::state::State;
+use super::state::TaskState;
 use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Sizes of places are multiples of this, so it is what they are aligned to as well.
+/// The distance between size classes, and the alignment of slots. Bounds what a slot wastes to 31 bytes.
 const STEP: usize = 32;
-/// Bytes of the largest place.
-pub(super) const LARGEST_PLACE: usize = 1 << 10;
-const CLASSES: usize = LARGEST_PLACE / STEP;
-/// The class of what has a chunk of its own.
-const ALONE: usize = CLASSES;
+/// The size of the largest slot. Bounds the number of size classes to 32, and the memory of a completed task
+/// whose handle remains: [`is_large`](super::is_large) boxes larger futures.
+pub(super) const LARGEST_SLOT: usize = 1 << 10;
+const CLASSES: usize = LARGEST_SLOT / STEP;
+/// The class of tasks with a chunk of their own.
+const DEDICATED: usize = CLASSES;
 
-/// Bytes of the first and of the largest chunks of a class.
-const FIRST_CHUNK: usize = 4 << 10;
-const LARGEST_CHUNK: usize = 256 << 10;
-/// Bytes of chunks without a task that are kept for the next ones. Tokio's bench `spawn_many` (10,000 tasks at
-/// once) takes and returns 1 MiB each time.
-const MOST_KEPT: usize = 2 << 20;
+/// The size of the first chunk of a class: one page, what a class with few tasks costs. Each further chunk is
+/// twice as large, up to [`MAX_CHUNK`].
+const MIN_CHUNK: usize = 4 << 10;
+/// The size of the largest chunk. Bounds the memory that one remaining task keeps allocated.
+const MAX_CHUNK: usize = 256 << 10;
+/// The bytes of empty chunks that a slab retains. 10,000 tasks of the row `spawn_many_local` take and return
+/// 1 MiB each time.
+const MAX_RETAINED: usize = 2 << 20;
 
-/// The places of models are allocated one by one, so that they are seen to be used as they should.
-const SMALL_IS_LARGE: bool = cfg!(all(test, loom));
+/// In models each task has a chunk of its own, so that loom sees it freed.
+const ALWAYS_DEDICATED: bool = cfg!(all(test, loom));
 
-/// The head of a chunk. Places follow it.
+/// The header of a chunk. Its slots follow.
 #[repr(C, align(64))]
 pub(super) struct Chunk {
-    /// The arena, for those who have a task.
+    /// The arena, for threads that hold a task.
     pub(super) arena: *const (),
     layout: Layout,
-    /// Bytes to the first place, and of each.
+    /// The offset of the first slot.
     first: usize,
+    /// The size of a slot.
     size: usize,
     capacity: usize,
     class: usize,
-    /// Places that were ever used; written by the owner. The memory behind them is not touched.
-    cut: AtomicUsize,
-    owned: Owned,
+    /// The number of slots that were ever used, written by the owner. The memory after them is untouched.
+    carved: AtomicUsize,
+    owned: OwnerFields,
 }
 
-/// In a cache line of its own: others read what stands before it.
+/// The fields that change, in a cache line of their own: other threads read the fields before.
 #[repr(align(64))]
-struct Owned {
-    /// Places that were used and are free, linked by `next`.
+struct OwnerFields {
+    /// Free slots that were used before, linked by `next`.
     free: Cell<*const Header>,
     used: Cell<usize>,
-    /// Its number in the list of chunks.
+    /// The index in the list of chunks.
     index: Cell<usize>,
-    /// In the list of its class.
+    /// Whether the chunk is in the list of its class.
     is_listed: Cell<bool>,
     previous: Cell<*const Chunk>,
     next: Cell<*const Chunk>,
 }
 
-/// The chunks of a size that have room.
-struct Class {
+/// The chunks of a size class that have free slots.
+struct SizeClass {
     first: *const Chunk,
     next_chunk: usize,
 }
 
-/// All chunks of a slab, for others who look for its tasks.
+/// All chunks of a slab, for threads that look for its tasks.
 pub(super) struct Chunks(Mutex<Vec<NonNull<Chunk>>>);
 
 impl Chunks {
@@ -87,57 +91,61 @@ impl Chunks {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Calls this with all places that have or had a task, which stay meanwhile. Those that have one may get a
-    /// reference by their word, and nothing else may be looked at before.
-    pub(super) fn for_each_place(&self, mut visit: impl FnMut(NonNull<Header>)) {
+    /// Calls `visit` with each slot that was ever used. The slots stay allocated meanwhile. A visitor may
+    /// read the state word only, until it has added a reference through it.
+    pub(super) fn for_each_slot(&self, mut visit: impl FnMut(NonNull<Header>)) {
         for &chunk in &*lock(&self.0) {
-            // ORDERING: Acquire pairs with the release of the owner: the words of places that are cut are there.
-            // SAFETY: a chunk is in the list for as long as it is there.
-            let cut = unsafe { (*chunk.as_ptr()).cut.load(Acquire) };
-            for number in 0..cut {
-                // SAFETY: as many were cut.
-                visit(unsafe { place(chunk.as_ptr(), number) });
+            // ORDERING: Acquire pairs with the Release of `carve`: the state words of carved slots are
+            // initialised.
+            // SAFETY: `release_chunk` takes a chunk out of the list under this lock before it frees it.
+            let carved = unsafe { (*chunk.as_ptr()).carved.load(Acquire) };
+            for number in 0..carved {
+                // SAFETY: the chunk has at least `carved` slots.
+                visit(unsafe { slot(chunk.as_ptr(), number) });
             }
         }
     }
 }
 
-/// See the module.
+/// The size classes of an arena. See the module.
 pub(super) struct Slab {
-    classes: [Class; CLASSES],
-    /// Bytes of chunks without a task, but for those that are cut from.
-    kept: usize,
+    classes: [SizeClass; CLASSES],
+    /// The bytes of empty chunks, without the first chunk of each class.
+    retained: usize,
 }
 
-/// The class of tasks with this layout.
+/// Returns the size class of tasks with this layout.
 #[inline]
 pub(super) const fn class_of(layout: Layout) -> usize {
-    if layout.size() > LARGEST_PLACE || layout.align() > STEP || SMALL_IS_LARGE {
-        ALONE
+    if layout.size() > LARGEST_SLOT || layout.align() > STEP || ALWAYS_DEDICATED {
+        DEDICATED
     } else {
         (layout.size() - 1) / STEP
     }
 }
 
+/// Returns a slot of a chunk.
+///
 /// # Safety
-/// The chunk has that many places and one.
-unsafe fn place(chunk: *const Chunk, number: usize) -> NonNull<Header> {
-    // SAFETY: as the caller promises, and that is within the chunk.
+/// The chunk is live and has more than `number` slots.
+unsafe fn slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
+    // SAFETY: the caller promises that the slot exists, so its offset is within the chunk's allocation.
     unsafe {
         let offset = (*chunk).first + number * (*chunk).size;
         NonNull::new_unchecked(chunk.byte_add(offset).cast_mut().cast())
     }
 }
 
-/// Makes a place whose word is zero, and which knows its chunk.
+/// Initialises a slot: its state word is vacant, and its header points to the chunk.
 ///
 /// # Safety
-/// The chunk has that many places and one, and nobody has this one.
-unsafe fn first_use(chunk: *const Chunk, number: usize) -> NonNull<Header> {
-    // SAFETY: as the caller promises.
+/// The chunk is live and has more than `number` slots. This one was not carved yet.
+unsafe fn init_slot(chunk: *const Chunk, number: usize) -> NonNull<Header> {
+    // SAFETY: the caller promises that the slot exists and that no other thread knows it. All writes are raw,
+    // as the memory is uninitialised.
     unsafe {
-        let header = place(chunk, number);
-        (&raw mut (*header.as_ptr()).state).write(State::vacant());
+        let header = slot(chunk, number);
+        (&raw mut (*header.as_ptr()).state).write(TaskState::vacant());
         (&raw mut (*header.as_ptr()).next).write(Cell::new(ptr::null()));
         (&raw mut (*header.as_ptr()).chunk).write(chunk);
         header
@@ -147,53 +155,53 @@ unsafe fn first_use(chunk: *const Chunk, number: usize) -> NonNull<Header> {
 impl Slab {
     pub(super) fn new() -> Self {
         Self {
-            classes: std::array::from_fn(|_| Class {
+            classes: std::array::from_fn(|_| SizeClass {
                 first: ptr::null(),
-                next_chunk: FIRST_CHUNK,
+                next_chunk: MIN_CHUNK,
             }),
-            kept: 0,
+            retained: 0,
         }
     }
 
-    /// A place of this class, if there is one without new memory. Its header knows its chunk.
+    /// Returns a free slot of this class, unless that takes a new chunk.
     #[inline]
     pub(super) fn take(&mut self, class: usize) -> Option<NonNull<Header>> {
         let first = self.classes.get(class)?.first;
-        // SAFETY: what is listed is there.
+        // SAFETY: a chunk is taken out of its class's list before it is freed.
         let owned = &unsafe { first.as_ref() }?.owned;
         let Some(header) = NonNull::new(owned.free.get().cast_mut()) else {
-            return self.cut(class);
+            return self.carve(class);
         };
-        // SAFETY: a place that is free is the owner's.
+        // SAFETY: a slot in a free list belongs to the owner.
         owned.free.set(unsafe { header.as_ref() }.next.get());
         owned.used.set(owned.used.get() + 1);
         Some(header)
     }
 
-    /// As [`take`](Self::take), where the first chunk has no place that was used before.
-    fn cut(&mut self, class: usize) -> Option<NonNull<Header>> {
+    /// As [`take`](Self::take), if the first chunk's free list is empty.
+    fn carve(&mut self, class: usize) -> Option<NonNull<Header>> {
         let first = self.classes[class].first;
-        // SAFETY: what is listed is there.
+        // SAFETY: a chunk is taken out of its class's list before it is freed.
         let chunk = unsafe { first.as_ref() }?;
-        let cut = chunk.cut.load(Relaxed);
-        if cut == chunk.capacity {
+        let carved = chunk.carved.load(Relaxed);
+        if carved == chunk.capacity {
             self.unlist(first);
-            // SAFETY: as above.
+            // SAFETY: a chunk is taken out of its class's list before it is freed.
             let next = unsafe { self.classes[class].first.as_ref() };
             if let Some(next) = next.filter(|next| next.owned.used.get() == 0) {
-                self.kept -= next.layout.size();
+                self.retained -= next.layout.size();
             }
             return self.take(class);
         }
         chunk.owned.used.set(chunk.owned.used.get() + 1);
-        // SAFETY: within the chunk, and nobody has the place yet.
-        let header = unsafe { first_use(first, cut) };
-        // ORDERING: Release: see `for_each_place`.
-        chunk.cut.store(cut + 1, Release);
+        // SAFETY: `carved` is below the capacity, and the slots from there on were never used.
+        let header = unsafe { init_slot(first, carved) };
+        // ORDERING: Release pairs with the Acquire of `for_each_slot`: the slot's state word is initialised.
+        chunk.carved.store(carved + 1, Release);
         Some(header)
     }
 
-    /// As [`take`](Self::take), with new memory for a task of this layout.
+    /// Allocates a chunk for tasks of this layout and returns its first slot.
     pub(super) fn grow(
         &mut self,
         layout: Layout,
@@ -205,7 +213,7 @@ impl Slab {
         let (first, size, capacity, layout) = match self.classes.get_mut(class) {
             Some(of_class) => {
                 let (size, bytes) = ((class + 1) * STEP, of_class.next_chunk);
-                of_class.next_chunk = (bytes * 2).min(LARGEST_CHUNK);
+                of_class.next_chunk = (bytes * 2).min(MAX_CHUNK);
                 let layout = Layout::from_size_align(bytes, align_of::<Chunk>());
                 (head, size, (bytes - head) / size, layout)
             }
@@ -216,13 +224,14 @@ impl Slab {
                 (first, layout.size(), 1, whole)
             }
         };
-        let layout = layout.expect("the layout of a type, with a little more, is one");
-        // SAFETY: its size is not zero.
+        let layout = layout.expect("a task with a chunk header is smaller than isize::MAX");
+        // SAFETY: the size is at least that of a chunk header, so it is not zero.
         let memory = unsafe { alloc(layout) }.cast::<Chunk>();
         let Some(chunk) = NonNull::new(memory) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: the memory is large enough, aligned, and nobody else's.
+        // SAFETY: the memory was allocated with this layout, which begins with a chunk header, and no other
+        // thread knows it.
         unsafe {
             chunk.write(Chunk {
                 arena,
@@ -231,8 +240,8 @@ impl Slab {
                 size,
                 capacity,
                 class,
-                cut: AtomicUsize::new(1),
-                owned: Owned {
+                carved: AtomicUsize::new(1),
+                owned: OwnerFields {
                     free: Cell::new(ptr::null()),
                     used: Cell::new(1),
                     index: Cell::new(0),
@@ -242,28 +251,31 @@ impl Slab {
                 },
             });
         }
-        // SAFETY: each chunk has a place, and nobody has that.
-        let header = unsafe { first_use(memory, 0) };
+        // SAFETY: each chunk has at least one slot. It is counted in `carved` but not visible yet, as the
+        // chunk is not in the list.
+        let header = unsafe { init_slot(memory, 0) };
         let mut all = lock(&chunks.0);
-        // SAFETY: it was just made.
+        // SAFETY: the chunk was written above, and this thread owns the slab.
         unsafe { (*memory).owned.index.set(all.len()) };
         all.push(chunk);
         drop(all);
-        if class != ALONE {
+        if class != DEDICATED {
             self.list(memory);
         }
         header
     }
 
+    /// Frees a slot.
+    ///
     /// # Safety
-    /// The place is one of this slab's, and its task is gone.
+    /// The slot was taken from this slab, and its task was dropped.
     #[inline]
     pub(super) unsafe fn take_back(&mut self, header: NonNull<Header>, chunks: &Chunks) {
-        // SAFETY: as the caller promises. A place has its chunk.
-        let (place, chunk) = unsafe { (header.as_ref(), header.as_ref().chunk) };
-        // SAFETY: as above.
+        // SAFETY: the slot is in use, so its chunk is live, and its header is initialised.
+        let (slot, chunk) = unsafe { (header.as_ref(), header.as_ref().chunk) };
+        // SAFETY: the slot is in use, so its chunk is live.
         let owned = &unsafe { &*chunk }.owned;
-        place.next.set(owned.free.get());
+        slot.next.set(owned.free.get());
         owned.free.set(header.as_ptr());
         let used = owned.used.get() - 1;
         owned.used.set(used);
@@ -272,12 +284,12 @@ impl Slab {
         }
     }
 
-    /// A chunk that was full has room, or no task is left in one.
+    /// Called when a full chunk gets a free slot, or a chunk becomes empty.
     fn has_room(&mut self, chunk: *const Chunk, chunks: &Chunks) {
-        // SAFETY: it is one of the slab's.
+        // SAFETY: `take_back` passes a live chunk of this slab.
         let (head, owned) = unsafe { (&*chunk, &(*chunk).owned) };
-        if head.class == ALONE {
-            Self::free(chunk, chunks);
+        if head.class == DEDICATED {
+            Self::release_chunk(chunk, chunks);
             return;
         }
         if !owned.is_listed.get() {
@@ -287,17 +299,17 @@ impl Slab {
             return;
         }
         let bytes = head.layout.size();
-        if self.kept + bytes > MOST_KEPT {
+        if self.retained + bytes > MAX_RETAINED {
             self.unlist(chunk);
-            Self::free(chunk, chunks);
+            Self::release_chunk(chunk, chunks);
         } else {
-            self.kept += bytes;
+            self.retained += bytes;
         }
     }
 
-    /// Behind the first of its class, so that this goes on being cut from until it is full.
+    /// Inserts a chunk after the first of its class, which stays in use until it is full.
     fn list(&mut self, chunk: *const Chunk) {
-        // SAFETY: chunks of the list are there.
+        // SAFETY: the caller passes a live chunk of this slab, and all chunks in the list are live.
         unsafe {
             let class = &mut self.classes[(*chunk).class];
             let owned = &(*chunk).owned;
@@ -315,7 +327,7 @@ impl Slab {
     }
 
     fn unlist(&mut self, chunk: *const Chunk) {
-        // SAFETY: chunks of the list are there.
+        // SAFETY: the caller passes a live chunk of this slab, and all chunks in the list are live.
         unsafe {
             let owned = &(*chunk).owned;
             owned.is_listed.set(false);
@@ -330,10 +342,11 @@ impl Slab {
         }
     }
 
-    /// Frees a chunk that is in no list of a class and has no task.
-    fn free(chunk: *const Chunk, chunks: &Chunks) {
+    /// Frees an empty chunk that is in no class's list.
+    fn release_chunk(chunk: *const Chunk, chunks: &Chunks) {
         let mut all = lock(&chunks.0);
-        // SAFETY: it is one of the slab's, and nobody uses it any more: those who look have the lock.
+        // SAFETY: the chunk is one of this slab and has no task. Other threads reach it only through the list
+        // of chunks, whose lock is held. It was allocated with `layout`.
         unsafe {
             let (index, layout) = ((*chunk).owned.index.get(), (*chunk).layout);
             all.swap_remove(index);
@@ -347,12 +360,12 @@ impl Slab {
 }
 
 impl Chunks {
-    /// Places that were handed out and have not come back.
+    /// Returns the number of used slots.
     ///
     /// # Safety
     /// The caller is the owner of the slab.
     pub(super) unsafe fn used(&self) -> usize {
-        // SAFETY: they are the owner's.
+        // SAFETY: chunks in the list are live, and the caller is the owner, which alone uses `owned`.
         let used = |chunk: &NonNull<Chunk>| unsafe { (*chunk.as_ptr()).owned.used.get() };
         lock(&self.0).iter().map(used).sum()
     }
@@ -361,7 +374,8 @@ impl Chunks {
 impl Drop for Chunks {
     fn drop(&mut self) {
         for chunk in lock(&self.0).drain(..) {
-            // SAFETY: allocated with this layout, and all its tasks are gone.
+            // SAFETY: the chunk was allocated with this layout. The arena is dropped after its last task, so
+            // no slot is used.
             unsafe {
                 let layout = (*chunk.as_ptr()).layout;
                 dealloc(chunk.as_ptr().cast(), layout);

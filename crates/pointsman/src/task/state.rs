@@ -1,46 +1,52 @@
-//! The word of a task: where it is in its life, who waits for it, and how many hold it.
+//! The state word of a task: its lifecycle, its join handle's interest and its reference count in one atomic.
 //!
 //! ```text
 //!            spawn                start                 complete
 //!   ─────────────────► NOTIFIED ────────► RUNNING ──────────────────► COMPLETE
 //!                        ▲  │                │  ▲
-//!                   wake │  └─ shut down ─┐  │  │ woken while it ran, or by itself
+//!                   wake │  └─ shut down ─┐  │  │ woken while running
 //!                        │                ▼  ▼  │
 //!                       idle ◄──────────── pending
 //! ```
 //!
-//! Invariants:
-//! - Whoever has set RUNNING has the future for itself, until it takes RUNNING away or sets COMPLETE. With
-//!   COMPLETE the output goes to the join handle, or if there is none, it is gone before.
-//! - A task that is neither complete nor idle is in a queue once, or is being run. That entry holds a
-//!   reference, the runtime holds one until it is complete, and so does each handle and waker.
-//! - The join handle may write the place of its waker while JOIN_WAKER is not set; while it is set, nobody
-//!   writes there. After COMPLETE the place is the runtime's until it takes JOIN_WAKER away.
+//! # Invariants
 //!
-//! Cost: a task that is spawned, run and joined changes the word twice, to start and to complete. One that
-//! wakes itself while it runs goes through the queue without changing it at all.
+//! - The thread that sets RUNNING owns the future until it clears RUNNING or sets COMPLETE. COMPLETE passes
+//!   the output to the join handle; without a join handle the output is dropped before.
+//! - A task that is neither idle nor complete has exactly one queue entry, or a thread runs it on behalf of
+//!   that entry. The entry holds a reference. So does the runtime until the task completes, the join handle,
+//!   and each abort handle and waker.
+//! - While JOIN_WAKER is clear, the join handle owns the join waker's field. While it is set, both sides may
+//!   read the field and neither writes it. After COMPLETE the runtime owns the field until it clears
+//!   JOIN_WAKER.
+//!
+//! # Cost
+//!
+//! A task that runs once and is joined after it completed changes the word twice: to start and to complete. A
+//! join handle that waits adds two changes, to set and to clear JOIN_WAKER. A task that wakes itself while it
+//! runs is queued again without a change.
 
 use crate::loom::sync::atomic::AtomicUsize;
 use std::fmt;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// It is in a queue, or will be.
+/// The task has a queue entry, or gets one when its poll returns.
 const NOTIFIED: usize = 1;
-/// Somebody has the future.
+/// A thread owns the future.
 const RUNNING: usize = 1 << 1;
-/// The output is there, or was.
+/// The output was stored. It may have been taken since.
 const COMPLETE: usize = 1 << 2;
-/// It shall end at its next await.
+/// The future is dropped instead of polled again.
 const CANCELLED: usize = 1 << 3;
-/// There is a join handle.
+/// The join handle exists.
 const JOIN_INTEREST: usize = 1 << 4;
-/// The join handle's waker is in its place.
+/// The join waker's field holds a waker.
 const JOIN_WAKER: usize = 1 << 5;
 const REFERENCE: usize = 1 << 6;
 
-pub(super) struct State(AtomicUsize);
+pub(super) struct TaskState(AtomicUsize);
 
-/// What a look at the word has shown.
+/// The value of the word at one moment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Snapshot(usize);
 
@@ -73,7 +79,7 @@ impl Snapshot {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
+        f.debug_struct("TaskState")
             .field("running", &(self.0 & RUNNING != 0))
             .field("complete", &self.is_complete())
             .field("notified", &(self.0 & NOTIFIED != 0))
@@ -83,57 +89,59 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// What a queue entry is good for.
+/// What the taker of a queue entry does with the task.
 #[derive(PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum ToRunning {
     Run,
-    /// Run only to be dropped.
+    /// Drop the future.
     Cancel,
-    /// The task is complete, or being cancelled by another.
-    Gone,
+    /// Nothing: the task is complete, or another thread is cancelling it.
+    Unavailable,
 }
 
-/// What becomes of a task whose future is pending.
+/// What happens to a task whose future returned `Pending`.
 #[derive(PartialEq, Eq)]
-pub(super) enum Pended {
+pub(super) enum ToIdle {
     Idle,
-    /// It was woken while it ran: its queue entry goes on living.
-    Again,
-    /// It was cancelled while it ran: it is running still.
-    Cancel,
+    /// It was woken while it ran: it is queued again with the reference of its entry.
+    Notified,
+    /// It was cancelled while it ran: the caller still owns the future and drops it.
+    Cancelled,
 }
 
-/// Whether a change of references has let go of the last.
+/// Whether a change dropped the last reference.
 pub(super) type IsLast = bool;
 
-impl State {
-    /// Of a task that is about to be put in a queue: the runtime, the queue entry and the join handle hold
-    /// it.
+impl TaskState {
+    /// Publishes a new task with three references: those of the runtime, the queue entry and the join handle.
     #[inline]
-    pub(super) fn begin(&self) {
-        // ORDERING: Release: who finds the task by its word sees what else there is of it.
+    pub(super) fn initialize(&self) {
+        // ORDERING: Release pairs with the Acquire of `try_add_reference`: a thread that finds the task
+        // through its word sees the header and the future.
         self.0
             .store(NOTIFIED | JOIN_INTEREST | (3 * REFERENCE), Release);
     }
 
-    /// That of memory without a task.
+    /// The word of a slot without a task.
     pub(super) fn vacant() -> Self {
         Self(AtomicUsize::new(0))
     }
 
     #[inline]
     pub(super) fn load(&self) -> Snapshot {
-        // ORDERING: Acquire pairs with the release in `complete`: whoever sees COMPLETE sees the output.
+        // ORDERING: Acquire pairs with the Release of `transition_to_complete`: a thread that sees COMPLETE
+        // sees the output.
         Snapshot(self.0.load(Acquire))
     }
 
-    /// Whether it should stop; a look of the one who runs it.
+    /// Whether the task was cancelled. Relaxed, as the flag publishes no data; for the thread that runs the
+    /// task.
     #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed) & CANCELLED != 0
     }
 
-    /// Marks the memory as that of no task, which is zero.
+    /// Marks the slot as vacant.
     #[inline]
     pub(super) fn vacate(&self) {
         self.0.store(0, Relaxed);
@@ -141,12 +149,15 @@ impl State {
 
     #[inline]
     fn update<R>(&self, mut change: impl FnMut(usize) -> (R, Option<usize>)) -> R {
-        let mut current = self.0.load(Acquire); // ORDERING: as in `load`, for changes that only look.
+        // ORDERING: Acquire pairs with the Release of the exchange below and of `transition_to_complete`: a
+        // change that returns without a store has seen what the value stands for.
+        let mut current = self.0.load(Acquire);
         loop {
             let (result, next) = change(current);
             let Some(next) = next else { return result };
-            // ORDERING: AcqRel: the future, the output and the waker's place pass from one to the next along
-            // the changes of this word. Acquire on failure, as the next look may be the last.
+            // ORDERING: AcqRel: each exchange synchronises with the previous one. Along this chain pass the
+            // future, the output, the join waker and all that wakers wrote before they woke the task. Acquire
+            // on failure, because the next round may return without a store.
             match self.0.compare_exchange_weak(current, next, AcqRel, Acquire) {
                 Ok(_) => return result,
                 Err(seen) => current = seen,
@@ -154,52 +165,58 @@ impl State {
         }
     }
 
-    // --- those who run it ---
+    // --- for the thread that runs the task ---
 
-    /// A queue entry was taken. Unless it is `Gone` the caller has the future from now on.
+    /// Called with an entry from a queue. Unless the result is `Unavailable`, the caller owns the future
+    /// afterwards.
     #[inline]
-    pub(super) fn start(&self) -> Start {
+    pub(super) fn transition_to_running(&self) -> ToRunning {
         self.update(|state| {
             if state & (RUNNING | COMPLETE) != 0 {
-                return (Start::Gone, None);
+                return (ToRunning::Unavailable, None);
             }
             let start = match state & CANCELLED {
-                0 => Start::Run,
-                _ => Start::Cancel,
+                0 => ToRunning::Run,
+                _ => ToRunning::Cancel,
             };
             (start, Some(state & !NOTIFIED | RUNNING))
         })
     }
 
-    /// The future is pending. The reference of the queue entry goes, unless it is used again.
+    /// Called when the future returned `Pending`. Drops the reference of the queue entry if the task becomes
+    /// idle.
     #[inline]
-    pub(super) fn pend(&self) -> Pended {
+    pub(super) fn transition_to_idle(&self) -> ToIdle {
         self.update(|state| {
             if state & CANCELLED != 0 {
-                (Pended::Cancel, None)
+                (ToIdle::Cancelled, None)
             } else if state & NOTIFIED != 0 {
-                (Pended::Again, Some(state & !RUNNING))
+                (ToIdle::Notified, Some(state & !RUNNING))
             } else {
-                (Pended::Idle, Some((state & !RUNNING) - REFERENCE))
+                (ToIdle::Idle, Some((state & !RUNNING) - REFERENCE))
             }
         })
     }
 
-    /// The output is in its place, and `held` references go: that of the runtime, and that of the queue
-    /// entry if there was one. Without a join handle the output has to be gone before.
+    /// Called when the output is stored. Drops `held` references: the runtime's, and the queue entry's if
+    /// there is one. Without a join handle the caller has dropped the output before.
     ///
-    /// `Err` if the join handle left in the meantime. With a join waker nothing of the references has
-    /// changed yet: the waker has to be woken first.
+    /// Fails if the join handle was dropped or changed its waker since `seen`. If a join waker is set, the
+    /// references stay: the caller wakes it first.
     #[inline]
-    pub(super) fn complete(&self, seen: Snapshot, held: usize) -> Result<IsLast, Snapshot> {
+    pub(super) fn transition_to_complete(
+        &self,
+        seen: Snapshot,
+        held: usize,
+    ) -> Result<IsLast, Snapshot> {
         let mut current = seen.0;
         loop {
             let mut next = current - RUNNING + COMPLETE;
             if current & JOIN_WAKER == 0 {
                 next -= held * REFERENCE;
             }
-            // ORDERING: Release, so that the join handle sees the output; Acquire, so that the waker of the
-            // join handle is seen here.
+            // ORDERING: Release pairs with `load` and `update` of the join handle, which then sees the
+            // output. Acquire pairs with `set_join_waker`: the waker is visible here.
             match self.0.compare_exchange_weak(current, next, AcqRel, Acquire) {
                 Ok(_) => return Ok(next / REFERENCE == 0),
                 Err(changed) if (changed ^ seen.0) & (JOIN_INTEREST | JOIN_WAKER) != 0 => {
@@ -210,16 +227,18 @@ impl State {
         }
     }
 
-    /// The join waker was woken after completion. What is returned tells whether the handle is there still;
-    /// if it is not, the waker is the caller's to drop.
-    pub(super) fn waker_done(&self) -> Snapshot {
-        // ORDERING: Release, so that a handle that leaves drops the waker after it was used; Acquire, so that
-        // it is dropped here after the handle has left it.
+    /// Clears JOIN_WAKER after the join waker was woken. If the join handle is gone, the caller drops the
+    /// waker.
+    pub(super) fn unset_waker_after_complete(&self) -> Snapshot {
+        // ORDERING: Release pairs with `transition_to_join_handle_dropped`, which drops the waker after this
+        // use. Acquire pairs with the same operation, if it came first: the waker is dropped here after the
+        // handle's last access.
         Snapshot(self.0.fetch_and(!JOIN_WAKER, AcqRel))
     }
 
-    /// The runtime ends, and wants to drop the future. True if nobody else has it: the caller has it now.
-    pub(super) fn shut_down(&self) -> bool {
+    /// Cancels the task at the shutdown of the runtime. True if no thread owned the future; the caller owns
+    /// it then.
+    pub(super) fn transition_to_shutdown(&self) -> bool {
         self.update(|state| {
             if state & (RUNNING | COMPLETE) != 0 {
                 (false, Some(state | CANCELLED))
@@ -229,15 +248,15 @@ impl State {
         })
     }
 
-    // --- those who wake it ---
+    // --- for wakers ---
 
-    /// By someone who keeps its reference. True if the task has to be put in a queue, which has a reference
-    /// of its own then.
+    /// Wakes the task for a caller that keeps its reference. True if the caller has to queue the task; the
+    /// new entry's reference was added.
     #[inline]
-    pub(super) fn wake_by_ref(&self) -> bool {
+    pub(super) fn transition_to_notified_by_ref(&self) -> bool {
         self.update(|state| {
             if state & (NOTIFIED | COMPLETE) != 0 {
-                // Also what was done before a wake-up that changes nothing has to be seen by the next poll.
+                // Stores the unchanged word: the next poll must see what the caller did before this wake-up.
                 (false, Some(state))
             } else if state & RUNNING != 0 {
                 (false, Some(state | NOTIFIED))
@@ -247,12 +266,13 @@ impl State {
         })
     }
 
-    /// By someone whose reference goes. If the task has to be put in a queue the reference is the queue's.
+    /// Wakes the task for a caller that gives up its reference. If the task has to be queued, the entry takes
+    /// over the reference.
     #[inline]
-    pub(super) fn wake(&self) -> Wake {
+    pub(super) fn transition_to_notified_by_val(&self) -> ToNotified {
         self.update(|state| {
             if state & (NOTIFIED | COMPLETE | RUNNING) == 0 {
-                return (Wake::Schedule, Some(state | NOTIFIED));
+                return (ToNotified::Schedule, Some(state | NOTIFIED));
             }
             let next = if state & COMPLETE == 0 {
                 (state | NOTIFIED) - REFERENCE
@@ -260,15 +280,16 @@ impl State {
                 state - REFERENCE
             };
             let wake = match next / REFERENCE {
-                0 => Wake::Last,
-                _ => Wake::Done,
+                0 => ToNotified::Free,
+                _ => ToNotified::DoNothing,
             };
             (wake, Some(next))
         })
     }
 
-    /// Asks it to end. True if it has to be put in a queue for that, as with [`wake_by_ref`](Self::wake_by_ref).
-    pub(super) fn cancel(&self) -> bool {
+    /// Cancels the task. True if the caller has to queue it, as for
+    /// [`transition_to_notified_by_ref`](Self::transition_to_notified_by_ref).
+    pub(super) fn transition_to_notified_and_cancel(&self) -> bool {
         self.update(|state| {
             if state & (COMPLETE | CANCELLED) != 0 {
                 (false, None)
@@ -282,9 +303,10 @@ impl State {
         })
     }
 
-    // --- the join handle ---
+    // --- for the join handle ---
 
-    /// A waker was put in its place. `Err` if the task is complete: the place is the handle's again.
+    /// Publishes the waker in the join waker's field. Fails if the task is complete: the handle keeps the
+    /// field.
     #[inline]
     pub(super) fn set_join_waker(&self) -> Result<(), Snapshot> {
         self.update(|state| {
@@ -296,7 +318,7 @@ impl State {
         })
     }
 
-    /// The waker's place shall be written again. `Err` if the task is complete.
+    /// Takes the join waker's field back to write it again. Fails if the task is complete.
     #[inline]
     pub(super) fn unset_join_waker(&self) -> Result<(), Snapshot> {
         self.update(|state| {
@@ -308,17 +330,26 @@ impl State {
         })
     }
 
-    /// The join handle leaves, with its reference if nothing is left to it.
+    /// Called when the join handle is dropped. Drops its reference if nothing is left to clean up.
     #[inline]
-    pub(super) fn leave(&self) -> Left {
+    pub(super) fn transition_to_join_handle_dropped(&self) -> JoinHandleCleanup {
         self.update(|state| {
             if state & COMPLETE != 0 {
-                let has_waker = state & JOIN_WAKER == 0;
-                (Left::Output { has_waker }, Some(state & !JOIN_INTEREST))
+                let with_waker = state & JOIN_WAKER == 0;
+                (
+                    JoinHandleCleanup::Output { with_waker },
+                    Some(state & !JOIN_INTEREST),
+                )
             } else if state & JOIN_WAKER != 0 {
-                (Left::Waker, Some(state & !(JOIN_INTEREST | JOIN_WAKER)))
+                (
+                    JoinHandleCleanup::Waker,
+                    Some(state & !(JOIN_INTEREST | JOIN_WAKER)),
+                )
             } else {
-                (Left::Nothing, Some((state & !JOIN_INTEREST) - REFERENCE))
+                (
+                    JoinHandleCleanup::Nothing,
+                    Some((state & !JOIN_INTEREST) - REFERENCE),
+                )
             }
         })
     }
@@ -328,13 +359,13 @@ impl State {
     #[inline]
     pub(super) fn add_reference(&self) {
         let before = self.0.fetch_add(REFERENCE, Relaxed);
-        // On 32 bits that is with 2^25 references, which can be had. One that wraps would free the task.
+        // A count that wraps would free the task. With 32-bit words 2^25 references suffice to get here.
         if before > isize::MAX as usize {
             std::process::abort();
         }
     }
 
-    /// For someone who found the task without having a reference. False if it is gone or complete.
+    /// Adds a reference for a thread that has none. False if the slot is vacant or the task complete.
     pub(super) fn try_add_reference(&self) -> bool {
         self.update(|state| {
             if state == 0 || state & COMPLETE != 0 {
@@ -347,33 +378,35 @@ impl State {
 
     #[inline]
     pub(super) fn drop_references(&self, count: usize) -> IsLast {
-        // ORDERING: Release, so that whoever lets go last sees what was done; Acquire, if that is here.
+        // ORDERING: Release pairs with the Acquire of the thread that drops the last reference: it frees the
+        // task after every other access. Acquire in case this thread is that one.
         self.0.fetch_sub(count * REFERENCE, AcqRel) / REFERENCE == count
     }
 
-    /// Whether there is nobody but a join handle, whose waker is not in use: then the word need not change.
+    /// Whether the join handle holds the last reference and the runtime is done with its waker. Then the
+    /// handle frees the task without a change of the word.
     #[inline]
-    pub(super) fn only_join_handle_is_left(&self) -> bool {
+    pub(super) fn has_only_join_handle(&self) -> bool {
         let state = self.load();
         state.references() == 1 && state.is_complete() && !state.has_join_waker()
     }
 }
 
-/// What is left to a join handle that leaves.
+/// What a dropped join handle has to clean up.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Left {
-    /// The reference is gone too.
+pub(super) enum JoinHandleCleanup {
+    /// Nothing; its reference was dropped.
     Nothing,
-    /// The place of its waker, and the reference.
+    /// Its waker and its reference.
     Waker,
-    /// The output, the reference, and the place of its waker unless the runtime uses it.
-    Output { has_waker: bool },
+    /// The output and its reference; with `with_waker` also its waker, which the runtime no longer uses.
+    Output { with_waker: bool },
 }
 
-/// What has to be done after a wake-up.
+/// What the caller of a wake-up has to do.
 #[derive(PartialEq, Eq)]
-pub(super) enum Wake {
-    Done,
+pub(super) enum ToNotified {
+    DoNothing,
     Schedule,
-    Last,
+    Free,
 }

@@ -1,4 +1,4 @@
-//! What tests of tasks need: an arena whose scheduler is a plain queue, and ways to see that nothing is left.
+//! Utilities for tests of tasks: an arena with a plain queue as its scheduler, and counters that show leaks.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,18 +15,18 @@ use crate::loom::lock;
 use crate::loom::sync::Mutex;
 use crate::loom::thread;
 
-pub(crate) struct Tester {
+pub(crate) struct TestScheduler {
     queue: Mutex<VecDeque<Notified>>,
     completed: Count,
     owner: thread::ThreadId,
     is_open: AtomicBool,
 }
 
-impl Schedule for Arc<Tester> {
+impl Schedule for Arc<TestScheduler> {
     fn schedule(&self, entry: Notified) {
-        // This reference is the arena's: it may go with the task.
-        let tester = Arc::clone(self);
-        lock(&tester.queue).push_back(entry);
+        // `self` is the arena's reference: it may be freed with the task.
+        let scheduler = Arc::clone(self);
+        lock(&scheduler.queue).push_back(entry);
     }
 
     fn completed(&self) {
@@ -34,25 +34,25 @@ impl Schedule for Arc<Tester> {
     }
 
     fn owns(arena: NonNull<Arena<Self>>) -> bool {
-        // SAFETY: a task keeps its arena.
-        let tester = unsafe { arena.as_ref() }.scheduler();
-        tester.owner == thread::current().id() && tester.is_open.load(Relaxed)
+        // SAFETY: the callers hold a slot of the arena, which keeps it alive.
+        let scheduler = unsafe { arena.as_ref() }.scheduler();
+        scheduler.owner == thread::current().id() && scheduler.is_open.load(Relaxed)
     }
 }
 
-/// Runs tasks in whatever thread has it.
+/// Runs queued tasks on any thread.
 #[derive(Clone)]
-pub(crate) struct Runner(Arc<Tester>);
+pub(crate) struct Runner(Arc<TestScheduler>);
 
 impl Runner {
-    /// Runs one entry; what has to be queued again is.
+    /// Runs one entry and queues it again if necessary.
     pub(crate) fn run(&self, entry: Notified) {
         if let Some(again) = entry.run() {
             self.0.schedule(again);
         }
     }
 
-    /// Runs what is queued until nothing is.
+    /// Runs entries until the queue is empty.
     pub(crate) fn run_queued(&self) {
         loop {
             let next = lock(&self.0.queue).pop_front();
@@ -62,69 +62,69 @@ impl Runner {
     }
 }
 
-/// An arena of this thread.
+/// An arena owned by the current thread.
 pub(crate) struct Workbench {
-    tester: Arc<Tester>,
-    arena: NonNull<Arena<Arc<Tester>>>,
+    scheduler: Arc<TestScheduler>,
+    arena: NonNull<Arena<Arc<TestScheduler>>>,
 }
 
 impl Workbench {
     pub(crate) fn new() -> Self {
-        let tester = Arc::new(Tester {
+        let scheduler = Arc::new(TestScheduler {
             queue: Mutex::new(VecDeque::new()),
             completed: Count::new(0),
             owner: thread::current().id(),
             is_open: AtomicBool::new(true),
         });
-        let arena = Arena::new(Arc::clone(&tester));
-        Self { tester, arena }
+        let arena = Arena::new(Arc::clone(&scheduler));
+        Self { scheduler, arena }
     }
 
     pub(crate) fn runner(&self) -> Runner {
-        Runner(Arc::clone(&self.tester))
+        Runner(Arc::clone(&self.scheduler))
     }
 
-    /// A task whose queue entry is the caller's.
+    /// Makes a task and returns its queue entry.
     pub(crate) fn make<F: Future>(&self, future: F) -> (Notified, JoinHandle<F::Output>) {
-        // SAFETY: this thread owns the arena. The references are those of a new task.
+        // SAFETY: this thread owns the arena. A new task has the references of an entry and a join handle.
         unsafe {
             let task = RawTask::new(self.arena, future, false);
             (Notified::woken(task), JoinHandle::new(task))
         }
     }
 
-    /// A task that was queued.
+    /// Makes a task and queues it.
     pub(crate) fn spawn<F: Future>(&self, future: F) -> JoinHandle<F::Output> {
         let (entry, handle) = self.make(future);
-        self.tester.schedule(entry);
+        self.scheduler.schedule(entry);
         handle
     }
 
-    /// Entries of tasks that do nothing.
+    /// Makes entries of empty tasks.
     pub(crate) fn entries(&self, count: usize) -> Vec<Notified> {
         (0..count).map(|_| self.make(async {}).0).collect()
     }
 
     pub(crate) fn completed(&self) -> usize {
-        self.tester.completed.load(Relaxed)
+        self.scheduler.completed.load(Relaxed)
     }
 
-    /// Ends all tasks, as the end of a runtime does.
+    /// Cancels all tasks, as the shutdown of a runtime does.
     pub(crate) fn shut_down(&self) {
         // SAFETY: this thread owns the arena.
         unsafe { Arena::shut_down(self.arena) };
     }
 
-    /// What ends all tasks that it finds, in whatever thread, before this is closed.
+    /// Returns a function that finds and cancels all tasks, for another thread, to be called before `close`.
     #[cfg(all(test, loom))]
     pub(crate) fn finder(&self) -> impl FnOnce() + Send + use<> {
-        struct Finder(NonNull<Arena<Arc<Tester>>>);
-        // SAFETY: anyone may look for tasks.
+        struct Finder(NonNull<Arena<Arc<TestScheduler>>>);
+        // SAFETY: `Arena::find` may be called on any thread.
         unsafe impl Send for Finder {}
         impl Finder {
             fn find(&self) {
-                let mut found = super::arena::Found::default();
-                // SAFETY: it is not closed yet.
+                let mut found = super::arena::FoundTasks::default();
+                // SAFETY: the test closes the arena after it joined this thread.
                 unsafe { self.0.as_ref() }.find(&mut found);
                 found.shut_down();
             }
@@ -133,33 +133,33 @@ impl Workbench {
         move || finder.find()
     }
 
-    /// Ends all tasks and leaves the arena. What is given back tells whether it is gone.
-    pub(crate) fn close(self) -> Gone {
+    /// Cancels all tasks and closes the arena. The result checks that it was freed.
+    pub(crate) fn close(self) -> ArenaFreed {
         self.shut_down();
         loop {
-            let next = lock(&self.tester.queue).pop_front();
+            let next = lock(&self.scheduler.queue).pop_front();
             let Some(entry) = next else { break };
             entry.give_up();
         }
-        self.tester.is_open.store(false, Relaxed);
-        // SAFETY: this thread has owned the arena until now.
+        self.scheduler.is_open.store(false, Relaxed);
+        // SAFETY: this thread owned the arena and shut it down above; `is_open` makes `owns` false.
         unsafe { Arena::close(self.arena) };
-        Gone(Arc::downgrade(&self.tester))
+        ArenaFreed(Arc::downgrade(&self.scheduler))
     }
 }
 
 /// See [`Workbench::close`].
 #[must_use]
-pub(crate) struct Gone(Weak<Tester>);
+pub(crate) struct ArenaFreed(Weak<TestScheduler>);
 
-impl Gone {
-    /// When nobody has a runner any more: all tasks were freed, and with the last the arena.
+impl ArenaFreed {
+    /// Asserts that all tasks were freed, and the arena with the last. All runners must be dropped.
     pub(crate) fn check(self) {
         assert_eq!(self.0.strong_count(), 0, "the arena was not freed");
     }
 }
 
-/// Counts how often its copies were dropped, and how many there are.
+/// Counts how many of its witnesses were dropped.
 #[derive(Default)]
 pub(crate) struct Drops(Arc<Count>);
 
@@ -182,21 +182,21 @@ impl Drop for Witness {
     }
 }
 
-/// A waker that counts, and tells how many of it are left.
+/// A waker that counts its wake-ups. The strong count shows how many clones are left.
 #[derive(Default)]
-pub(crate) struct Called(Count);
+pub(crate) struct WakeCounter(Count);
 
-impl Wake for Called {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Relaxed);
     }
 }
 
-impl Called {
+impl WakeCounter {
     pub(crate) fn new() -> (Arc<Self>, Waker) {
-        let called = Arc::new(Self::default());
-        let waker = Waker::from(Arc::clone(&called));
-        (called, waker)
+        let counter = Arc::new(Self::default());
+        let waker = Waker::from(Arc::clone(&counter));
+        (counter, waker)
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Tasks and their memory, small enough for an interpreter that sees every wrong access.
+//! Tests of tasks and their memory, small enough for Miri.
 
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
 use std::thread;
 
-use super::test_util::{Called, Drops, Witness, Workbench, poll};
+use super::test_util::{Drops, WakeCounter, Witness, Workbench, poll};
 use super::yield_now;
 
 /// Larger than the largest size class.
 type Large = [u64; 200];
 
 #[test]
-fn a_task_gives_its_output() {
+fn a_task_returns_its_output() {
     let bench = Workbench::new();
     let handle = bench.spawn(async {
         yield_now().await;
@@ -25,22 +25,22 @@ fn a_task_gives_its_output() {
         yield_now().await;
         large
     });
-    let (called, waker) = Called::new();
+    let (wakes, waker) = WakeCounter::new();
     let (mut handle, mut other) = (handle, other);
     assert!(poll(&mut handle, &waker).is_pending());
     bench.runner().run_queued();
-    assert_eq!(called.count(), 1);
+    assert_eq!(wakes.count(), 1);
     assert!(matches!(poll(&mut handle, &waker), Poll::Ready(Ok(output)) if output == "done"));
     assert!(matches!(poll(&mut other, &waker), Poll::Ready(Ok(output)) if output == large));
     drop((handle, other, waker));
-    assert_eq!((Arc::strong_count(&called), bench.completed()), (1, 2));
+    assert_eq!((Arc::strong_count(&wakes), bench.completed()), (1, 2));
     bench.close().check();
 }
 
 #[test]
-fn what_is_thrown_goes_to_the_handle() {
-    struct Throws;
-    impl Drop for Throws {
+fn the_join_handle_reports_panics() {
+    struct Panics;
+    impl Drop for Panics {
         fn drop(&mut self) {
             std::panic::resume_unwind(Box::new("drop"));
         }
@@ -50,31 +50,31 @@ fn what_is_thrown_goes_to_the_handle() {
     let mut in_poll = bench.spawn(poll_fn(|_| -> Poll<()> {
         std::panic::resume_unwind(Box::new("poll"))
     }));
-    let throws = Throws;
+    let panics = Panics;
     let mut in_drop = bench.spawn(poll_fn(move |_| {
-        let _captured = &throws;
+        let _captured = &panics;
         Poll::Ready(())
     }));
-    let throws = Throws;
-    // Both the future and the output throw when they are dropped.
+    let panics = Panics;
+    // Both the future and the output panic when they are dropped.
     let both = bench.spawn(poll_fn(move |_| {
-        let _captured = &throws;
-        Poll::Ready(Throws)
+        let _captured = &panics;
+        Poll::Ready(Panics)
     }));
     runner.run_queued();
     let waker = Waker::noop();
-    let thrown = |result| match result {
+    let payload = |result| match result {
         Poll::Ready(Err(error)) => {
             let error: super::JoinError = error;
             *error.into_panic().downcast::<&str>().unwrap()
         }
-        _ => panic!("it has not thrown"),
+        _ => panic!("the task did not panic"),
     };
-    assert_eq!(thrown(poll(&mut in_poll, waker)), "poll");
-    assert_eq!(thrown(poll(&mut in_drop, waker)), "drop");
+    assert_eq!(payload(poll(&mut in_poll, waker)), "poll");
+    assert_eq!(payload(poll(&mut in_drop, waker)), "drop");
     assert!(both.is_finished());
-    // What an output throws that nobody takes is lost.
-    let output = bench.spawn(async { Throws });
+    // A panic of an output that is never taken is ignored.
+    let output = bench.spawn(async { Panics });
     runner.run_queued();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(output))).is_ok());
     assert_eq!(bench.completed(), 4);
@@ -83,12 +83,12 @@ fn what_is_thrown_goes_to_the_handle() {
 }
 
 #[test]
-fn a_waker_that_throws_when_it_is_dropped_leaves_nothing_behind() {
-    struct Throws;
-    impl Wake for Throws {
+fn a_waker_that_panics_when_dropped_leaks_nothing() {
+    struct Panics;
+    impl Wake for Panics {
         fn wake(self: Arc<Self>) {}
     }
-    impl Drop for Throws {
+    impl Drop for Panics {
         fn drop(&mut self) {
             std::panic::resume_unwind(Box::new("drop"));
         }
@@ -97,10 +97,11 @@ fn a_waker_that_throws_when_it_is_dropped_leaves_nothing_behind() {
     let runner = bench.runner();
     let wait = |future: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
         let mut handle = bench.spawn(future);
-        assert!(poll(&mut handle, &Waker::from(Arc::new(Throws))).is_pending());
+        assert!(poll(&mut handle, &Waker::from(Arc::new(Panics))).is_pending());
         handle
     };
-    // The handle goes first; the task does; another waker comes.
+    // First the handle is dropped before the task completes, then after it; last, another waker replaces this
+    // one.
     drop(wait(Box::pin(pending())));
     let handle = wait(Box::pin(async {}));
     runner.run_queued();
@@ -114,34 +115,34 @@ fn a_waker_that_throws_when_it_is_dropped_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_future_that_throws_again_while_it_is_dropped_ends_its_task_alone() {
-    struct Throws;
-    impl Future for Throws {
+fn a_future_that_panics_in_poll_and_in_drop_ends_only_its_task() {
+    struct Panics;
+    impl Future for Panics {
         type Output = ();
         fn poll(self: std::pin::Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<()> {
             std::panic::resume_unwind(Box::new("poll"))
         }
     }
-    impl Drop for Throws {
+    impl Drop for Panics {
         fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new(ThrowsToo));
+            std::panic::resume_unwind(Box::new(PanicsToo));
         }
     }
-    struct ThrowsToo;
-    impl Drop for ThrowsToo {
+    struct PanicsToo;
+    impl Drop for PanicsToo {
         fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new("what was thrown"));
+            std::panic::resume_unwind(Box::new("payload"));
         }
     }
     let bench = Workbench::new();
-    let mut handle = bench.spawn(Throws);
+    let mut handle = bench.spawn(Panics);
     let cancelled = bench.spawn(async {
-        let _throws = Throws;
+        let _throws = Panics;
         pending::<()>().await;
     });
     bench.runner().run_queued();
     let Poll::Ready(Err(error)) = poll(&mut handle, Waker::noop()) else {
-        panic!("it has thrown");
+        panic!("the join handle did not report the panic");
     };
     assert_eq!(*error.into_panic().downcast::<&str>().unwrap(), "poll");
     bench.shut_down();
@@ -150,9 +151,9 @@ fn a_future_that_throws_again_while_it_is_dropped_ends_its_task_alone() {
 }
 
 #[test]
-fn a_waker_that_throws_when_it_is_woken_does_no_harm() {
-    struct Throws;
-    impl Wake for Throws {
+fn a_waker_that_panics_when_woken_does_not_stop_the_task() {
+    struct Panics;
+    impl Wake for Panics {
         fn wake(self: Arc<Self>) {}
         fn wake_by_ref(self: &Arc<Self>) {
             std::panic::resume_unwind(Box::new("wake"));
@@ -160,7 +161,7 @@ fn a_waker_that_throws_when_it_is_woken_does_no_harm() {
     }
     let bench = Workbench::new();
     let mut handle = bench.spawn(async {});
-    assert!(poll(&mut handle, &Waker::from(Arc::new(Throws))).is_pending());
+    assert!(poll(&mut handle, &Waker::from(Arc::new(Panics))).is_pending());
     bench.runner().run_queued();
     assert!(handle.is_finished());
     drop(handle);
@@ -198,7 +199,7 @@ fn handles_and_wakers_outlive_the_arena() {
     for mut handle in handles {
         match poll(&mut handle, Waker::noop()) {
             Poll::Ready(Err(error)) => assert!(error.is_cancelled()),
-            _ => panic!("it has not ended"),
+            _ => panic!("the task was not cancelled"),
         }
     }
     drop(abort);
@@ -206,7 +207,7 @@ fn handles_and_wakers_outlive_the_arena() {
 }
 
 #[test]
-fn memory_of_all_sizes_comes_back_from_other_threads() {
+fn other_threads_return_memory_of_all_sizes() {
     let bench = Workbench::new();
     let runner = bench.runner();
     let drops = Drops::default();
@@ -229,7 +230,7 @@ fn memory_of_all_sizes_comes_back_from_other_threads() {
         }
         drop(to);
         match round {
-            // Some are on their way still when the arena closes.
+            // Some handles are dropped after the arena closed.
             2 => late = Some(other),
             _ => other.join().unwrap(),
         }
@@ -243,20 +244,20 @@ fn memory_of_all_sizes_comes_back_from_other_threads() {
 }
 
 #[test]
-fn several_threads_run_wake_and_abort() {
+fn several_threads_run_wake_and_abort_tasks() {
     for _ in 0..5 {
         let bench = Workbench::new();
-        let place: Arc<Mutex<Vec<Waker>>> = Arc::default();
+        let slot: Arc<Mutex<Vec<Waker>>> = Arc::default();
         let handles: Vec<_> = (0..6)
             .map(|number| {
-                let place = Arc::clone(&place);
+                let slot = Arc::clone(&slot);
                 let mut left = number;
                 bench.spawn(poll_fn(move |cx| {
                     if left == 0 {
                         return Poll::Ready(number);
                     }
                     left -= 1;
-                    place.lock().unwrap().push(cx.waker().clone());
+                    slot.lock().unwrap().push(cx.waker().clone());
                     Poll::Pending
                 }))
             })
@@ -264,11 +265,11 @@ fn several_threads_run_wake_and_abort() {
         let abort = handles[5].abort_handle();
         let threads: Vec<_> = (0..2)
             .map(|_| {
-                let (place, runner) = (Arc::clone(&place), bench.runner());
+                let (slot, runner) = (Arc::clone(&slot), bench.runner());
                 thread::spawn(move || {
                     for _ in 0..20 {
                         runner.run_queued();
-                        let wakers = std::mem::take(&mut *place.lock().unwrap());
+                        let wakers = std::mem::take(&mut *slot.lock().unwrap());
                         wakers.into_iter().for_each(Waker::wake);
                     }
                 })
@@ -283,7 +284,7 @@ fn several_threads_run_wake_and_abort() {
         for mut handle in handles {
             assert!(poll(&mut handle, Waker::noop()).is_ready());
         }
-        place.lock().unwrap().clear();
+        slot.lock().unwrap().clear();
         gone.check();
     }
 }

@@ -1,45 +1,46 @@
-//! The wakers of tasks: the task's address, and a reference.
+//! Wakers of tasks. The data pointer is the task's address; each waker holds a reference, but for the one
+//! that [`body`](super::body) lends to a poll.
 
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable};
 
 use super::raw::{Header, RawTask};
 
-/// One for all, so that wakers of the same task are known to be the same.
+/// One vtable for all tasks, so that `will_wake` compares equal for wakers of the same task.
 static WAKER: RawWakerVTable = RawWakerVTable::new(clone_waker, wake, wake_by_ref, drop_waker);
 
 pub(super) fn raw_waker(header: NonNull<Header>) -> RawWaker {
     RawWaker::new(header.as_ptr().cast_const().cast(), &WAKER)
 }
 
-/// The task that a waker's data points to.
+/// Returns the task of a waker.
 ///
 /// # Safety
-/// The waker is one of this module's.
+/// `data` is that of a waker of this module.
 unsafe fn task_of(data: *const ()) -> RawTask {
-    // SAFETY: the data of these wakers is a task's address.
+    // SAFETY: `raw_waker` stored a task's address, which is not null.
     RawTask(unsafe { NonNull::new_unchecked(data.cast_mut().cast()) })
 }
 
 unsafe fn clone_waker(data: *const ()) -> RawWaker {
-    // SAFETY: from a waker of this module.
+    // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive.
     let task = unsafe { task_of(data) };
     task.state().add_reference();
     raw_waker(task.0)
 }
 
 unsafe fn wake(data: *const ()) {
-    // SAFETY: from a waker of this module, whose reference goes.
+    // SAFETY: the vtable passes the data of a waker of this module and gives up its reference.
     unsafe { task_of(data).wake() };
 }
 
 #[inline]
 unsafe fn wake_by_ref(data: *const ()) {
-    // SAFETY: from a waker of this module.
+    // SAFETY: the vtable passes the data of a waker of this module, which keeps the task alive.
     unsafe { task_of(data) }.wake_by_ref();
 }
 
 unsafe fn drop_waker(data: *const ()) {
-    // SAFETY: from a waker of this module, whose reference goes.
+    // SAFETY: the vtable passes the data of a waker of this module and gives up its reference.
     unsafe { task_of(data).drop_references(1) };
 }

@@ -1,13 +1,13 @@
-//! Lets others run.
+//! Yields to other tasks.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
 use super::coop;
 
-/// Returns to the runtime once, so that other tasks can run. The task goes behind those that are ready now.
+/// Yields to the runtime once. The task is queued behind the tasks that are ready now.
 ///
-/// Cancel safe: it does nothing else.
+/// Cancel safe.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

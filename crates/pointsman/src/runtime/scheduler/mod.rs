@@ -59,7 +59,7 @@ use super::inject::Inject;
 use crate::loom::sync::Mutex;
 use crate::loom::sync::atomic::{AtomicBool, fence};
 use crate::loom::{lock, thread};
-use crate::task::arena::{Arena, Found, Schedule};
+use crate::task::arena::{Arena, FoundTasks, Schedule};
 use crate::task::id::try_id;
 use crate::task::raw::{Notified, RawTask};
 use crate::time;
@@ -348,7 +348,7 @@ impl Shared {
     fn end_tasks(&self) {
         // ORDERING: SeqCst pairs with the fence of `Idle::notify_remote`: see `spawn_outside`.
         fence(SeqCst);
-        let mut found = Found::default();
+        let mut found = FoundTasks::default();
         for arena in &lock(&self.arenas).all {
             // SAFETY: `close_arena` removes an arena from the list, under this lock, before it closes it.
             unsafe { arena.as_ref() }.find(&mut found);

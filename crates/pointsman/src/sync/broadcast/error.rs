@@ -1,9 +1,9 @@
-//! Errors of a channel whose messages go to all receivers.
+//! Errors of the broadcast channel.
 
 use std::error::Error;
 use std::fmt;
 
-/// There is no receiver. The message comes back.
+/// Error of a send without receivers. Holds the message.
 ///
 /// ```
 /// let tx = pointsman::sync::broadcast::Sender::new(1);
@@ -22,7 +22,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T: fmt::Debug> Error for SendError<T> {}
 
-/// Why [`recv`](super::Receiver::recv) has no message.
+/// Error of [`recv`](super::Receiver::recv).
 ///
 /// ```
 /// use pointsman::sync::broadcast::{channel, error::RecvError};
@@ -37,10 +37,10 @@ impl<T: fmt::Debug> Error for SendError<T> {}
 /// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum RecvError {
-    /// All senders are dropped, and all messages received.
+    /// All senders are dropped and all messages received.
     Closed,
-    /// The receiver was too slow, and missed this many messages. The next call gives the oldest that is
-    /// still there.
+    /// The receiver missed this many messages, which were overwritten. The next call returns the oldest
+    /// retained message.
     Lagged(u64),
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for RecvError {
 
 impl Error for RecvError {}
 
-/// Why [`try_recv`](super::Receiver::try_recv) has no message.
+/// Error of [`try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use pointsman::sync::broadcast::{channel, error::TryRecvError};
@@ -71,12 +71,12 @@ impl Error for RecvError {}
 /// ```
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub enum TryRecvError {
-    /// None has come yet.
+    /// There is no message yet.
     Empty,
-    /// All senders are dropped, and all messages received.
+    /// All senders are dropped and all messages received.
     Closed,
-    /// The receiver was too slow, and missed this many messages. The next call gives the oldest that is
-    /// still there.
+    /// The receiver missed this many messages, which were overwritten. The next call returns the oldest
+    /// retained message.
     Lagged(u64),
 }
 

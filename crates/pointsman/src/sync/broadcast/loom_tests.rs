@@ -1,4 +1,4 @@
-//! Every order of what senders and receivers do.
+//! Loom models of the broadcast channel.
 
 use loom::future::block_on;
 use loom::sync::Arc;
@@ -8,7 +8,7 @@ use super::channel;
 use super::error::{RecvError, TryRecvError};
 
 #[test]
-fn a_receiver_that_waits_gets_all() {
+fn a_waiting_receiver_gets_all_messages() {
     loom::model(|| {
         let (tx, mut rx) = channel(2);
         let sender = thread::spawn(move || {
@@ -23,7 +23,7 @@ fn a_receiver_that_waits_gets_all() {
 }
 
 #[test]
-fn two_receivers_wait_and_both_get_it() {
+fn two_waiting_receivers_get_the_message() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);
         let mut other = tx.subscribe();
@@ -35,7 +35,7 @@ fn two_receivers_wait_and_both_get_it() {
 }
 
 #[test]
-fn what_was_missed_and_what_was_received_add_up() {
+fn missed_and_received_messages_add_up() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);
         let sender = thread::spawn(move || {
@@ -64,7 +64,7 @@ fn what_was_missed_and_what_was_received_add_up() {
 }
 
 #[test]
-fn a_message_is_dropped_with_the_last_receiver_that_is_to_have_it() {
+fn a_message_is_dropped_by_its_last_receiver() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, mut rx) = channel(2);
@@ -79,7 +79,7 @@ fn a_message_is_dropped_with_the_last_receiver_that_is_to_have_it() {
 }
 
 #[test]
-fn a_sender_learns_that_the_last_receiver_has_gone() {
+fn dropping_the_last_receiver_wakes_closed() {
     loom::model(|| {
         let (tx, rx) = channel::<u32>(1);
         let receiver = thread::spawn(move || drop(rx));

@@ -1,19 +1,20 @@
-//! Waiting for a sender that was interrupted between taking its place and filling it. It does not know that
-//! anybody waits for it, so there is nothing to sleep on: the receiver looks again, less and less often.
+//! Waits for a sender that was preempted between reserving a position and filling its slot. The sender does
+//! not know that the receiver waits and cannot wake it, so the receiver polls with growing pauses.
 
 #[cfg(not(all(test, loom)))]
 use std::time::Duration;
 
 use crate::loom::thread;
 
-/// How often the thread yields before it sleeps. An interrupted sender has its turn by then, unless there
-/// are more threads that compute than cores.
+/// The number of yields before the first sleep. A preempted sender runs by then, unless more threads compute
+/// than there are cores. Bounds the processor time of a receiver on an overloaded machine.
 #[cfg(not(all(test, loom)))]
 const YIELDS: u32 = 8;
 
-/// The longest sleep, as a power of two, in microseconds.
+/// The longest sleep in microseconds, as a power of two: 1 ms bounds the delay of a message whose sender was
+/// preempted.
 #[cfg(not(all(test, loom)))]
-const LONGEST: u32 = 10;
+const MAX_SLEEP: u32 = 10;
 
 pub(super) struct Backoff(u32);
 
@@ -22,13 +23,13 @@ impl Backoff {
         Self(0)
     }
 
-    /// What was waited for has come.
+    /// Restarts the sequence after a success.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.0 = 0;
     }
 
-    /// Lets other threads run, at first by yielding, then by sleeping for 16 microseconds to 1 millisecond.
+    /// Pauses the thread: yields at first, then sleeps for 16 µs to 1 ms.
     #[cfg(not(all(test, loom)))]
     #[cold]
     pub(super) fn wait(&mut self) {
@@ -36,7 +37,7 @@ impl Backoff {
         if self.0 <= YIELDS {
             thread::yield_now();
         } else {
-            let power = (self.0 - YIELDS + 3).min(LONGEST);
+            let power = (self.0 - YIELDS + 3).min(MAX_SLEEP);
             thread::sleep(Duration::from_micros(1 << power));
         }
     }

@@ -1,8 +1,8 @@
-//! A block: room for some messages that follow each other, linked with the blocks before and after it.
+//! A block: an array of message slots, linked with the blocks before and after it.
 //!
-//! Invariant: a block is one allocation, the header with its slots behind it, and is made where it stays. No
-//! message, and no room for one, is moved over the stack to make it, and a slot is not written to before it
-//! is used, but for its flag.
+//! Invariant: a block is one allocation, a header with its slots behind it, initialised in place. Neither
+//! messages nor empty slots are moved over the stack to make it. Of a new slot only the ready flag is
+//! written.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
@@ -12,52 +12,48 @@ use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::Ordering::Relaxed;
 use crate::loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
 
-/// Messages of a block, if they are small.
-#[cfg(not(all(test, loom)))]
-const SLOTS: usize = 32;
-/// Messages of a block: few, so that models see many blocks.
-#[cfg(all(test, loom))]
-const SLOTS: usize = 2;
+/// The number of slots of a block, if messages are small: one allocation and one search of the list per 32
+/// messages. Bounds what a drained channel retains. In models 2, so that they see many blocks.
+const MAX_SLOTS: usize = if cfg!(all(test, loom)) { 2 } else { 32 };
 
-/// How much room the messages of a block take at most, if they are more than one. With it Tokio's
-/// `send/large`, whose messages are of 32 KiB, allocates those and not a megabyte.
-const BYTES: usize = 16 << 10;
+/// The maximum size of a block's slots, if they are more than one. Bounds what a channel of large messages
+/// allocates: a block of 32 messages of 32 KiB, as in Tokio's bench `send/large`, would be a megabyte.
+const MAX_BYTES: usize = 16 << 10;
 
-/// How much smaller the first block of a channel is than those that follow: many channels carry few messages.
-#[cfg(not(all(test, loom)))]
-const FIRST: usize = 8;
-#[cfg(all(test, loom))]
-const FIRST: usize = 2;
+/// By how much the first block of a channel is smaller than later ones. Bounds the memory of channels that
+/// carry few messages: four slots instead of 32.
+const FIRST_DIVISOR: usize = if cfg!(all(test, loom)) { 2 } else { 8 };
 
-/// Stands for "not yet" in [`Block::passed`].
+/// The value of [`Block::passed`] while the hint has not passed the block.
 pub(super) const NOT_YET: u64 = u64::MAX;
 
-pub(super) struct Slot<T> {
-    /// The sender's until `is_ready`, then the receiver's.
+pub(super) struct MessageSlot<T> {
+    /// Owned by its sender until `is_ready` is set, then by the receiver.
     pub(super) message: UnsafeCell<MaybeUninit<T>>,
     pub(super) is_ready: AtomicBool,
 }
 
 #[repr(C)]
 pub(super) struct Block<T> {
-    /// The first of its messages. Fixed while the block is linked.
+    /// The position of the first slot. Fixed while the block is linked.
     start: u64,
-    /// How many messages it holds.
+    /// The number of slots.
     length: u64,
-    /// The block before. Only looked at while that one is linked too. Fixed while the block is linked.
+    /// The previous block. Fixed while this block is linked, and used only while the previous one is linked
+    /// too.
     pub(super) previous: *mut Block<T>,
     pub(super) next: AtomicPtr<Block<T>>,
-    /// When the receiver has received this many messages, no sender can come by here any more.
+    /// Once the receiver has received this many messages, no sender visits the block any more.
     pub(super) passed: AtomicU64,
-    /// Where the slots begin.
-    slots: [Slot<T>; 0],
+    /// The start of the slots.
+    slots: [MessageSlot<T>; 0],
 }
 
 impl<T> Block<T> {
     const LENGTH: usize = {
-        let fitting = BYTES / size_of::<Slot<T>>();
-        if fitting >= SLOTS {
-            SLOTS
+        let fitting = MAX_BYTES / size_of::<MessageSlot<T>>();
+        if fitting >= MAX_SLOTS {
+            MAX_SLOTS
         } else if fitting > 0 {
             fitting
         } else {
@@ -65,39 +61,39 @@ impl<T> Block<T> {
         }
     };
 
-    const FIRST_LENGTH: usize = Self::LENGTH.div_ceil(FIRST);
+    const FIRST_LENGTH: usize = Self::LENGTH.div_ceil(FIRST_DIVISOR);
 
     fn layout(length: usize) -> Layout {
-        let layout = Layout::array::<Slot<T>>(length).and_then(|slots| {
+        let layout = Layout::array::<MessageSlot<T>>(length).and_then(|slots| {
             let (layout, offset) = Layout::new::<Self>().extend(slots)?;
             debug_assert_eq!(offset, std::mem::offset_of!(Self, slots));
             Ok(layout.pad_to_align())
         });
         match layout {
             Ok(layout) => layout,
-            Err(_) => panic!("a message is larger than memory can be"),
+            Err(_) => panic!("a block of this message type exceeds isize::MAX bytes"),
         }
     }
 
-    /// A block for the first messages of a channel.
+    /// Allocates the first block of a channel.
     pub(super) fn first() -> *mut Self {
         Self::allocate(Self::FIRST_LENGTH)
     }
 
-    /// A block for the messages behind the first block.
-    pub(super) fn further() -> *mut Self {
+    /// Allocates a later block.
+    pub(super) fn later() -> *mut Self {
         Self::allocate(Self::LENGTH)
     }
 
     fn allocate(length: usize) -> *mut Self {
         let layout = Self::layout(length);
-        // SAFETY: the header is not empty.
+        // SAFETY: the layout begins with a header, so its size is not zero.
         let block = unsafe { alloc(layout) }.cast::<Self>();
         if block.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: the memory is for this layout, so all that is written is inside, and nobody else has it. A
-        // message's place needs nothing written, except in models, which watch it.
+        // SAFETY: the memory was allocated with this layout, so all writes are within it, and no other thread
+        // knows it. A message's cell needs no write, except in models, where loom tracks it.
         unsafe {
             (&raw mut (*block).start).write(0);
             (&raw mut (*block).length).write(length as u64);
@@ -114,19 +110,22 @@ impl<T> Block<T> {
         block
     }
 
+    /// Returns a pointer to the first slot.
+    ///
     /// # Safety
     /// The block is live.
-    unsafe fn slots(block: *mut Self) -> *mut Slot<T> {
-        // SAFETY: the caller's; no reference is made, which would reach no further than the header.
+    unsafe fn slots(block: *mut Self) -> *mut MessageSlot<T> {
+        // SAFETY: the caller promises a live block. The pointer is derived without a reference to the header,
+        // so it may be used for the slots behind it.
         unsafe { (&raw mut (*block).slots).cast() }
     }
 
-    /// Puts a block that is not linked behind another, or first.
+    /// Sets the position of an unlinked block to follow `previous`.
     ///
     /// # Safety
-    /// Both are live, and the caller alone has the block.
-    pub(super) unsafe fn place_behind(block: *mut Self, previous: *mut Self) {
-        // SAFETY: the caller's. What is read of the other is fixed.
+    /// Both blocks are live, and the caller owns `block`.
+    pub(super) unsafe fn follow(block: *mut Self, previous: *mut Self) {
+        // SAFETY: the caller owns `block`. The fields read of `previous` are fixed while it is linked.
         unsafe {
             (*block).previous = previous;
             (*block).start = if previous.is_null() {
@@ -137,23 +136,25 @@ impl<T> Block<T> {
         }
     }
 
-    /// Makes a block that was taken out ready to be linked again, if it is of a length to be used again. Its
-    /// slots are empty.
+    /// Resets an unlinked block whose slots are empty. Returns whether it has the length of a later block and
+    /// can be used again.
     ///
     /// # Safety
-    /// The block is linked nowhere, and the caller alone has it.
+    /// The block is not linked, and the caller owns it.
     pub(super) unsafe fn reset(block: *mut Self) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: the caller owns the block, so the reference is exclusive.
         let block = unsafe { &mut *block };
         block.next.store(ptr::null_mut(), Relaxed);
         block.passed.store(NOT_YET, Relaxed);
         block.length == Self::LENGTH as u64
     }
 
+    /// Frees a block. Messages in it are not dropped.
+    ///
     /// # Safety
-    /// The caller alone has the block. Messages that are in it are not dropped.
+    /// The caller owns the block.
     pub(super) unsafe fn free(block: *mut Self) {
-        // SAFETY: the caller's. It was made for this layout.
+        // SAFETY: the caller owns the block, which was allocated with the layout of its length.
         unsafe {
             let length = (*block).length as usize;
             for place in 0..length {
@@ -165,7 +166,7 @@ impl<T> Block<T> {
     }
 
     #[inline]
-    pub(super) fn is_behind(&self, index: u64) -> bool {
+    pub(super) fn starts_after(&self, index: u64) -> bool {
         self.start > index
     }
 
@@ -175,10 +176,10 @@ impl<T> Block<T> {
     }
 
     /// # Safety
-    /// The block is live, stays so while the slot is used, and [`holds`](Self::holds) the message.
+    /// The block is live while the slot is used, and [`holds`](Self::holds) the position.
     #[inline]
-    pub(super) unsafe fn slot<'a>(block: *mut Self, index: u64) -> &'a Slot<T> {
-        // SAFETY: the caller's.
+    pub(super) unsafe fn slot<'a>(block: *mut Self, index: u64) -> &'a MessageSlot<T> {
+        // SAFETY: the caller promises a live block that holds the position, so the slot is within it.
         unsafe { &*Self::slots(block).add((index - (*block).start) as usize) }
     }
 }

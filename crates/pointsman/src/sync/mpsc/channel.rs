@@ -1,8 +1,8 @@
-//! What bounded and unbounded channels have in common: the queue, the number of senders, and how the two
-//! sides learn that the other has gone.
+//! The shared state of bounded and unbounded channels: the queue, the limit, the number of senders, and the
+//! wake-ups when one side closes.
 //!
-//! Invariant: a channel is finished for its receiver when the queue is empty and either no sender is left,
-//! or the receiver has closed it and nobody holds room for a message any more.
+//! Invariant: a channel is finished for its receiver when the queue is empty and either all senders are
+//! dropped, or the receiver has closed it and no capacity is reserved.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -10,9 +10,9 @@ use std::task::{Context, Poll, ready};
 
 use super::backoff::Backoff;
 use super::error::TryRecvError;
-use super::front::{Found, Front};
 use super::limit::Limit;
 use super::queue::Queue;
+use super::reader::{PeekResult, QueueReader};
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -24,37 +24,39 @@ pub(super) struct Channel<T, L> {
     pub(super) limit: L,
     senders: AtomicUsize,
     weak_senders: AtomicUsize,
-    /// Those who wait for the receiver to close.
-    closing: WaitSet,
+    /// Senders that wait until the receiver closes.
+    close_waiters: WaitSet,
 }
 
-// A panic leaves nothing half done: messages are moved, never changed in place.
+// A panic leaves no broken state: messages are moved, not changed in place.
 impl<T, L> UnwindSafe for Channel<T, L> {}
 impl<T, L> RefUnwindSafe for Channel<T, L> {}
 
 impl<T, L: Limit> Channel<T, L> {
-    /// Gives room back for messages that will not be sent.
-    pub(super) fn give_back(&self, count: usize) {
-        self.limit.give_back(count);
-        self.wake_if_spent();
+    /// Releases capacity reserved for messages that are not sent.
+    pub(super) fn release(&self, count: usize) {
+        self.limit.release(count);
+        self.wake_if_drained();
     }
 
-    /// Wakes the receiver if it is closed and nobody holds room any more: it may wait for that alone.
+    /// Wakes the receiver if it is closed and no capacity is reserved, which it may be waiting for.
     #[inline]
-    pub(super) fn wake_if_spent(&self) {
-        if self.limit.is_spent() {
+    pub(super) fn wake_if_drained(&self) {
+        if self.limit.is_drained() {
             self.queue.wake();
         }
     }
 
-    /// Waits until `is_closed` says so, asked again when the receiver closes.
+    /// Waits until `is_closed` is true, which is checked again when the receiver closes.
     pub(super) async fn closed(&self, is_closed: impl Fn() -> bool) {
-        // The receiver closes before it takes the lock to wake, so nothing has to be done under it.
-        self.closing.wait(|_| is_closed().then_some(())).await;
+        // The receiver closes before it takes the lock to wake waiters, so the check under the lock does not
+        // miss it.
+        self.close_waiters.wait(|_| is_closed().then_some(())).await;
     }
 
     pub(super) fn strong_count(&self) -> usize {
-        // ORDERING: whoever sees the count fall sees what the sender did before it went.
+        // ORDERING: Acquire pairs with the Release of `Producer::drop`: the caller sees what dropped senders
+        // did before.
         self.senders.load(Acquire)
     }
 
@@ -63,7 +65,7 @@ impl<T, L: Limit> Channel<T, L> {
     }
 }
 
-/// A sender's hold of the channel. When the last goes, the receiver learns.
+/// A sender's reference to the channel. Dropping the last one closes the channel.
 pub(super) struct Producer<T, L: Limit>(Arc<Channel<T, L>>);
 
 impl<T, L: Limit> Producer<T, L> {
@@ -90,14 +92,15 @@ impl<T, L: Limit> Clone for Producer<T, L> {
 
 impl<T, L: Limit> Drop for Producer<T, L> {
     fn drop(&mut self) {
-        // ORDERING: Release and Acquire, so that the last one's end comes after all that the others sent.
+        // ORDERING: Release pairs with the Acquire of the last decrement, which closes the channel after all
+        // sends. Acquire in case this is the last.
         if self.0.senders.fetch_sub(1, AcqRel) == 1 {
-            self.0.queue.abandon();
+            self.0.queue.close_by_senders();
         }
     }
 }
 
-/// A hold of the channel that does not keep it open.
+/// A reference to the channel that does not keep it open.
 pub(super) struct WeakProducer<T, L: Limit>(Arc<Channel<T, L>>);
 
 impl<T, L: Limit> WeakProducer<T, L> {
@@ -106,7 +109,8 @@ impl<T, L: Limit> WeakProducer<T, L> {
     }
 
     pub(super) fn upgrade(&self) -> Option<Producer<T, L>> {
-        // ORDERING: as a sender that was there all the time.
+        // ORDERING: Acquire pairs with the Release of `Producer::drop`: the new sender continues after
+        // dropped ones. Release continues their order for the last decrement.
         self.0
             .senders
             .fetch_update(AcqRel, Acquire, |count| (count > 0).then_some(count + 1))
@@ -128,23 +132,23 @@ impl<T, L: Limit> Drop for WeakProducer<T, L> {
     }
 }
 
-/// The receiver's hold of the channel. There is one, which has the queue's front.
+/// The receiver's reference to the channel. There is one, which owns the queue's reader.
 pub(super) struct Consumer<T, L: Limit> {
     channel: Arc<Channel<T, L>>,
-    front: Front<T>,
+    reader: QueueReader<T>,
     is_closed: bool,
-    /// For how long a message that is being sent has not come.
+    /// Pauses while a message is being sent.
     backoff: Backoff,
 }
 
-/// Gives the room of a message back when it is received: last, so that the message goes straight to whoever
-/// receives it.
-struct GiveBack<'a, L: Limit>(&'a L);
+/// Releases the capacity of a received message when it is dropped: last, so that the message is moved to the
+/// caller directly.
+struct ReleaseOnDrop<'a, L: Limit>(&'a L);
 
-impl<L: Limit> Drop for GiveBack<'_, L> {
+impl<L: Limit> Drop for ReleaseOnDrop<'_, L> {
     #[inline]
     fn drop(&mut self) {
-        self.0.give_back(1);
+        self.0.release(1);
     }
 }
 
@@ -154,11 +158,11 @@ pub(super) fn channel<T, L: Limit>(limit: L) -> (Producer<T, L>, Consumer<T, L>)
         limit,
         senders: AtomicUsize::new(1),
         weak_senders: AtomicUsize::new(0),
-        closing: WaitSet::new(),
+        close_waiters: WaitSet::new(),
     });
     let consumer = Consumer {
         channel: channel.clone(),
-        front: Front::new(),
+        reader: QueueReader::new(),
         is_closed: false,
         backoff: Backoff::new(),
     };
@@ -175,7 +179,7 @@ impl<T, L: Limit> Consumer<T, L> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.front.len(&self.channel.queue)
+        self.reader.len(&self.channel.queue)
     }
 
     pub(super) fn close(&mut self) {
@@ -184,39 +188,39 @@ impl<T, L: Limit> Consumer<T, L> {
         }
         self.is_closed = true;
         self.channel.limit.close();
-        if !L::ADMITS_LATE {
-            self.front.close(&self.channel.queue);
+        if !L::SENDS_AFTER_CLOSE {
+            self.reader.close(&self.channel.queue);
         }
-        self.channel.closing.wake_all(|| ());
+        self.channel.close_waiters.wake_all(|| ());
     }
 
     pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        // SAFETY: both are of this channel.
-        match unsafe { self.front.find_settled(&self.channel.queue) } {
-            Found::Message => {
-                let _room = GiveBack(&self.channel.limit);
-                // SAFETY: found.
-                Ok(unsafe { self.front.read() })
+        // SAFETY: `channel` made the reader for this queue, and neither is ever replaced.
+        match unsafe { self.reader.peek_settled(&self.channel.queue) } {
+            PeekResult::Message => {
+                let _release = ReleaseOnDrop(&self.channel.limit);
+                // SAFETY: `peek_settled` has just returned `Message`, and only this consumer receives.
+                Ok(unsafe { self.reader.read() })
             }
-            Found::Finished => Err(TryRecvError::Disconnected),
-            Found::Empty | Found::Busy if self.channel.limit.is_spent() => {
+            PeekResult::Finished => Err(TryRecvError::Disconnected),
+            PeekResult::Empty | PeekResult::Busy if self.channel.limit.is_drained() => {
                 Err(TryRecvError::Disconnected)
             }
-            Found::Empty | Found::Busy => Err(TryRecvError::Empty),
+            PeekResult::Empty | PeekResult::Busy => Err(TryRecvError::Empty),
         }
     }
 
     #[inline]
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let proceed = ready!(poll_proceed(cx));
-        let found = ready!(self.poll_find(cx));
+        let found = ready!(self.poll_message(cx));
         proceed.made_progress();
         if !found {
             return Poll::Ready(None);
         }
-        let _room = GiveBack(&self.channel.limit);
-        // SAFETY: found.
-        Poll::Ready(Some(unsafe { self.front.read() }))
+        let _release = ReleaseOnDrop(&self.channel.limit);
+        // SAFETY: `poll_message` has just found a message, and only this consumer receives.
+        Poll::Ready(Some(unsafe { self.reader.read() }))
     }
 
     pub(super) fn poll_recv_many(
@@ -227,54 +231,53 @@ impl<T, L: Limit> Consumer<T, L> {
     ) -> Poll<usize> {
         let proceed = ready!(poll_proceed(cx));
         let mut count = 0;
-        if limit > 0 && ready!(self.poll_find(cx)) {
+        if limit > 0 && ready!(self.poll_message(cx)) {
             loop {
-                // SAFETY: found.
-                messages.push(unsafe { self.front.read() });
+                // SAFETY: `poll_message`, or `peek` below, has just found a message.
+                messages.push(unsafe { self.reader.read() });
                 count += 1;
-                // SAFETY: both are of this channel.
+                // SAFETY: `channel` made the reader for this queue, and neither is ever replaced.
                 let has_more = count < limit
-                    && unsafe { self.front.find(&self.channel.queue) } == Found::Message;
+                    && unsafe { self.reader.peek(&self.channel.queue) } == PeekResult::Message;
                 if !has_more {
                     break;
                 }
             }
-            self.channel.limit.give_back(count);
+            self.channel.limit.release(count);
         }
         proceed.made_progress();
         Poll::Ready(count)
     }
 
-    /// Whether a message was found, or else the channel is finished.
+    /// Ready with true if there is a message, with false if the channel is finished.
     #[inline]
-    fn poll_find(&mut self, cx: &Context<'_>) -> Poll<bool> {
+    fn poll_message(&mut self, cx: &Context<'_>) -> Poll<bool> {
         let found = loop {
-            // SAFETY: both are of this channel.
-            match unsafe { self.front.find(&self.channel.queue) } {
-                Found::Message => break true,
-                Found::Finished => break false,
-                Found::Empty => {
-                    if ready!(self.poll_sleep(cx)) {
+            // SAFETY: `channel` made the reader for this queue, and neither is ever replaced.
+            match unsafe { self.reader.peek(&self.channel.queue) } {
+                PeekResult::Message => break true,
+                PeekResult::Finished => break false,
+                PeekResult::Empty => {
+                    if ready!(self.poll_register(cx)) {
                         break false;
                     }
                 }
-                Found::Busy => return self.come_back(cx),
+                PeekResult::Busy => return self.retry_later(cx),
             }
         };
         self.backoff.reset();
         Poll::Ready(found)
     }
 
-    /// Goes to sleep. If it does not come to that, whether the channel is finished: if not, there is something
-    /// to look at.
-    fn poll_sleep(&mut self, cx: &Context<'_>) -> Poll<bool> {
-        // SAFETY: the one receiver.
-        let Some(tail) = (unsafe { self.channel.queue.sleep(cx.waker()) }) else {
-            return self.come_back(cx);
+    /// Registers the waker. Ready if there is something to look at: with true if the channel is finished.
+    fn poll_register(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        // SAFETY: `channel` makes one consumer per queue, which is borrowed exclusively here.
+        let Some(tail) = (unsafe { self.channel.queue.register_waker(cx.waker()) }) else {
+            return self.retry_later(cx);
         };
-        if !self.front.has_all(tail.places()) || tail.is_abandoned() {
+        if !self.reader.has_all(tail.positions()) || tail.has_no_senders() {
             Poll::Ready(false)
-        } else if self.channel.limit.is_spent() {
+        } else if self.channel.limit.is_drained() {
             Poll::Ready(true)
         } else {
             self.backoff.reset();
@@ -282,10 +285,10 @@ impl<T, L: Limit> Consumer<T, L> {
         }
     }
 
-    /// A sender was interrupted, having taken a place or the waker. It does not know that it is waited for, so
-    /// the task comes back by itself.
+    /// Called when a sender was preempted after it reserved a position or took the waker. It does not know
+    /// that the receiver waits, so the task wakes itself.
     #[cold]
-    fn come_back<R>(&mut self, cx: &Context<'_>) -> Poll<R> {
+    fn retry_later<R>(&mut self, cx: &Context<'_>) -> Poll<R> {
         self.backoff.wait();
         cx.waker().wake_by_ref();
         Poll::Pending
@@ -294,16 +297,18 @@ impl<T, L: Limit> Consumer<T, L> {
 
 impl<T, L: Limit> Drop for Consumer<T, L> {
     fn drop(&mut self) {
-        /// Goes on also if a waker panics.
+        /// Continues if a waker panics.
         struct Rest<'a, T, L: Limit>(&'a mut Consumer<T, L>);
 
         impl<T, L: Limit> Drop for Rest<'_, T, L> {
             fn drop(&mut self) {
-                let Consumer { channel, front, .. } = &mut *self.0;
-                // SAFETY: both are of this channel, and used no more.
-                unsafe { front.clear(&channel.queue, || channel.limit.give_back(1)) };
-                // SAFETY: the one receiver.
-                unsafe { channel.queue.forget_waker() };
+                let Consumer {
+                    channel, reader, ..
+                } = &mut *self.0;
+                // SAFETY: the reader belongs to this queue, and neither is used for receiving afterwards.
+                unsafe { reader.clear(&channel.queue, || channel.limit.release(1)) };
+                // SAFETY: `channel` makes one consumer per queue, which is borrowed exclusively here.
+                unsafe { channel.queue.drop_waker() };
             }
         }
 

@@ -1,9 +1,9 @@
-//! Errors of a channel from many senders to one receiver.
+//! Errors of the mpsc channels.
 
 use std::error::Error;
 use std::fmt;
 
-/// The receiver was dropped or closed. The message comes back.
+/// Error of a send to a channel whose receiver was dropped or closed. Holds the message.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel();
@@ -29,7 +29,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// Why a message could not be sent at once. It comes back.
+/// Error of [`try_send`](super::Sender::try_send). Holds the message.
 ///
 /// ```
 /// use pointsman::sync::mpsc::{channel, error::TrySendError};
@@ -42,14 +42,14 @@ impl<T> Error for SendError<T> {}
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
-    /// There is no room now.
+    /// The channel has no capacity now.
     Full(T),
     /// The receiver was dropped or closed.
     Closed(T),
 }
 
 impl<T> TrySendError<T> {
-    /// The message.
+    /// Returns the message.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::mpsc::channel(1);
@@ -95,7 +95,7 @@ impl<T> From<SendError<T>> for TrySendError<T> {
     }
 }
 
-/// Why there is no message.
+/// Error of [`try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use pointsman::sync::mpsc::{error::TryRecvError, unbounded_channel};
@@ -107,9 +107,9 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
-    /// None has come yet.
+    /// There is no message yet.
     Empty,
-    /// None will come any more.
+    /// The channel is closed and empty.
     Disconnected,
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for TryRecvError {
 
 impl Error for TryRecvError {}
 
-/// Why a message could not be sent in time. It comes back.
+/// Error of [`send_timeout`](super::Sender::send_timeout). Holds the message.
 ///
 /// ```
 /// # #[pointsman::main(flavor = "current_thread")] async fn main() {
@@ -142,14 +142,14 @@ impl Error for TryRecvError {}
 /// ```
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {
-    /// There was no room in time.
+    /// There was no capacity in time.
     Timeout(T),
     /// The receiver was dropped or closed.
     Closed(T),
 }
 
 impl<T> SendTimeoutError<T> {
-    /// The message.
+    /// Returns the message.
     ///
     /// ```
     /// # #[pointsman::main(flavor = "current_thread")] async fn main() {

@@ -1,62 +1,64 @@
-//! How much a channel holds.
+//! The limit of a channel: bounded by a number of permits, or unbounded.
 
 use super::error::TrySendError;
 use crate::sync::TryAcquireError;
 use crate::sync::semaphore::Permits;
 
 pub(super) trait Limit {
-    /// Whether messages may come after the channel was closed, because their room was taken before.
-    const ADMITS_LATE: bool;
+    /// Whether messages may be sent after the channel was closed, with capacity reserved before.
+    const SENDS_AFTER_CLOSE: bool;
 
-    /// Gives room back.
-    fn give_back(&self, count: usize);
+    /// Releases capacity.
+    fn release(&self, count: usize);
 
-    /// Lets nobody take room any more.
+    /// Ends the reservation of capacity.
     fn close(&self);
 
-    /// Whether it is closed and all room was given back.
-    fn is_spent(&self) -> bool;
+    /// Whether the limit is closed and all capacity was released.
+    fn is_drained(&self) -> bool;
 }
 
-/// No limit: the queue alone says whether it is open.
-pub(super) struct Unlimited;
+/// No limit. The queue alone says whether the channel is open.
+pub(super) struct Unbounded;
 
-impl Limit for Unlimited {
-    const ADMITS_LATE: bool = false;
+impl Limit for Unbounded {
+    const SENDS_AFTER_CLOSE: bool = false;
 
     #[inline]
-    fn give_back(&self, _count: usize) {}
+    fn release(&self, _count: usize) {}
 
     fn close(&self) {}
 
     #[inline]
-    fn is_spent(&self) -> bool {
+    fn is_drained(&self) -> bool {
         false
     }
 }
 
-/// Room for a number of messages, each a permit. What is free, what senders hold or were given, and what is
-/// on its way add up to the bound.
-pub(super) struct Room {
+/// The capacity of a bounded channel, a permit per message.
+///
+/// Invariant: available permits, those reserved by senders or assigned to waiters, and messages in the queue
+/// add up to `max`.
+pub(super) struct Capacity {
     pub(super) permits: Permits,
-    pub(super) bound: usize,
+    pub(super) max: usize,
 }
 
-impl Room {
-    /// The largest bound.
+impl Capacity {
+    /// The largest capacity.
     pub(super) const MAXIMUM: usize = Permits::MAXIMUM;
 
-    pub(super) fn new(bound: usize) -> Self {
+    pub(super) fn new(max: usize) -> Self {
         Self {
-            permits: Permits::new(bound),
-            bound,
+            permits: Permits::new(max),
+            max,
         }
     }
 
-    /// Takes room if it is there.
+    /// Reserves capacity if it is available.
     #[inline]
-    pub(super) fn try_take(&self, count: usize) -> Result<(), TrySendError<()>> {
-        let taken = if count <= self.bound {
+    pub(super) fn try_reserve(&self, count: usize) -> Result<(), TrySendError<()>> {
+        let taken = if count <= self.max {
             self.permits.try_acquire(count)
         } else if self.permits.is_closed() {
             Err(TryAcquireError::Closed)
@@ -70,11 +72,11 @@ impl Room {
     }
 }
 
-impl Limit for Room {
-    const ADMITS_LATE: bool = true;
+impl Limit for Capacity {
+    const SENDS_AFTER_CLOSE: bool = true;
 
     #[inline]
-    fn give_back(&self, count: usize) {
+    fn release(&self, count: usize) {
         self.permits.release(count);
     }
 
@@ -83,7 +85,7 @@ impl Limit for Room {
     }
 
     #[inline]
-    fn is_spent(&self) -> bool {
-        self.permits.is_closed() && self.permits.available() == self.bound
+    fn is_drained(&self) -> bool {
+        self.permits.is_closed() && self.permits.available() == self.max
     }
 }

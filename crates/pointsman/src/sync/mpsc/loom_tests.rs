@@ -1,4 +1,4 @@
-//! Every order of what senders and the receiver do.
+//! Loom models of the mpsc channels.
 
 use std::future::Future;
 use std::task::{Context, Poll, Waker};
@@ -10,9 +10,9 @@ use loom::thread;
 use super::error::TryRecvError;
 use super::{channel, unbounded_channel};
 
-/// Blocks are of two messages here, so that three need a second one.
+/// In models a block has two slots, so three messages need a second one.
 #[test]
-fn messages_of_two_senders_all_arrive_in_their_order() {
+fn messages_of_two_senders_arrive_in_order() {
     loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let other = tx.clone();
@@ -33,7 +33,7 @@ fn messages_of_two_senders_all_arrive_in_their_order() {
 }
 
 #[test]
-fn blocks_are_given_back_while_senders_are_on_their_way() {
+fn blocks_are_unlinked_while_senders_search() {
     loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         for message in 0..2 {
@@ -54,7 +54,7 @@ fn blocks_are_given_back_while_senders_are_on_their_way() {
 }
 
 #[test]
-fn a_receiver_that_sleeps_is_woken() {
+fn a_waiting_receiver_is_woken() {
     loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let sender = thread::spawn(move || tx.send(1).unwrap());
@@ -65,7 +65,7 @@ fn a_receiver_that_sleeps_is_woken() {
 }
 
 #[test]
-fn a_waker_that_is_replaced_meanwhile_is_not_lost() {
+fn a_waker_replaced_during_a_send_is_not_lost() {
     loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let sender = thread::spawn(move || {
@@ -81,7 +81,7 @@ fn a_waker_that_is_replaced_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn what_is_sent_when_the_receiver_goes_comes_back_or_is_dropped_once() {
+fn a_message_sent_during_close_is_received_or_returned() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, mut rx) = unbounded_channel();
@@ -97,7 +97,7 @@ fn what_is_sent_when_the_receiver_goes_comes_back_or_is_dropped_once() {
 }
 
 #[test]
-fn a_receiver_that_goes_drops_what_it_did_not_receive() {
+fn a_dropped_receiver_drops_its_messages() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, rx) = unbounded_channel();
@@ -110,7 +110,7 @@ fn a_receiver_that_goes_drops_what_it_did_not_receive() {
 }
 
 #[test]
-fn a_receiver_that_goes_leaves_nothing_behind_though_senders_stay() {
+fn a_dropped_receiver_leaks_no_message_while_senders_remain() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, rx) = unbounded_channel();
@@ -127,9 +127,9 @@ fn a_receiver_that_goes_leaves_nothing_behind_though_senders_stay() {
     });
 }
 
-/// The receiver is polled with another waker while a sender takes the first.
+/// The receiver is polled with a second waker while a sender takes the first.
 #[test]
-fn a_receiver_that_changes_its_waker_while_it_is_woken_is_not_lost() {
+fn a_wake_up_while_the_waker_is_replaced_is_not_lost() {
     loom::model(|| {
         let (tx, mut rx) = unbounded_channel();
         let first = rx.poll_recv(&mut Context::from_waker(Waker::noop()));
@@ -146,7 +146,7 @@ fn a_receiver_that_changes_its_waker_while_it_is_woken_is_not_lost() {
 }
 
 #[test]
-fn a_sender_that_waits_for_room_gets_it() {
+fn a_waiting_sender_gets_capacity() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);
         let sender = thread::spawn(move || {
@@ -161,19 +161,19 @@ fn a_sender_that_waits_for_room_gets_it() {
 }
 
 #[test]
-fn room_that_was_given_to_one_who_gave_up_goes_to_the_next() {
+fn capacity_of_a_cancelled_reservation_goes_to_the_next() {
     loom::model(|| {
         let (tx, _rx) = channel::<u32>(1);
         let permit = tx.clone().try_reserve_owned().unwrap();
-        let mut given_up = Box::pin(tx.reserve());
-        let waits = given_up
+        let mut cancelled = Box::pin(tx.reserve());
+        let waits = cancelled
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
         assert!(waits.is_pending());
         let other = tx.clone();
         let next = thread::spawn(move || drop(block_on(other.reserve()).unwrap()));
         let holder = thread::spawn(move || drop(permit));
-        drop(given_up);
+        drop(cancelled);
         next.join().unwrap();
         holder.join().unwrap();
         assert_eq!(tx.capacity(), 1);
@@ -181,7 +181,7 @@ fn room_that_was_given_to_one_who_gave_up_goes_to_the_next() {
 }
 
 #[test]
-fn whoever_waits_for_room_learns_that_the_receiver_closed() {
+fn close_wakes_a_waiting_sender() {
     loom::model(|| {
         let (tx, mut rx) = channel(1);
         tx.try_send(1).unwrap();
@@ -212,7 +212,7 @@ fn the_last_permit_of_a_closed_channel_wakes_the_receiver() {
 }
 
 #[test]
-fn a_sender_learns_that_the_receiver_has_gone() {
+fn dropping_the_receiver_wakes_closed() {
     loom::model(|| {
         let (tx, rx) = unbounded_channel::<u32>();
         let receiver = thread::spawn(move || drop(rx));

@@ -1,23 +1,23 @@
-//! Room that was taken in a bounded channel, to be used without waiting.
+//! Permits: reserved capacity of a bounded channel, for sends that do not wait.
 
 use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
-use super::bounded::Sender;
+use super::Sender;
 use super::channel::{Channel, Producer};
-use super::limit::Room;
+use super::limit::Capacity;
 
-/// Sends with room that was taken before.
+/// Sends with capacity that was reserved before.
 #[inline(always)]
-fn send<T>(channel: &Channel<T, Room>, message: T) {
+fn send<T>(channel: &Channel<T, Capacity>, message: T) {
     if let Err(message) = channel.queue.push(message) {
-        // The receiver has gone, so nobody is left to tell.
+        // The receiver was dropped, so the message is too.
         drop(message);
     }
 }
 
-/// Room for one message. Dropped, it is given back. Made by [`Sender::reserve`].
+/// Capacity for one message, released when this is dropped. Returned by [`Sender::reserve`].
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -29,12 +29,12 @@ fn send<T>(channel: &Channel<T, Room>, message: T) {
 /// # });
 /// ```
 pub struct Permit<'a, T> {
-    pub(super) channel: &'a Producer<T, Room>,
+    pub(super) channel: &'a Producer<T, Capacity>,
 }
 
 impl<T> Permit<'_, T> {
-    /// Sends. Works also if the receiver was closed after the permit was given; a receiver that was dropped
-    /// gets nothing.
+    /// Sends a message with the reserved capacity. A receiver that was closed after the reservation receives
+    /// it; one that was dropped does not.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::mpsc::channel(1);
@@ -52,7 +52,7 @@ impl<T> Permit<'_, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        self.channel.channel().give_back(1);
+        self.channel.channel().release(1);
     }
 }
 
@@ -65,7 +65,7 @@ impl<T> fmt::Debug for Permit<'_, T> {
     }
 }
 
-/// Room for some messages: gives one [`Permit`] after the other. Dropped, the rest is given back. Made by
+/// Capacity for several messages, as an iterator of [`Permit`]s. Dropping it releases the rest. Returned by
 /// [`Sender::reserve_many`].
 ///
 /// ```
@@ -78,7 +78,7 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// # });
 /// ```
 pub struct PermitIterator<'a, T> {
-    pub(super) channel: &'a Producer<T, Room>,
+    pub(super) channel: &'a Producer<T, Capacity>,
     pub(super) count: usize,
 }
 
@@ -104,7 +104,7 @@ impl<T> FusedIterator for PermitIterator<'_, T> {}
 impl<T> Drop for PermitIterator<'_, T> {
     fn drop(&mut self) {
         if self.count > 0 {
-            self.channel.channel().give_back(self.count);
+            self.channel.channel().release(self.count);
         }
     }
 }
@@ -119,8 +119,8 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
     }
 }
 
-/// Room for one message that has its sender with it, so that it can be kept anywhere. Dropped, it is given
-/// back, and the sender is dropped. Made by [`Sender::reserve_owned`].
+/// Capacity for one message, with the sender. Dropping it releases the capacity and drops the sender.
+/// Returned by [`Sender::reserve_owned`].
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -132,12 +132,12 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// # });
 /// ```
 pub struct OwnedPermit<T> {
-    /// `None` when it was used.
-    producer: Option<Producer<T, Room>>,
+    /// `None` once it was used.
+    producer: Option<Producer<T, Capacity>>,
 }
 
 impl<T> OwnedPermit<T> {
-    pub(super) fn new(producer: Producer<T, Room>) -> Self {
+    pub(super) fn new(producer: Producer<T, Capacity>) -> Self {
         Self {
             producer: Some(producer),
         }
@@ -146,12 +146,12 @@ impl<T> OwnedPermit<T> {
     fn into_sender(mut self) -> Sender<T> {
         match self.producer.take() {
             Some(producer) => Sender(producer),
-            None => unreachable!("a permit that was used is gone"),
+            None => unreachable!("using a permit consumes it"),
         }
     }
 
-    /// Sends, and gives the sender back. Works also if the receiver was closed after the permit was given; a
-    /// receiver that was dropped gets nothing.
+    /// Sends a message with the reserved capacity and returns the sender. A receiver that was closed after
+    /// the reservation receives it; one that was dropped does not.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::mpsc::channel(1);
@@ -165,7 +165,7 @@ impl<T> OwnedPermit<T> {
         sender
     }
 
-    /// Gives the room back, and the sender.
+    /// Releases the capacity and returns the sender.
     ///
     /// ```
     /// # futures::executor::block_on(async {
@@ -176,11 +176,11 @@ impl<T> OwnedPermit<T> {
     /// ```
     pub fn release(self) -> Sender<T> {
         let sender = self.into_sender();
-        sender.0.channel().give_back(1);
+        sender.0.channel().release(1);
         sender
     }
 
-    /// Whether both are for the same receiver.
+    /// Returns whether both permits belong to the same channel.
     ///
     /// ```
     /// # use pointsman::sync::mpsc;
@@ -198,7 +198,7 @@ impl<T> OwnedPermit<T> {
             .is_some_and(|(this, other)| this.is_same(other))
     }
 
-    /// Whether it is for the receiver of this sender.
+    /// Returns whether the permit and the sender belong to the same channel.
     ///
     /// ```
     /// # use pointsman::sync::mpsc;
@@ -219,7 +219,7 @@ impl<T> OwnedPermit<T> {
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
         if let Some(producer) = &self.producer {
-            producer.channel().give_back(1);
+            producer.channel().release(1);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for room in a bounded channel.
+//! Waits for capacity of a bounded channel.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,12 +8,16 @@ use pin_project_lite::pin_project;
 
 use super::channel::Channel;
 use super::error::SendError;
-use super::limit::Room;
+use super::limit::Capacity;
 use crate::sync::semaphore::{Acquire, AcquireError};
 
-/// Takes room for some messages, when there is. Fails if the channel is closed, or holds fewer at all.
-pub(super) async fn take<T>(channel: &Channel<T, Room>, count: usize) -> Result<(), SendError<()>> {
-    if count > channel.limit.bound {
+/// Reserves capacity for `count` messages; waits until it is available. Fails if the channel is closed, or
+/// its capacity is less than `count`.
+pub(super) async fn reserve<T>(
+    channel: &Channel<T, Capacity>,
+    count: usize,
+) -> Result<(), SendError<()>> {
+    if count > channel.limit.max {
         return Err(SendError(()));
     }
     Reserve::new(channel, count)
@@ -22,29 +26,29 @@ pub(super) async fn take<T>(channel: &Channel<T, Room>, count: usize) -> Result<
 }
 
 pin_project! {
-    /// Dropped early, it gives back what it was given, to whoever is next. Fields
-    /// are dropped in their order: first the room is back, then the receiver is told.
+    /// Releases its capacity if it is dropped early. Fields are dropped in order: first
+    /// the permits are released, then the receiver is woken.
     struct Reserve<'a, T> {
         #[pin]
         acquire: Acquire<'a>,
-        told: Told<'a, T>,
+        wake: WakeIfDrained<'a, T>,
     }
 }
 
-struct Told<'a, T>(&'a Channel<T, Room>);
+struct WakeIfDrained<'a, T>(&'a Channel<T, Capacity>);
 
-impl<T> Drop for Told<'_, T> {
+impl<T> Drop for WakeIfDrained<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.wake_if_spent();
+        self.0.wake_if_drained();
     }
 }
 
 impl<'a, T> Reserve<'a, T> {
-    fn new(channel: &'a Channel<T, Room>, count: usize) -> Self {
+    fn new(channel: &'a Channel<T, Capacity>, count: usize) -> Self {
         Self {
             acquire: channel.limit.permits.acquire(count),
-            told: Told(channel),
+            wake: WakeIfDrained(channel),
         }
     }
 }

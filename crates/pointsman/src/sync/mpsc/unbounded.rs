@@ -1,4 +1,4 @@
-//! Channels without a limit.
+//! Unbounded channels.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 
 use super::channel::{Consumer, Producer, WeakProducer, channel};
 use super::error::{SendError, TryRecvError};
-use super::limit::Unlimited;
+use super::limit::Unbounded;
 use crate::park::block_outside;
 
-/// Makes a channel without a limit: to send never waits, and memory is the only bound.
+/// Creates an unbounded channel. Sending does not wait; the number of messages is limited by memory only.
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -21,11 +21,11 @@ use crate::park::block_outside;
 /// # });
 /// ```
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let (producer, consumer) = channel(Unlimited);
+    let (producer, consumer) = channel(Unbounded);
     (UnboundedSender(producer), UnboundedReceiver(consumer))
 }
 
-/// Sends to an [`UnboundedReceiver`]. May be cloned. Made by [`unbounded_channel`].
+/// Sends messages to the associated [`UnboundedReceiver`]. Can be cloned. Created by [`unbounded_channel`].
 ///
 /// ```
 /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
@@ -34,13 +34,14 @@ pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
 /// other.send("b").unwrap();
 /// assert_eq!((rx.try_recv(), rx.try_recv()), (Ok("a"), Ok("b")));
 /// ```
-pub struct UnboundedSender<T>(Producer<T, Unlimited>);
+pub struct UnboundedSender<T>(Producer<T, Unbounded>);
 
 impl<T> UnboundedSender<T> {
-    /// Sends. Never waits. `Ok` says that the receiver was open, not that it will receive.
+    /// Sends a message, without waiting. `Ok` means that the receiver was open, not that it receives the
+    /// message.
     ///
     /// # Errors
-    /// Gives the message back if the receiver was dropped or closed.
+    /// Returns the message if the receiver was dropped or closed.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::mpsc::unbounded_channel();
@@ -68,7 +69,7 @@ impl<T> UnboundedSender<T> {
         self.0.channel().closed(|| self.is_closed()).await;
     }
 
-    /// Whether the receiver was dropped or closed.
+    /// Returns whether the receiver was dropped or closed.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -81,7 +82,7 @@ impl<T> UnboundedSender<T> {
         self.0.channel().queue.is_closed()
     }
 
-    /// Whether both send to the same receiver.
+    /// Returns whether both senders belong to the same channel.
     ///
     /// ```
     /// # use pointsman::sync::mpsc;
@@ -95,7 +96,7 @@ impl<T> UnboundedSender<T> {
         self.0.is_same(&other.0)
     }
 
-    /// A sender that does not keep the channel open.
+    /// Returns a sender that does not keep the channel open.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -109,7 +110,7 @@ impl<T> UnboundedSender<T> {
         WeakUnboundedSender(self.0.downgrade())
     }
 
-    /// How many senders there are.
+    /// Returns the number of senders.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -123,7 +124,7 @@ impl<T> UnboundedSender<T> {
         self.0.channel().strong_count()
     }
 
-    /// How many weak senders there are.
+    /// Returns the number of weak senders.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -153,8 +154,8 @@ impl<T> fmt::Debug for UnboundedSender<T> {
     }
 }
 
-/// A sender that does not keep the channel open: the receiver learns that all have gone while it is still
-/// there. [`upgrade`](Self::upgrade) it to send. Made by [`UnboundedSender::downgrade`].
+/// A sender that does not keep the channel open. [`upgrade`](Self::upgrade) it to send. Created by
+/// [`UnboundedSender::downgrade`].
 ///
 /// ```
 /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -163,10 +164,10 @@ impl<T> fmt::Debug for UnboundedSender<T> {
 /// drop(tx);
 /// assert!(weak.upgrade().is_none());
 /// ```
-pub struct WeakUnboundedSender<T>(WeakProducer<T, Unlimited>);
+pub struct WeakUnboundedSender<T>(WeakProducer<T, Unbounded>);
 
 impl<T> WeakUnboundedSender<T> {
-    /// A sender, if there still is one.
+    /// Returns a sender, unless all senders are dropped.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::mpsc::unbounded_channel();
@@ -181,7 +182,7 @@ impl<T> WeakUnboundedSender<T> {
         self.0.upgrade().map(UnboundedSender)
     }
 
-    /// How many senders there are.
+    /// Returns the number of senders.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -195,7 +196,7 @@ impl<T> WeakUnboundedSender<T> {
         self.0.channel().strong_count()
     }
 
-    /// How many weak senders there are.
+    /// Returns the number of weak senders.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::mpsc::unbounded_channel::<u32>();
@@ -225,7 +226,8 @@ impl<T> fmt::Debug for WeakUnboundedSender<T> {
     }
 }
 
-/// Receives from [`UnboundedSender`]s, in the order of sending. Made by [`unbounded_channel`].
+/// Receives messages from the associated [`UnboundedSender`]s, in the order of sending. Created by
+/// [`unbounded_channel`].
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -238,7 +240,7 @@ impl<T> fmt::Debug for WeakUnboundedSender<T> {
 /// assert_eq!(sum, 3);
 /// # });
 /// ```
-pub struct UnboundedReceiver<T>(Consumer<T, Unlimited>);
+pub struct UnboundedReceiver<T>(Consumer<T, Unbounded>);
 
 impl<T> Unpin for UnboundedReceiver<T> {}
 

@@ -1,9 +1,9 @@
-//! The place where a receiver leaves its waker for the senders.
+//! The cell in which the receiver stores its waker.
 //!
-//! Invariant: the queue's word says who owns the place. While its bit `ASLEEP` is set, the waker in it belongs
-//! to whoever clears the bit. While the bit is not set, the place is the receiver's if it is empty, and
-//! otherwise belongs to the one that has cleared the bit, who empties it at once. So nobody waits for it, no
-//! code of a waker runs while it is owned by a sender, and neither side takes a lock.
+//! Invariant: the queue's flag RECEIVER_WAITS says who owns the cell. While the flag is set, the waker
+//! belongs to the thread that clears it. While it is clear, an empty cell belongs to the receiver, and a full
+//! one to the thread that cleared the flag, which empties it at once. So neither side takes a lock, and no
+//! code of a waker runs while a sender owns the cell.
 
 use std::task::Waker;
 
@@ -16,7 +16,7 @@ pub(super) struct WakerCell {
     waker: UnsafeCell<Option<Waker>>,
 }
 
-// SAFETY: wakers may go from thread to thread, and the place has one owner at a time.
+// SAFETY: the cell has one owner at a time, and wakers are `Send`.
 unsafe impl Sync for WakerCell {}
 
 impl WakerCell {
@@ -27,31 +27,32 @@ impl WakerCell {
         }
     }
 
-    /// Whether there is a waker. For the receiver: if not, the place is its own.
+    /// Whether the cell has a waker. If not, it belongs to the receiver, which calls this.
     pub(super) fn is_full(&self) -> bool {
-        // ORDERING: pairs with the Release of `take`: who emptied the place touches it no more.
+        // ORDERING: Acquire pairs with the Release of `take`: that thread does not use the cell any more.
         self.is_full.load(Acquire)
     }
 
-    /// Puts a waker in.
+    /// Stores a waker.
     ///
     /// # Safety
-    /// The place is the caller's, and empty.
+    /// The caller owns the cell, which is empty.
     pub(super) unsafe fn put(&self, waker: Waker) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller of this function promises that it owns the cell.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
-        // The word's bit shows it to senders.
+        // Relaxed, as only the receiver reads this flag. The queue's flag publishes the waker.
         self.is_full.store(true, Relaxed);
     }
 
     /// Takes the waker out.
     ///
     /// # Safety
-    /// The place is the caller's.
+    /// The caller owns the cell.
     pub(super) unsafe fn take(&self) -> Option<Waker> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller of this function promises that it owns the cell.
         let waker = self.waker.with_mut(|place| unsafe { (*place).take() });
-        // ORDERING: as in `is_full`.
+        // ORDERING: Release pairs with the Acquire of `is_full`: the receiver writes the cell after this
+        // thread emptied it.
         self.is_full.store(false, Release);
         waker
     }

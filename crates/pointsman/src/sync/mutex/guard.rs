@@ -1,16 +1,16 @@
-//! Guards that borrow their mutex.
+//! Mutex guards that borrow their mutex.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use super::Mutex;
-use crate::sync::held::{Exclusive, Held, deref_mut_guard, show_guard};
+use crate::sync::guard::{ExclusivePointer, OnePermit, deref_mut_guard, fmt_guard};
 use crate::sync::semaphore::Permits;
 
-/// The right to use the value of a locked [`Mutex`]. Dropping it unlocks.
+/// A guard of a locked [`Mutex`]. Dropping it unlocks the mutex.
 ///
-/// Of [`Mutex::lock`]. It may be held over an `.await`.
+/// Returned by [`Mutex::lock`]. It may be held across an `.await`.
 ///
 /// ```
 /// # use pointsman::sync::Mutex;
@@ -26,15 +26,15 @@ use crate::sync::semaphore::Permits;
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MutexGuard<'a, T: ?Sized> {
-    pub(super) held: Held<&'a Mutex<T>>,
-    /// What this is: shared between threads only if the value may be.
+    pub(super) permit: OnePermit<&'a Mutex<T>>,
+    /// Makes the guard `Send` and `Sync` as a `&mut T` is: a shared guard shares the value.
     pub(super) _value: PhantomData<&'a mut T>,
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// Narrows the guard to a part of the value. If `f` panics, the mutex is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the mutex is unlocked.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use pointsman::sync::{Mutex, MutexGuard};
@@ -54,10 +54,10 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         this.into_mapped(data)
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{Mutex, MutexGuard};
@@ -79,7 +79,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// The mutex that this has locked.
+    /// Returns the locked mutex.
     ///
     /// ```
     /// # use pointsman::sync::{Mutex, MutexGuard};
@@ -87,27 +87,28 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// let count = Mutex::new(1);
     /// let guard = count.lock().await;
     /// let mutex = MutexGuard::mutex(&guard);
-    /// // Others may come in between.
+    /// // Another task may lock it in between.
     /// drop(guard);
     /// *mutex.lock().await += 1;
     /// assert_eq!(count.into_inner(), 2);
     /// # });
     /// ```
     pub fn mutex(this: &Self) -> &'a Mutex<T> {
-        this.held.0
+        this.permit.0
     }
 
-    fn exclusive(&mut self) -> Exclusive<T> {
-        // SAFETY: who has the permit is alone with the value, and a cell's pointer is not null.
-        unsafe { Exclusive::new(NonNull::new_unchecked(self.held.0.value.get())) }
+    fn exclusive(&mut self) -> ExclusivePointer<T> {
+        // SAFETY: the guard holds the only permit, so no other thread accesses the value. A cell's pointer is
+        // not null.
+        unsafe { ExclusivePointer::new(NonNull::new_unchecked(self.permit.0.value.get())) }
     }
 
-    fn into_mapped<U: ?Sized>(self, data: Exclusive<U>) -> MappedMutexGuard<'a, U> {
-        let permits = &self.held.0.permits;
-        // The permit goes with the new guard.
+    fn into_mapped<U: ?Sized>(self, data: ExclusivePointer<U>) -> MappedMutexGuard<'a, U> {
+        let permits = &self.permit.0.permits;
+        // The new guard takes over the permit.
         std::mem::forget(self);
         MappedMutexGuard {
-            held: Held(permits),
+            permit: OnePermit(permits),
             data,
             _value: PhantomData,
         }
@@ -119,22 +120,22 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: who has the permit is alone with the value.
-        unsafe { &*self.held.0.value.get() }
+        // SAFETY: the guard holds the only permit, so no other thread accesses the value.
+        unsafe { &*self.permit.0.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
-        unsafe { &mut *self.held.0.value.get() }
+        // SAFETY: the guard holds the only permit and is borrowed exclusively.
+        unsafe { &mut *self.permit.0.value.get() }
     }
 }
 
-show_guard!([T: ?Sized] MutexGuard<'_, T> => T);
+fmt_guard!([T: ?Sized] MutexGuard<'_, T> => T);
 
-/// A [`MutexGuard`] for a part of the value, of [`MutexGuard::map`].
+/// A guard of a component of a mutex's value. Returned by [`MutexGuard::map`].
 ///
 /// ```
 /// use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -152,13 +153,13 @@ show_guard!([T: ?Sized] MutexGuard<'_, T> => T);
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
-    held: Held<&'a Permits>,
-    data: Exclusive<T>,
+    permit: OnePermit<&'a Permits>,
+    data: ExclusivePointer<T>,
     _value: PhantomData<&'a mut T>,
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// As [`MutexGuard::map`].
+    /// Narrows the guard further, like [`MutexGuard::map`].
     ///
     /// ```
     /// # use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -175,15 +176,15 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     {
         MappedMutexGuard {
             data: this.data.part(f),
-            held: this.held,
+            permit: this.permit,
             _value: PhantomData,
         }
     }
 
-    /// As [`MutexGuard::try_map`].
+    /// Narrows the guard further, like [`MutexGuard::try_map`].
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -201,7 +202,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(MappedMutexGuard {
-                held: this.held,
+                permit: this.permit,
                 data,
                 _value: PhantomData,
             }),

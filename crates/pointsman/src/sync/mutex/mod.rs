@@ -1,7 +1,8 @@
-//! The mutex: a value behind one permit.
+//! The mutex: a value guarded by one permit.
 //!
-//! Invariant: who has the permit, and nobody else, reaches the value. Locking and unlocking cost one RMW
-//! each while nobody waits, 17 ns together.
+//! Invariant: only the holder of the permit accesses the value.
+//!
+//! Cost: without waiters one read-modify-write each to lock and to unlock.
 
 mod guard;
 #[cfg(all(test, loom))]
@@ -17,11 +18,13 @@ use std::sync::Arc;
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub use owned_guard::{OwnedMappedMutexGuard, OwnedMutexGuard};
 
-use super::held::{Guarded, Held};
+use super::guard::{HasPermits, OnePermit};
 use super::semaphore::Permits;
 use crate::park::block_outside;
 
-/// The lock is taken: for [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read) and their kin.
+/// Error of [`Mutex::try_lock`], [`RwLock::try_read`](super::RwLock::try_read),
+/// [`RwLock::try_write`](super::RwLock::try_write) and their owned forms: the lock is held, or other tasks
+/// wait for it.
 ///
 /// ```
 /// # use pointsman::sync::Mutex;
@@ -42,13 +45,13 @@ impl fmt::Display for TryLockError {
 
 impl Error for TryLockError {}
 
-/// A value that one at a time may use, and whose guard may be held over an `.await`.
+/// An asynchronous mutex, whose guard may be held across an `.await`.
 ///
-/// Where no guard is held over an `.await`, the standard library's mutex is the better one: it blocks the
-/// thread for a moment, and costs less.
+/// If no guard is held across an `.await`, prefer the standard library's mutex: it blocks the thread for a
+/// moment and costs less.
 ///
-/// The mutex is fair: those who wait get it in the order in which they asked, counted from the first poll.
-/// It is not poisoned by a panic: the value stays as the panic left it.
+/// The mutex is fair: it is locked in the order of the requests, counted from the first poll. A panic does
+/// not poison it: the value stays as the panic left it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -65,10 +68,11 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: only who has the permit reaches the value, so it is as if it moved from thread to thread.
+// SAFETY: the single permit allows one thread at a time to access the value, as if it were sent to that
+// thread.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-impl<T: ?Sized> Guarded for Mutex<T> {
+impl<T: ?Sized> HasPermits for Mutex<T> {
     #[inline]
     fn permits(&self) -> &Permits {
         &self.permits
@@ -76,7 +80,7 @@ impl<T: ?Sized> Guarded for Mutex<T> {
 }
 
 impl<T> Mutex<T> {
-    /// An unlocked mutex with this value.
+    /// Creates an unlocked mutex.
     ///
     /// ```
     /// # use pointsman::sync::Mutex;
@@ -90,7 +94,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::Mutex;
@@ -106,7 +110,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value, without the mutex.
+    /// Consumes the mutex and returns the value.
     ///
     /// ```
     /// # use pointsman::sync::Mutex;
@@ -120,10 +124,10 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks, and waits until it is unlocked. Who locks while it has the guard waits for itself, for ever.
+    /// Locks the mutex; waits until it is unlocked. A task that locks it while it holds the guard deadlocks.
     ///
     /// # Cancel safety
-    /// Whoever drops the future loses its place in the queue and nothing else.
+    /// Dropping the future gives up its place in the queue and nothing else.
     ///
     /// ```
     /// # use pointsman::sync::Mutex;
@@ -139,7 +143,7 @@ impl<T: ?Sized> Mutex<T> {
         self.guard()
     }
 
-    /// As [`lock`](Self::lock), blocking the thread.
+    /// Like [`lock`](Self::lock), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -155,7 +159,7 @@ impl<T: ?Sized> Mutex<T> {
         block_outside(self.lock())
     }
 
-    /// As [`lock_owned`](Self::lock_owned), blocking the thread.
+    /// Like [`lock_owned`](Self::lock_owned), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -173,7 +177,7 @@ impl<T: ?Sized> Mutex<T> {
         block_outside(self.lock_owned())
     }
 
-    /// As [`lock`](Self::lock), with a guard that keeps the mutex alive.
+    /// Like [`lock`](Self::lock). The guard keeps the mutex alive.
     ///
     /// # Cancel safety
     /// As [`lock`](Self::lock).
@@ -193,10 +197,10 @@ impl<T: ?Sized> Mutex<T> {
         self.owned_guard()
     }
 
-    /// Locks if it is unlocked and nobody waits.
+    /// Locks the mutex if it is unlocked and no task waits.
     ///
     /// # Errors
-    /// [`TryLockError`] if it is locked.
+    /// [`TryLockError`] otherwise.
     ///
     /// ```
     /// # use pointsman::sync::Mutex;
@@ -213,7 +217,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// As [`try_lock`](Self::try_lock), with a guard that keeps the mutex alive.
+    /// Like [`try_lock`](Self::try_lock). The guard keeps the mutex alive.
     ///
     /// # Errors
     /// As [`try_lock`](Self::try_lock).
@@ -234,7 +238,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// The value, without locking: who borrows the mutex exclusively is alone with it.
+    /// Returns the value without locking, as the exclusive borrow rules out other users.
     ///
     /// ```
     /// # use pointsman::sync::Mutex;
@@ -256,14 +260,14 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     fn guard(&self) -> MutexGuard<'_, T> {
         MutexGuard {
-            held: Held(self),
+            permit: OnePermit(self),
             _value: PhantomData,
         }
     }
 
     fn owned_guard(self: Arc<Self>) -> OwnedMutexGuard<T> {
         OwnedMutexGuard {
-            held: Held(self),
+            permit: OnePermit(self),
             _value: PhantomData,
         }
     }

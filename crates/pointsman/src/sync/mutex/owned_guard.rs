@@ -1,4 +1,4 @@
-//! Guards that keep their mutex alive.
+//! Mutex guards that keep their mutex alive.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -6,11 +6,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::Mutex;
-use crate::sync::held::{Exclusive, Held, deref_mut_guard, show_guard};
+use crate::sync::guard::{ExclusivePointer, OnePermit, deref_mut_guard, fmt_guard};
 
-/// The right to use the value of a locked [`Mutex`], which it keeps alive. Dropping it unlocks.
+/// A guard of a locked [`Mutex`] that keeps the mutex alive. Dropping it unlocks the mutex.
 ///
-/// Of [`Mutex::lock_owned`]. Unlike [`MutexGuard`](super::MutexGuard) it can move into a task.
+/// Returned by [`Mutex::lock_owned`]. Unlike [`MutexGuard`](super::MutexGuard) it can move into a task.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -25,15 +25,15 @@ use crate::sync::held::{Exclusive, Held, deref_mut_guard, show_guard};
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedMutexGuard<T: ?Sized> {
-    pub(super) held: Held<Arc<Mutex<T>>>,
-    /// What this is: shared between threads only if the value may be.
+    pub(super) permit: OnePermit<Arc<Mutex<T>>>,
+    /// Makes the guard `Send` and `Sync` as a `Box<T>` is: a shared guard shares the value.
     pub(super) _value: PhantomData<Box<T>>,
 }
 
 impl<T: ?Sized> OwnedMutexGuard<T> {
-    /// Narrows the guard to a part of the value. If `f` panics, the mutex is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the mutex is unlocked.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -52,15 +52,15 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     {
         OwnedMappedMutexGuard {
             data: this.exclusive().part(f),
-            held: this.held,
+            permit: this.permit,
             _value: PhantomData,
         }
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -79,7 +79,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     {
         match this.exclusive().try_part(f) {
             Some(data) => Ok(OwnedMappedMutexGuard {
-                held: this.held,
+                permit: this.permit,
                 data,
                 _value: PhantomData,
             }),
@@ -87,7 +87,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// The mutex that this has locked.
+    /// Returns the locked mutex.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -96,19 +96,20 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     /// let count = Arc::new(Mutex::new(1));
     /// let guard = count.clone().lock_owned().await;
     /// let mutex = OwnedMutexGuard::mutex(&guard).clone();
-    /// // Others may come in between.
+    /// // Another task may lock it in between.
     /// drop(guard);
     /// *mutex.lock().await += 1;
     /// assert_eq!(*count.lock().await, 2);
     /// # });
     /// ```
     pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
-        &this.held.0
+        &this.permit.0
     }
 
-    fn exclusive(&mut self) -> Exclusive<T> {
-        // SAFETY: who has the permit is alone with the value, and a cell's pointer is not null.
-        unsafe { Exclusive::new(NonNull::new_unchecked(self.held.0.value.get())) }
+    fn exclusive(&mut self) -> ExclusivePointer<T> {
+        // SAFETY: the guard holds the only permit, so no other thread accesses the value. A cell's pointer is
+        // not null.
+        unsafe { ExclusivePointer::new(NonNull::new_unchecked(self.permit.0.value.get())) }
     }
 }
 
@@ -117,22 +118,23 @@ impl<T: ?Sized> Deref for OwnedMutexGuard<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: who has the permit is alone with the value.
-        unsafe { &*self.held.0.value.get() }
+        // SAFETY: the guard holds the only permit, so no other thread accesses the value.
+        unsafe { &*self.permit.0.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
-        unsafe { &mut *self.held.0.value.get() }
+        // SAFETY: the guard holds the only permit and is borrowed exclusively.
+        unsafe { &mut *self.permit.0.value.get() }
     }
 }
 
-show_guard!([T: ?Sized] OwnedMutexGuard<T> => T);
+fmt_guard!([T: ?Sized] OwnedMutexGuard<T> => T);
 
-/// An [`OwnedMutexGuard`] for a part of the value, of [`OwnedMutexGuard::map`].
+/// A guard of a component of a mutex's value that keeps the mutex alive. Returned by
+/// [`OwnedMutexGuard::map`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -153,13 +155,13 @@ show_guard!([T: ?Sized] OwnedMutexGuard<T> => T);
 #[must_use = "the mutex is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
-    held: Held<Arc<Mutex<T>>>,
-    data: Exclusive<U>,
+    permit: OnePermit<Arc<Mutex<T>>>,
+    data: ExclusivePointer<U>,
     _value: PhantomData<Box<T>>,
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
-    /// As [`OwnedMutexGuard::map`].
+    /// Narrows the guard further, like [`OwnedMutexGuard::map`].
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -177,15 +179,15 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     {
         OwnedMappedMutexGuard {
             data: this.data.part(f),
-            held: this.held,
+            permit: this.permit,
             _value: PhantomData,
         }
     }
 
-    /// As [`OwnedMutexGuard::try_map`].
+    /// Narrows the guard further, like [`OwnedMutexGuard::try_map`].
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -204,7 +206,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(OwnedMappedMutexGuard {
-                held: this.held,
+                permit: this.permit,
                 data,
                 _value: PhantomData,
             }),

@@ -1,4 +1,4 @@
-//! Models of notifications: every order in which threads can meet.
+//! Loom models of notifications.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,40 +15,40 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
 }
 
 #[test]
-fn one_notification_is_received_with_what_was_before_it() {
+fn a_notified_task_sees_what_came_before() {
     loom::model(|| {
         let shared = Arc::new((Notify::new(), UnsafeCell::new(0)));
         let notifying = shared.clone();
         let thread = thread::spawn(move || {
-            // SAFETY: the model fails if another thread reaches it.
+            // SAFETY: loom's cell fails the model if another thread accesses it at the same time.
             notifying.1.with_mut(|value| unsafe { *value = 1 });
             notifying.0.notify_one();
         });
         block_on(shared.0.notified());
-        // SAFETY: as above.
+        // SAFETY: loom's cell fails the model if another thread writes it at the same time.
         assert_eq!(shared.1.with(|value| unsafe { *value }), 1);
         thread.join().unwrap();
     });
 }
 
 #[test]
-fn a_notification_for_who_gives_up_goes_to_the_next() {
+fn a_notification_of_a_cancelled_waiter_goes_to_the_next() {
     loom::model(|| {
         let notify = Arc::new(Notify::new());
-        let mut impatient = Box::pin(notify.notified());
-        assert!(poll_once(impatient.as_mut()).is_pending());
+        let mut cancelled = Box::pin(notify.notified());
+        assert!(poll_once(cancelled.as_mut()).is_pending());
         let notifying = notify.clone();
         let first = thread::spawn(move || notifying.notify_one());
-        let patient = notify.clone();
-        let second = thread::spawn(move || block_on(patient.notified()));
-        drop(impatient);
+        let waiter = notify.clone();
+        let second = thread::spawn(move || block_on(waiter.notified()));
+        drop(cancelled);
         first.join().unwrap();
         second.join().unwrap();
     });
 }
 
 #[test]
-fn two_notifications_wake_two() {
+fn two_notifications_wake_two_waiters() {
     loom::model(|| {
         let notify = Arc::new(Notify::new());
         let threads: Vec<_> = (0..2)
@@ -69,7 +69,7 @@ fn two_notifications_wake_two() {
 }
 
 #[test]
-fn all_that_exist_receive_a_notification_for_all() {
+fn notify_waiters_notifies_all_existing_futures() {
     loom::model(|| {
         let notify = Arc::new(Notify::new());
         let polled = {
@@ -88,7 +88,7 @@ fn all_that_exist_receive_a_notification_for_all() {
 }
 
 #[test]
-fn who_gives_up_while_all_are_notified_is_not_touched_again() {
+fn a_waiter_dropped_during_notify_waiters_is_not_used_again() {
     loom::model(|| {
         let notify = Arc::new(Notify::new());
         let mut first = Box::pin(notify.clone().notified_owned());
@@ -106,7 +106,7 @@ fn who_gives_up_while_all_are_notified_is_not_touched_again() {
 }
 
 #[test]
-fn a_permit_is_not_used_up_by_who_was_notified_with_all() {
+fn a_future_notified_by_notify_waiters_leaves_the_permit() {
     loom::model(|| {
         let notify = Arc::new(Notify::new());
         let one = notify.clone();
@@ -117,7 +117,7 @@ fn a_permit_is_not_used_up_by_who_was_notified_with_all() {
         assert!(poll_once(notified.as_mut()).is_ready());
         first.join().unwrap();
         drop(notified);
-        // Whether it had the permit says whether one is left.
+        // A future that took the permit at its first poll left none.
         let left = poll_once(Box::pin(notify.notified()).as_mut()).is_ready();
         if !waited {
             assert!(!left);

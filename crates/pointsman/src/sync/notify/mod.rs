@@ -1,16 +1,21 @@
 //! Notifications without data.
 //!
-//! Invariant: the word says whether a permit is stored or someone waits, never both, and how often all were
-//! notified. While someone waits it changes under the lock only. Who waits is in `waiting`; those that a call
-//! for all has met, and that are not yet woken, are in `leaving`: a waiter's own count of such calls says in
-//! which of the two it is.
+//! # Invariants
 //!
-//! Cost with nobody waiting: one RMW to notify one or all, one to take the permit, no lock: 12 ns to notify one
-//! and receive it, 6 ns to notify all. Who joins those who wait and is notified costs 48 ns, and takes the lock
-//! twice. Between two threads it is the cache line of the word that counts, which goes to and fro once for each
-//! RMW, and once more for a load before it. So the word is last, where it shares a line with what lies behind
-//! the notify and is told of by it: notifying all is 1.9 times as fast. And who comes to wait expects a permit:
-//! 6 of the 48 ns, and a fifth off where one thread notifies as fast as it can.
+//! - The word holds the permit flag, the waiters flag and the number of `notify_waiters` calls. The two flags
+//!   are never set together. While the waiters flag is set, the word changes only under the lock.
+//! - A waiter without a notice is in `waiting`, or in `waking` if a `notify_waiters` call has claimed it. It
+//!   is in `waking` exactly if the word's count differs from the waiter's own.
+//!
+//! # Cost
+//!
+//! Without waiters: one read-modify-write to notify one or all, one to take the permit, no lock. A waiter
+//! takes the lock when it joins, and the notifier when it wakes it.
+//!
+//! Between two threads the transfers of the word's cache line dominate (rows `notify_one/*` and
+//! `notify_waiters/*`). So the word is the last field, where it shares a line with the data behind the
+//! `Notify`, which a notified task reads next; and a future's first poll tries to exchange a stored permit
+//! without loading the word first.
 
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -31,31 +36,31 @@ use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::loom::sync::{Mutex, MutexGuard};
 use crate::wake_batch::WakeBatch;
 
-/// A permit is stored.
+/// A permit is stored: the next `notified` is ready at once.
 const PERMIT: usize = 1;
-/// Someone is in `waiting`.
-const WAITED_FOR: usize = 2;
-/// All were notified once more. The rest of the word counts these.
+/// `waiting` is not empty.
+const HAS_WAITERS: usize = 2;
+/// The count of `notify_waiters` calls is in units of this.
 const CALL: usize = 4;
 
-/// How often all were notified.
+/// The count of `notify_waiters` calls in a word.
 fn calls(word: usize) -> usize {
-    word & !(PERMIT | WAITED_FOR)
+    word & !(PERMIT | HAS_WAITERS)
 }
 
 #[derive(Debug)]
 struct Waiters {
     waiting: List<Waiter>,
-    leaving: List<Waiter>,
+    waking: List<Waiter>,
 }
 
-/// Tells a task, or all that wait, that something has happened.
+/// Notifies a single task, or all waiting tasks.
 ///
 /// [`notify_one`](Self::notify_one) wakes the task that has waited longest, or stores one permit for the next
-/// that waits. [`notify_waiters`](Self::notify_waiters) wakes all, and stores nothing. What has happened is
-/// for the tasks to know: a notification carries no data.
+/// one to wait. [`notify_waiters`](Self::notify_waiters) wakes all waiting tasks and stores nothing. A
+/// notification carries no data.
 ///
-/// Everything done before a notification is seen by who receives it.
+/// What a task did before it notified is visible to the tasks that it notified.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,8 +77,8 @@ struct Waiters {
 /// # });
 /// ```
 ///
-/// To wait for a condition, make the future first, then look, then wait: what happens between looking and
-/// waiting is not missed.
+/// To wait for a condition, first create the future, then check the condition, then await the future. A
+/// notification between the check and the await is not missed.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,14 +127,14 @@ impl Notify {
             Self {
                 waiters: Mutex::new(Waiters {
                     waiting: List::new(),
-                    leaving: List::new(),
+                    waking: List::new(),
                 }),
                 word: AtomicUsize::new(0),
             }
         }
     }
 
-    /// A notify without a permit.
+    /// Creates a `Notify` without a stored permit.
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -143,7 +148,7 @@ impl Notify {
         Self::create()
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -160,13 +165,13 @@ impl Notify {
 
     /// Waits for a notification.
     ///
-    /// If a permit is stored, the first poll takes it and is ready. Otherwise the future joins a queue, from
-    /// which [`notify_one`](Self::notify_one) takes the oldest. [`notify_waiters`](Self::notify_waiters) is
-    /// received by all futures that exist when it is called, polled or not.
+    /// If a permit is stored, the first poll takes it and is ready. Otherwise the future joins the queue of
+    /// [`notify_one`](Self::notify_one). A call of [`notify_waiters`](Self::notify_waiters) notifies all
+    /// futures that exist at the time, polled or not.
     ///
     /// # Cancel safety
-    /// Whoever drops the future loses its place in the queue. A notification of one that it has received and
-    /// not returned goes to the next, or is stored.
+    /// Dropping the future gives up its place in the queue. A notification by `notify_one` that it received
+    /// and did not return goes to the next waiter, or is stored.
     ///
     /// ```
     /// # use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -187,7 +192,7 @@ impl Notify {
         Notified::new(self, self.calls())
     }
 
-    /// As [`notified`](Self::notified), with a future that keeps the notify alive.
+    /// Like [`notified`](Self::notified). The future keeps the `Notify` alive.
     ///
     /// # Cancel safety
     /// As [`notified`](Self::notified).
@@ -206,9 +211,10 @@ impl Notify {
         OwnedNotified::new(self, calls)
     }
 
-    /// Wakes the task that has waited longest. If none waits, the next that does is ready at once.
+    /// Notifies the task that has waited longest. Without waiters, stores a permit, with which the next
+    /// `notified` is ready at once.
     ///
-    /// At most one such permit is stored, however often this is called.
+    /// At most one permit is stored, however often this is called.
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -225,7 +231,7 @@ impl Notify {
         self.notify(End::Oldest);
     }
 
-    /// As [`notify_one`](Self::notify_one), but wakes the task that has waited shortest.
+    /// Notifies the task that has waited shortest; otherwise as [`notify_one`](Self::notify_one).
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -246,11 +252,11 @@ impl Notify {
         self.notify(End::Newest);
     }
 
-    /// Wakes all that wait: all futures of [`notified`](Self::notified) that exist, polled or not.
+    /// Notifies all waiting tasks: all existing futures of [`notified`](Self::notified), polled or not.
     ///
-    /// Stores nothing: who calls `notified` later waits. A stored permit stays.
+    /// Stores no permit, and leaves a stored one. A later `notified` waits.
     ///
-    /// If a waker panics, the others are woken before the panic goes on.
+    /// If a waker panics, the others are woken before the panic is resumed.
     ///
     /// ```
     /// # use futures::FutureExt;
@@ -262,11 +268,12 @@ impl Notify {
     /// assert!(notify.notified().now_or_never().is_none());
     /// ```
     pub fn notify_waiters(&self) {
-        // ORDERING: for the CAS below: what it replaces was seen.
+        // ORDERING: Acquire pairs with the Release of earlier exchanges of the word. The exchange below
+        // passes their order on.
         let mut word = self.word.load(Acquire);
-        while word & WAITED_FOR == 0 {
-            // ORDERING: Release pairs with the loads of the count. Acquire passes on what others released
-            // into the word.
+        while word & HAS_WAITERS == 0 {
+            // ORDERING: Release pairs with the Acquire of `Notify::calls`, `take_first` and `take`, which see
+            // the new count. Acquire pairs with the Release of earlier exchanges.
             match self
                 .word
                 .compare_exchange_weak(word, word.wrapping_add(CALL), AcqRel, Acquire)
@@ -278,7 +285,7 @@ impl Notify {
         self.notify_all(lock(&self.waiters));
     }
 
-    /// Makes a change under the lock, and then notifies all. Nothing if `change` says that it made none.
+    /// Calls `change` under the lock, and notifies all waiters if it returns true.
     pub(super) fn notify_waiters_if(&self, change: impl FnOnce() -> bool) -> bool {
         let waiters = lock(&self.waiters);
         let changed = change();
@@ -290,7 +297,8 @@ impl Notify {
 
     #[inline]
     fn calls(&self) -> usize {
-        // ORDERING: pairs with the Release of who notifies all: who counts a call sees what was before it.
+        // ORDERING: Acquire pairs with the Release of `notify_waiters` and `notify_all`: a future that sees
+        // the count sees what came before the call.
         calls(self.word.load(Acquire))
     }
 
@@ -298,7 +306,7 @@ impl Notify {
     fn notify(&self, end: End) {
         let mut word = self.word.load(Relaxed);
         loop {
-            if word & WAITED_FOR != 0 {
+            if word & HAS_WAITERS != 0 {
                 match self.notify_waiter(end) {
                     Ok(waker) => {
                         if let Some(waker) = waker {
@@ -309,8 +317,8 @@ impl Notify {
                     Err(now) => word = now,
                 }
             }
-            // ORDERING: Release pairs with the Acquire of who takes the permit. Also if there is one: who
-            // takes it then sees what both callers did.
+            // ORDERING: Release pairs with the Acquire of `take_first` and `take`. The exchange is made even
+            // if a permit is stored: its taker must see what both callers did.
             else {
                 match self
                     .word
@@ -323,7 +331,7 @@ impl Notify {
         }
     }
 
-    /// Takes one out of those who wait. If there is none any more, gives the word as it is now.
+    /// Notifies one waiter and returns its waker. Without waiters, fails with the current word.
     #[cold]
     fn notify_waiter(&self, end: End) -> Result<Option<Waker>, usize> {
         let mut waiters = lock(&self.waiters);
@@ -334,36 +342,40 @@ impl Notify {
         let Some(waiter) = taken else {
             return Err(self.word.load(Relaxed));
         };
-        self.mark_if_empty(&waiters);
-        // SAFETY: it was in the list, so it is live, and it is shared through atomics and cells.
+        self.clear_flag_if_empty(&waiters);
+        // SAFETY: the waiter was in the list, so it is live. The lock is held, and the waiter is out of the
+        // list.
         Ok(unsafe { waiter.as_ref().give(Notice::One(end)) })
     }
 
-    /// For who has the lock and has taken a waiter out of `waiting`: until then nobody else changes the word, so
-    /// a load and a store do, and spare a read-modify-write.
-    fn mark_if_empty(&self, waiters: &Waiters) {
+    /// Clears HAS_WAITERS if `waiting` is empty. The caller holds the lock and has taken a waiter out of
+    /// `waiting`, so no other thread changes the word, and a load and a store replace a read-modify-write.
+    fn clear_flag_if_empty(&self, waiters: &Waiters) {
         if waiters.waiting.is_empty() {
             let word = self.word.load(Relaxed);
-            debug_assert_eq!(word & (WAITED_FOR | PERMIT), WAITED_FOR);
-            // ORDERING: Release keeps what earlier calls for all released: the lock has passed it on.
-            self.word.store(word & !WAITED_FOR, Release);
+            debug_assert_eq!(word & (HAS_WAITERS | PERMIT), HAS_WAITERS);
+            // ORDERING: Release pairs with the Acquire loads of the word. It stands for the earlier Release
+            // operations on the word, which happened before this thread got the lock.
+            self.word.store(word & !HAS_WAITERS, Release);
         }
     }
 
     fn notify_all<'a>(&'a self, mut guard: MutexGuard<'a, Waiters>) {
-        // Under the lock the flag does not change.
-        let flag = self.word.load(Relaxed) & WAITED_FOR;
-        // ORDERING: as in `notify_waiters`.
+        // The flag changes only under the lock, which is held.
+        let flag = self.word.load(Relaxed) & HAS_WAITERS;
+        // ORDERING: Release pairs with the Acquire of `Notify::calls`, `take_first` and `take`, which see the
+        // new count. Acquire pairs with the Release of earlier exchanges, whose order this passes on.
         self.word.fetch_add(CALL.wrapping_sub(flag), AcqRel);
         let waiters = &mut *guard;
-        waiters.leaving.append(&mut waiters.waiting);
+        waiters.waking.append(&mut waiters.waiting);
         let mut batch = WakeBatch::new();
         loop {
             while batch.has_room() {
-                let Some(waiter) = guard.leaving.pop_front() else {
+                let Some(waiter) = guard.waking.pop_front() else {
                     break;
                 };
-                // SAFETY: it was in the list, so it is live, and it is shared through atomics and cells.
+                // SAFETY: the waiter was in the list, so it is live. The lock is held, and the waiter is out
+                // of the list.
                 if let Some(waker) = unsafe { waiter.as_ref().give(Notice::All) } {
                     batch.push(waker);
                 }

@@ -1,4 +1,7 @@
-//! The futures that receive notifications.
+//! The futures that wait for notifications.
+//!
+//! Invariant: the node of a future is in a list of its `Notify` only while the future is in the state
+//! `Waiting`, and has no notice then.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -8,63 +11,65 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::waiter::{Notice, Waiter};
-use super::{Notify, PERMIT, WAITED_FOR, calls};
+use super::{HAS_WAITERS, Notify, PERMIT, calls};
 use crate::loom::lock;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Fresh,
-    /// Has joined those who wait.
-    Waits,
+enum WaitState {
+    Unpolled,
+    /// The node was put in the list of waiters.
+    Waiting,
     Done,
 }
 
-/// What both futures are, whatever they keep the notify by.
+/// The implementation of both futures, which differ in how they refer to the `Notify`.
 #[derive(Debug)]
-struct Receiver<N: Deref<Target = Notify>> {
+struct NotifiedInner<N: Deref<Target = Notify>> {
     notify: N,
-    state: State,
-    /// How often all had been notified when this was made.
+    state: WaitState,
+    /// The count of `notify_waiters` calls when the future was made.
     calls: usize,
     waiter: Waiter,
 }
 
-impl<N: Deref<Target = Notify>> Receiver<N> {
+impl<N: Deref<Target = Notify>> NotifiedInner<N> {
     #[inline]
     fn new(notify: N, calls: usize) -> Self {
         Self {
             notify,
-            state: State::Fresh,
+            state: WaitState::Unpolled,
             calls,
             waiter: Waiter::new(),
         }
     }
 
-    /// Without a context it joins those who wait, and nobody is woken for it.
+    /// Polls the future. Without a context it joins the waiters but registers no waker.
     ///
     /// # Safety
     /// `self` is pinned.
     #[inline]
     unsafe fn poll(&mut self, cx: Option<&mut Context<'_>>) -> Poll<()> {
         let received = match self.state {
-            // SAFETY: as above.
-            State::Fresh => self.take_at_first() || unsafe { self.join(cx) },
-            State::Waits => self.waiter.notice().is_some() || self.wait_on(cx),
-            State::Done => true,
+            // SAFETY: the caller promises that `self` is pinned.
+            WaitState::Unpolled => self.take_first() || unsafe { self.join(cx) },
+            WaitState::Waiting => self.waiter.notice().is_some() || self.wait_on(cx),
+            WaitState::Done => true,
         };
         if !received {
-            self.state = State::Waits;
+            self.state = WaitState::Waiting;
             return Poll::Pending;
         }
-        self.state = State::Done;
+        self.state = WaitState::Done;
         Poll::Ready(())
     }
 
-    /// Receives what was there before this was polled. Expects a permit, without a look: see the module.
+    /// Takes a notification that came before the first poll. Tries a stored permit without loading the word;
+    /// see the module.
     #[inline]
-    fn take_at_first(&self) -> bool {
-        // ORDERING: as in `take`.
+    fn take_first(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release of `notify`, which stored the permit; on failure with that
+        // of `notify_waiters` and `notify_all`.
         match self.notify.word.compare_exchange_weak(
             self.calls | PERMIT,
             self.calls,
@@ -76,19 +81,20 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
         }
     }
 
-    /// Receives what is there, if it is in this word or what the word has become.
+    /// Takes a notification if there is one. `word` is a recent value of the word.
     #[inline]
     fn take(&self, mut word: usize) -> bool {
         loop {
-            // First, so that a permit is left for who was not notified with all.
+            // Comes first, so that a future notified by `notify_waiters` leaves the permit to others.
             if calls(word) != self.calls {
                 return true;
             }
             if word & PERMIT == 0 {
                 return false;
             }
-            // ORDERING: Acquire pairs with the Release of who stored the permit, on failure of who notifies
-            // all. What was in the word goes on, as this is an RMW.
+            // ORDERING: Acquire pairs with the Release of `notify`, which stored the permit; on failure with
+            // that of `notify_waiters` and `notify_all`. As a read-modify-write it continues the release
+            // sequences of earlier operations.
             match self
                 .notify
                 .word
@@ -100,47 +106,49 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
         }
     }
 
-    /// Joins those who wait, unless there is something to receive by now.
+    /// Joins the waiters, unless there is a notification by now. Returns whether there is.
     ///
     /// # Safety
     /// `self` is pinned.
     #[cold]
     unsafe fn join(&mut self, cx: Option<&mut Context<'_>>) -> bool {
-        // Before the lock: a waker's own code may notify.
+        // Cloning a custom waker runs foreign code, which may notify, so it happens before the lock.
         let waker = cx.map(|cx| cx.waker().clone());
         let mut waiters = lock(&self.notify.waiters);
         loop {
-            // ORDERING: pairs with the Release of who notifies all.
+            // ORDERING: Acquire pairs with the Release of `notify`, `notify_waiters` and `notify_all`.
             if self.take(self.notify.word.load(Acquire)) {
                 drop(waiters);
                 return true;
             }
             let word = self.notify.word.load(Relaxed);
-            if calls(word) == self.calls && word & WAITED_FOR != 0 {
+            if calls(word) == self.calls && word & HAS_WAITERS != 0 {
                 break;
             }
-            // ORDERING: as in `take`. If nothing is there to receive, nothing was when the flag was set.
+            // ORDERING: Release pairs with the Acquire loads of the word and continues the order of earlier
+            // operations; Acquire pairs with their Release. Success means that there was no notification when
+            // the flag was set.
             let joined = calls(word) == self.calls
                 && word & PERMIT == 0
                 && self
                     .notify
                     .word
-                    .compare_exchange_weak(word, word | WAITED_FOR, AcqRel, Relaxed)
+                    .compare_exchange_weak(word, word | HAS_WAITERS, AcqRel, Relaxed)
                     .is_ok();
             if joined {
                 break;
             }
         }
-        // SAFETY: the lock is held.
+        // SAFETY: the lock is held, which guards the waker of a waiter without a notice.
         self.waiter
             .waker
             .with_mut(|place| unsafe { *place = waker });
-        // SAFETY: it is pinned and in no list, and taken out before it is dropped.
+        // SAFETY: the node is pinned and in no list. `leave` takes it out before it is dropped.
         unsafe { waiters.waiting.push_back(NonNull::from(&mut self.waiter)) };
         false
     }
 
-    /// Is woken through `cx` from now on, unless it has been notified. Whether it has.
+    /// Registers the waker of `cx`, unless the waiter was notified. Returns whether it was.
     #[cold]
     fn wait_on(&mut self, cx: Option<&mut Context<'_>>) -> bool {
         let mut clone = None;
@@ -150,15 +158,16 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
                 return true;
             }
             if self.notify.calls() != self.calls {
-                // Someone is notifying all, and has not come to this one.
-                // SAFETY: it has waited and was not given a notice, so it is in this list.
-                unsafe { waiters.leaving.remove(NonNull::from(&mut self.waiter)) };
+                // A `notify_waiters` call has claimed this waiter and not woken it yet.
+                // SAFETY: the lock is held. The waiter has no notice and its count differs, so it is in
+                // `waking`.
+                unsafe { waiters.waking.remove(NonNull::from(&mut self.waiter)) };
                 return true;
             }
             let Some(cx) = cx.as_deref() else {
                 return false;
             };
-            // SAFETY: the lock is held.
+            // SAFETY: the lock is held, which guards the waker of a waiter without a notice.
             let (registered, old) = self.waiter.waker.with_mut(|place| unsafe {
                 match (&*place, clone.take()) {
                     (Some(waker), _) if waker.will_wake(cx.waker()) => (true, None),
@@ -171,7 +180,7 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
             if registered {
                 return false;
             }
-            // A waker's own code runs without the lock.
+            // Cloning a custom waker runs foreign code, so it happens without the lock.
             clone = Some(cx.waker().clone());
         }
     }
@@ -182,42 +191,43 @@ impl<N: Deref<Target = Notify>> Receiver<N> {
             let mut waiters = lock(&self.notify.waiters);
             if self.waiter.notice().is_none() {
                 let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: it has waited and was not given a notice. While someone waits the count changes
-                // under the lock only, and then all go to `leaving`.
+                // SAFETY: the lock is held, and the waiter has no notice, so it is in one of the lists. A
+                // call that changes the count moves all waiters to `waking` under the same lock, so the count
+                // says which list it is in.
                 unsafe {
                     if self.notify.calls() == self.calls {
                         waiters.waiting.remove(waiter);
-                        self.notify.mark_if_empty(&waiters);
+                        self.notify.clear_flag_if_empty(&waiters);
                     } else {
-                        waiters.leaving.remove(waiter);
+                        waiters.waking.remove(waiter);
                     }
                 }
                 return;
             }
         }
-        // It was notified and will not say so: the next is.
+        // The notification was received and not returned: passes it on to the next waiter.
         if let Some(Notice::One(end)) = self.waiter.notice() {
             self.notify.notify(end);
         }
     }
 }
 
-impl<N: Deref<Target = Notify>> Drop for Receiver<N> {
+impl<N: Deref<Target = Notify>> Drop for NotifiedInner<N> {
     #[inline]
     fn drop(&mut self) {
-        if self.state == State::Waits {
+        if self.state == WaitState::Waiting {
             self.leave();
         }
     }
 }
 
-macro_rules! future {
+macro_rules! impl_future {
     ([$($parameters:tt)*] $future:ty) => {
         impl<$($parameters)*> $future {
-            /// Joins the queue without being polled. Whether there is a notification: then the future is
-            /// ready.
+            /// Joins the queue without a poll. Returns whether there is a notification; the future is ready
+            /// then.
             ///
-            /// From here on [`Notify::notify_one`] can reach this future. Nobody is woken before the future
+            /// From here on [`Notify::notify_one`] can notify this future. No task is woken before the future
             /// is polled.
             ///
             /// ```
@@ -232,8 +242,8 @@ macro_rules! future {
             /// # });
             /// ```
             pub fn enable(self: Pin<&mut Self>) -> bool {
-                // SAFETY: it is pinned, and nothing is moved out.
-                unsafe { self.get_unchecked_mut().receiver.poll(None) }.is_ready()
+                // SAFETY: `self` is pinned, and nothing is moved out of it.
+                unsafe { self.get_unchecked_mut().inner.poll(None) }.is_ready()
             }
         }
 
@@ -242,8 +252,8 @@ macro_rules! future {
 
             #[inline]
             fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-                // SAFETY: it is pinned, and nothing is moved out.
-                unsafe { self.get_unchecked_mut().receiver.poll(Some(cx)) }
+                // SAFETY: `self` is pinned, and nothing is moved out of it.
+                unsafe { self.get_unchecked_mut().inner.poll(Some(cx)) }
             }
         }
     };
@@ -251,9 +261,8 @@ macro_rules! future {
 
 /// Future of [`Notify::notified`].
 ///
-/// It is ready when a notification has come, and stays so. It takes part in [`Notify::notify_waiters`] from
-/// when it is made, and in [`Notify::notify_one`] from when it is first polled or
-/// [enabled](Self::enable).
+/// It is ready once it was notified, and stays so. [`Notify::notify_waiters`] notifies it from its creation
+/// on, [`Notify::notify_one`] from its first poll or [`enable`](Self::enable) on.
 ///
 /// ```
 /// # use std::pin::pin;
@@ -264,28 +273,28 @@ macro_rules! future {
 /// assert!(futures::poll!(notified.as_mut()).is_pending());
 /// notify.notify_one();
 /// assert!(futures::poll!(notified.as_mut()).is_ready());
-/// // It stays ready.
+/// // A notified future stays ready.
 /// notified.await;
 /// # });
 /// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Notified<'a> {
-    receiver: Receiver<&'a Notify>,
+    inner: NotifiedInner<&'a Notify>,
 }
 
 impl<'a> Notified<'a> {
     #[inline]
     pub(super) fn new(notify: &'a Notify, calls: usize) -> Self {
         Self {
-            receiver: Receiver::new(notify, calls),
+            inner: NotifiedInner::new(notify, calls),
         }
     }
 }
 
-future!(['a] Notified<'a>);
+impl_future!(['a] Notified<'a>);
 
-/// Future of [`Notify::notified_owned`]: a [`Notified`] that keeps the notify alive.
+/// Future of [`Notify::notified_owned`]: a [`Notified`] that keeps the `Notify` alive.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -300,15 +309,15 @@ future!(['a] Notified<'a>);
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct OwnedNotified {
-    receiver: Receiver<Arc<Notify>>,
+    inner: NotifiedInner<Arc<Notify>>,
 }
 
 impl OwnedNotified {
     pub(super) fn new(notify: Arc<Notify>, calls: usize) -> Self {
         Self {
-            receiver: Receiver::new(notify, calls),
+            inner: NotifiedInner::new(notify, calls),
         }
     }
 }
 
-future!([] OwnedNotified);
+impl_future!([] OwnedNotified);

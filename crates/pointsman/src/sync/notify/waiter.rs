@@ -1,7 +1,7 @@
-//! Someone who waits for a notification.
+//! The node of a task that waits for a notification.
 //!
-//! Invariant: the links and the waker belong to who holds the lock, until a notice is given. From then on
-//! they belong to the waiter's owner, and nobody else touches it.
+//! Invariant: until a notice is given, the lock of the `Notify` guards the links and the waker. From then on
+//! they belong to the waiter's future, and no other thread uses the node.
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -12,7 +12,7 @@ use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::AtomicU8;
 use crate::loom::sync::atomic::Ordering::{Acquire, Release};
 
-/// Who of those that wait is notified.
+/// Which waiter `notify_one` and `notify_last` notify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Oldest,
@@ -45,17 +45,18 @@ impl fmt::Debug for Waiter {
     }
 }
 
-// SAFETY: the links are a field.
+// SAFETY: `links` returns the address of a field of the node.
 unsafe impl Node for Waiter {
     unsafe fn links(node: NonNull<Self>) -> NonNull<Links<Self>> {
-        // SAFETY: the node is live.
+        // SAFETY: the caller passes a live node, so the address of its field is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
 
-// SAFETY: what is shared with other threads is atomic or belongs to who holds the lock.
+// SAFETY: the links and the waker are used under the lock before the notice, and by the future alone after
+// it. The notice is atomic.
 unsafe impl Send for Waiter {}
-// SAFETY: as above.
+// SAFETY: the same lock guards access through shared references.
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
@@ -69,8 +70,8 @@ impl Waiter {
     }
 
     pub(super) fn notice(&self) -> Option<Notice> {
-        // ORDERING: pairs with the Release of `give`: what was done before the notice is seen, and who gave it
-        // is done with the waiter.
+        // ORDERING: Acquire pairs with the Release of `give`: what came before the notification is visible,
+        // and the notifier no longer uses the waiter.
         match self.notice.load(Acquire) {
             NONE => None,
             OLDEST => Some(Notice::One(End::Oldest)),
@@ -79,19 +80,19 @@ impl Waiter {
         }
     }
 
-    /// Gives a notice. The waiter may be gone from here on.
+    /// Gives the waiter a notice and returns its waker. The waiter may be dropped afterwards.
     ///
     /// # Safety
-    /// Whoever calls holds the lock, and has taken the waiter out of its list.
+    /// The caller holds the lock and has taken the waiter out of its list.
     pub(super) unsafe fn give(&self, notice: Notice) -> Option<Waker> {
-        // SAFETY: the lock is held.
+        // SAFETY: the caller holds the lock, which guards the waker, and the waiter has no notice yet.
         let waker = self.waker.with_mut(|waker| unsafe { (*waker).take() });
         let code = match notice {
             Notice::One(End::Oldest) => OLDEST,
             Notice::One(End::Newest) => NEWEST,
             Notice::All => ALL,
         };
-        // ORDERING: pairs with the Acquire of `notice`.
+        // ORDERING: Release pairs with the Acquire of `notice`. This is the last access to the waiter.
         self.notice.store(code, Release);
         waker
     }

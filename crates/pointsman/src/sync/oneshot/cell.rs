@@ -1,17 +1,21 @@
-//! What the two sides of a channel for one value share: one allocation, and one word that says who may
-//! touch what of it.
+//! The allocation that both halves of a oneshot channel share. Its state word says which half owns which
+//! field.
 //!
-//! Invariant, by the bits of the word:
-//! * The value is the sender's until `SENT`, and from then on the receiver's, unless `CLOSED` was there
-//!   first: then it stays the sender's.
-//! * A waker is its owner's to write while its bit is not set. While it is set, both may read: the sender
-//!   reads the receiver's waker out when it sets `SENT`, which is how it takes it, and the receiver wakes
-//!   the sender's in place when it sets `CLOSED`. Neither bit changes for good after that.
-//! * A sender that has set `SENT` and found neither `CLOSED` nor `RECEIVER_WAITS` is gone with that one
-//!   operation. Otherwise it says so with `SENDER_GONE`. Whoever goes last frees.
+//! # Invariants
 //!
-//! Costs: one allocation; one read-modify-write in all for a value that is sent before it is asked for, and
-//! three for one that is waited for. Measured, to make, send and receive: 24 ns, against Tokio's 46.
+//! - The sender owns the value until SENT is set, and the receiver from then on. If CLOSED was set first, the
+//!   value stays the sender's.
+//! - A half owns its waker's field while its WAITS bit is clear. While the bit is set, both halves may read
+//!   the field: the sender moves the receiver's waker out when it sets SENT, and the receiver wakes the
+//!   sender's in place when it sets CLOSED.
+//! - Once SENT is set, RECEIVER_WAITS keeps its value, by which `free` knows whether the waker was moved out;
+//!   `poll_recv` restores it. Once CLOSED is set, the sender does not write its waker.
+//! - A sender that sets SENT and sees neither CLOSED nor RECEIVER_WAITS does not use the cell again.
+//!   Otherwise it sets SENDER_GONE when it is done. The half that is done last frees the cell.
+//!
+//! # Cost
+//!
+//! One allocation. One read-modify-write if the value is sent before it is awaited, three otherwise.
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -21,45 +25,46 @@ use crate::loom::cell::UnsafeCell;
 use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// The sender has sent, or was dropped.
+/// The sender sent its value or was dropped.
 const SENT: usize = 1;
-/// The receiver takes nothing any more. Set only while `SENT` is not.
+/// The receiver was closed or dropped. Set only while SENT is clear.
 const CLOSED: usize = 2;
-/// The receiver's waker is there. Set only while `SENT` is not.
+/// The receiver's waker is stored. Set only while SENT is clear.
 const RECEIVER_WAITS: usize = 4;
-/// The sender's waker is there. Set only while `CLOSED` is not.
+/// The sender's waker is stored. Set only while CLOSED is clear.
 const SENDER_WAITS: usize = 8;
-/// The sender touches the cell no more.
+/// The sender does not use the cell any more.
 const SENDER_GONE: usize = 16;
-/// The receiver touches the cell no more.
+/// The receiver does not use the cell any more.
 const RECEIVER_GONE: usize = 32;
 
 pub(super) struct Cell<T> {
     state: AtomicUsize,
     value: UnsafeCell<Option<T>>,
-    /// The sender takes it by reading alone, so the state says whether it is still to be dropped.
+    /// The sender moves the waker out without a write, so the state says whether it is still to be dropped.
     receiver_waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     sender_waker: UnsafeCell<Option<Waker>>,
 }
 
-/// The one or the other side's hold of the cell. Each side has one, and gives it up with
-/// [`complete`](Self::complete) or [`leave`](Self::leave).
-pub(super) struct Hold<T>(NonNull<Cell<T>>);
+/// One half's reference to the cell. A half gives it up with [`complete`](Self::complete) or
+/// [`release`](Self::release).
+pub(super) struct Half<T>(NonNull<Cell<T>>);
 
-// SAFETY: the value is moved from one side to the other, and is never reached from two threads at once.
-unsafe impl<T: Send> Send for Hold<T> {}
-// SAFETY: what a shared hold gives is the state alone; `has_value` looks at whether there is a value, while
-// it is the caller's.
-unsafe impl<T: Send> Sync for Hold<T> {}
+// SAFETY: the state word gives each field one owner at a time. The value moves between threads, hence `T:
+// Send`.
+unsafe impl<T: Send> Send for Half<T> {}
+// SAFETY: through a shared half, `is_closed` and `has_value` read the state and whether a value is there,
+// which the caller owns then; `T` itself is not shared.
+unsafe impl<T: Send> Sync for Half<T> {}
 
-/// What the receiver finds.
-pub(super) enum Found<T> {
+/// What the receiver gets.
+pub(super) enum RecvOutcome<T> {
     Value(T),
-    Nothing,
+    Empty,
     Closed,
 }
 
-impl<T> Hold<T> {
+impl<T> Half<T> {
     pub(super) fn pair() -> (Self, Self) {
         let cell = Box::new(Cell {
             state: AtomicUsize::new(0),
@@ -72,98 +77,104 @@ impl<T> Hold<T> {
     }
 
     fn cell(&self) -> &Cell<T> {
-        // SAFETY: the cell is freed only when neither side holds it.
+        // SAFETY: the cell is freed when both halves have given it up, and this one has not.
         unsafe { self.0.as_ref() }
     }
 
     /// # Safety
-    /// Both sides have gone, with this state.
+    /// Both halves have given up the cell. `state` is the last value of the word.
     unsafe fn free(&self, state: usize) {
-        // SAFETY: from `Box::leak`, and the caller is the last.
+        // SAFETY: `pair` leaked this box, and no other half uses it any more.
         let cell = unsafe { Box::from_raw(self.0.as_ptr()) };
         if state & (SENT | CLOSED | RECEIVER_WAITS) != SENT | RECEIVER_WAITS {
-            // SAFETY: the sender has not taken it, and nobody uses it after this.
+            // SAFETY: the state says that the sender has not moved the waker out, and this is its last use.
             cell.receiver_waker
                 .with_mut(|place| unsafe { ManuallyDrop::drop(&mut *place) });
         }
     }
 
-    /// The sender's last act, with or without a value. Gives the value back if the receiver was closed. The
-    /// hold must not be used after this.
+    /// Sends a value, or closes the channel with `None`. Returns the value if the receiver was closed. The
+    /// sender's last operation: it must not use the half afterwards.
     pub(super) fn complete(&self, value: Option<T>) -> Result<(), Option<T>> {
         let cell = self.cell();
-        // SAFETY: the value is the sender's until SENT is set.
+        // SAFETY: the sender owns the value until it sets SENT below.
         cell.value.with_mut(|place| unsafe { *place = value });
-        // ORDERING: Release gives the value to the receiver's Acquire; Acquire takes the receiver's waker.
+        // ORDERING: Release pairs with the Acquire loads of the receiver, which then sees the value. Acquire
+        // pairs with the Release of `poll_recv`: the receiver's waker is visible here.
         let before = cell.state.fetch_or(SENT, AcqRel);
         if before & (CLOSED | RECEIVER_WAITS) == 0 {
             return Ok(());
         }
         if before & CLOSED != 0 {
-            // SAFETY: closed first, so the value has stayed the sender's.
+            // SAFETY: CLOSED was set before SENT, so the value stays the sender's.
             let value = cell.value.with_mut(|place| unsafe { (*place).take() });
-            self.leave_as(SENDER_GONE, RECEIVER_GONE);
+            self.release_as(SENDER_GONE, RECEIVER_GONE);
             return Err(value);
         }
-        // SAFETY: the bit was set when SENT was, so the waker is there, and from now on the sender's: the
-        // receiver does not write it, and `free` does not drop it.
+        // SAFETY: RECEIVER_WAITS was set when SENT was, so the waker is stored and the sender's from now on:
+        // `poll_recv` does not write it and `free` does not drop it after SENT.
         let waker = cell
             .receiver_waker
             .with(|place| unsafe { std::ptr::read(place) });
-        self.leave_as(SENDER_GONE, RECEIVER_GONE);
+        self.release_as(SENDER_GONE, RECEIVER_GONE);
         if let Some(waker) = ManuallyDrop::into_inner(waker) {
             waker.wake();
         }
         Ok(())
     }
 
-    fn leave_as(&self, this_side: usize, other_side: usize) {
-        // ORDERING: Release orders this side's last touch before the other's free, Acquire the reverse.
-        let state = self.cell().state.fetch_or(this_side, AcqRel);
-        if state & other_side != 0 {
-            // SAFETY: the other side had gone, and so has this one now.
+    fn release_as(&self, this_half: usize, other_half: usize) {
+        // ORDERING: Release pairs with the Acquire of the other half's last operation, which frees the cell
+        // after this half's last access. Acquire in case this half is the one that frees.
+        let state = self.cell().state.fetch_or(this_half, AcqRel);
+        if state & other_half != 0 {
+            // SAFETY: the other half had set its bit, and this one has given up the cell.
             unsafe { self.free(state) };
         }
     }
 
-    /// The receiver's last act. The hold must not be used after this.
-    pub(super) fn leave(&self) {
-        // ORDERING: pairs with the Release of the sender's last operation.
+    /// Gives up the receiver's half. The receiver's last operation: it must not use the half afterwards.
+    pub(super) fn release(&self) {
+        // ORDERING: Acquire pairs with the Release of the sender's last operation, in `complete` or
+        // `release_as`: the cell is freed after it.
         let state = self.cell().state.load(Acquire);
         if state & SENDER_GONE != 0 || state & (SENT | CLOSED | RECEIVER_WAITS) == SENT {
-            // SAFETY: the sender has gone, and the receiver goes.
+            // SAFETY: the sender set SENDER_GONE, or set SENT and saw nothing else to do. The receiver gives
+            // up the cell here.
             unsafe { self.free(state) };
         } else {
-            self.leave_as(RECEIVER_GONE, SENDER_GONE);
+            self.release_as(RECEIVER_GONE, SENDER_GONE);
         }
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        // ORDERING: whoever learns that the receiver has closed sees what it did before.
+        // ORDERING: Acquire pairs with the Release of `close`: a sender that sees CLOSED sees what the
+        // receiver did before.
         self.cell().state.load(Acquire) & CLOSED != 0
     }
 
-    /// Whether there is a value to receive. For the receiver.
+    /// Whether there is a value to receive. Called by the receiver.
     pub(super) fn has_value(&self) -> bool {
         let cell = self.cell();
-        // ORDERING: pairs with the Release that set SENT.
+        // ORDERING: Acquire pairs with the Release of `complete`: the value is visible.
         cell.state.load(Acquire) & (SENT | CLOSED) == SENT
-            // SAFETY: sent and not closed first: the value is the receiver's, which does not take it now.
+            // SAFETY: SENT is set and CLOSED was not set first, so the receiver owns the value, and it is
+            // borrowed here.
             && cell.value.with(|place| unsafe { (*place).is_some() })
     }
 
-    /// Closes for the receiver, if nothing has been sent.
+    /// Closes the channel, unless the sender is done. Called by the receiver.
     pub(super) fn close(&self) {
         let cell = self.cell();
-        // ORDERING: Release, so that a sender that is told sees what the receiver did before; Acquire takes
-        // the sender's waker.
+        // ORDERING: Release pairs with the Acquire of `is_closed`, `poll_closed` and `complete`. Acquire
+        // pairs with the Release of `poll_closed`: the sender's waker is visible here.
         let closed = cell.state.fetch_update(AcqRel, Acquire, |state| {
             (state & (SENT | CLOSED) == 0).then_some(state | CLOSED)
         });
         let Ok(before) = closed else { return };
         if before & SENDER_WAITS != 0 {
-            // SAFETY: the bit was set when CLOSED was: the sender does not change the waker any more, and
-            // the cell is not freed before the receiver goes.
+            // SAFETY: SENDER_WAITS was set when CLOSED was, so the sender does not write its waker any more.
+            // The cell is not freed before the receiver gives it up.
             cell.sender_waker.with(|place| unsafe {
                 if let Some(waker) = &*place {
                     waker.wake_by_ref();
@@ -171,7 +182,7 @@ impl<T> Hold<T> {
             });
         }
         if before & RECEIVER_WAITS != 0 {
-            // SAFETY: closed first, so the sender will not touch the receiver's waker.
+            // SAFETY: CLOSED was set before SENT, so the sender does not use the receiver's waker.
             drop(
                 cell.receiver_waker
                     .with_mut(|place| unsafe { (*place).take() }),
@@ -179,91 +190,95 @@ impl<T> Hold<T> {
         }
     }
 
-    /// What is there for the receiver.
-    pub(super) fn find(&self) -> Found<T> {
-        // ORDERING: pairs with the Release that set SENT.
-        self.find_in(self.cell().state.load(Acquire))
+    /// Takes the value. Called by the receiver.
+    pub(super) fn take_value(&self) -> RecvOutcome<T> {
+        // ORDERING: Acquire pairs with the Release of `complete`: the value is visible.
+        self.take_value_in(self.cell().state.load(Acquire))
     }
 
-    fn find_in(&self, state: usize) -> Found<T> {
+    fn take_value_in(&self, state: usize) -> RecvOutcome<T> {
         if state & CLOSED != 0 {
-            return Found::Closed;
+            return RecvOutcome::Closed;
         }
         if state & SENT == 0 {
-            return Found::Nothing;
+            return RecvOutcome::Empty;
         }
-        // SAFETY: sent and not closed first: the value is the receiver's.
+        // SAFETY: SENT is set and CLOSED was not set first, so the receiver owns the value.
         let value = self
             .cell()
             .value
             .with_mut(|place| unsafe { (*place).take() });
-        value.map_or(Found::Closed, Found::Value)
+        value.map_or(RecvOutcome::Closed, RecvOutcome::Value)
     }
 
-    /// What is there for the receiver; if nothing, its task is woken when there is.
-    pub(super) fn poll_find(&self, cx: &mut Context<'_>) -> Found<T> {
+    /// Takes the value; if there is none yet, registers the waker. Called by the receiver.
+    pub(super) fn poll_recv(&self, cx: &mut Context<'_>) -> RecvOutcome<T> {
         let cell = self.cell();
-        // ORDERING: pairs with the Release that set SENT.
+        // ORDERING: Acquire pairs with the Release of `complete`: the value is visible.
         let mut state = cell.state.load(Acquire);
         if state & (SENT | CLOSED) != 0 {
-            return self.find_in(state);
+            return self.take_value_in(state);
         }
         if state & RECEIVER_WAITS != 0 {
             let same = cell.receiver_waker.with(|place| {
-                // SAFETY: both sides may read a waker that is there.
+                // SAFETY: while RECEIVER_WAITS is set, both halves only read the field.
                 is_same(unsafe { (*place).as_ref() }, cx.waker())
             });
             if same {
-                return Found::Nothing;
+                return RecvOutcome::Empty;
             }
-            // ORDERING: Acquire for the value, if the sender was faster; Release for nothing new.
+            // ORDERING: Acquire pairs with the Release of `complete`, if SENT is seen. Release continues the
+            // order of earlier operations on the word.
             state = cell.state.fetch_and(!RECEIVER_WAITS, AcqRel);
             if state & SENT != 0 {
-                // The sender has the waker. That it was there tells who frees.
+                // The sender moves the waker out. Restores the bit, which tells `free` so.
                 cell.state.fetch_or(RECEIVER_WAITS, Relaxed);
-                return self.find_in(state);
+                return self.take_value_in(state);
             }
         }
-        // SAFETY: the bit is not set, so the waker is the receiver's.
+        // SAFETY: RECEIVER_WAITS is clear, so the receiver owns its waker's field.
         cell.receiver_waker
             .with_mut(|place| unsafe { **place = Some(cx.waker().clone()) });
-        // ORDERING: Release gives the waker to the sender; Acquire takes the value if it was faster.
+        // ORDERING: Release pairs with the Acquire of `complete`, which then sees the waker. Acquire pairs
+        // with the Release of `complete`, if SENT is seen.
         let waits = cell.state.fetch_update(AcqRel, Acquire, |state| {
             (state & SENT == 0).then_some(state | RECEIVER_WAITS)
         });
         match waits {
-            Ok(_) => Found::Nothing,
-            Err(state) => self.find_in(state),
+            Ok(_) => RecvOutcome::Empty,
+            Err(state) => self.take_value_in(state),
         }
     }
 
-    /// Ready when the receiver has closed; if it has not, the sender's task is woken when it does.
+    /// Ready when the receiver has closed the channel; otherwise registers the waker. Called by the sender.
     pub(super) fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let cell = self.cell();
-        // ORDERING: pairs with the Release that set CLOSED.
+        // ORDERING: Acquire pairs with the Release of `close`.
         let mut state = cell.state.load(Acquire);
         if state & CLOSED != 0 {
             return Poll::Ready(());
         }
         if state & SENDER_WAITS != 0 {
             let same = cell.sender_waker.with(|place| {
-                // SAFETY: both sides may read a waker that is there.
+                // SAFETY: while SENDER_WAITS is set, both halves only read the field.
                 is_same(unsafe { (*place).as_ref() }, cx.waker())
             });
             if same {
                 return Poll::Pending;
             }
-            // ORDERING: Acquire sees what the receiver did before it closed.
+            // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen. Release continues the
+            // order of earlier operations on the word.
             state = cell.state.fetch_and(!SENDER_WAITS, AcqRel);
             if state & CLOSED != 0 {
-                // The receiver may be reading the waker; whoever frees drops it.
+                // The receiver may be reading the waker, so it is dropped when the cell is freed.
                 return Poll::Ready(());
             }
         }
-        // SAFETY: the bit is not set, so the waker is the sender's.
+        // SAFETY: SENDER_WAITS is clear, so the sender owns its waker's field.
         cell.sender_waker
             .with_mut(|place| unsafe { *place = Some(cx.waker().clone()) });
-        // ORDERING: Release gives the waker to the receiver; Acquire sees what it did before it closed.
+        // ORDERING: Release pairs with the Acquire of `close`, which then sees the waker. Acquire pairs with
+        // the Release of `close`, if CLOSED is seen.
         let waits = cell.state.fetch_update(AcqRel, Acquire, |state| {
             (state & CLOSED == 0).then_some(state | SENDER_WAITS)
         });

@@ -1,9 +1,10 @@
-//! Errors of a channel for one value.
+//! Errors of the oneshot channel.
 
 use std::error::Error;
 use std::fmt;
 
-/// The sender was dropped without a value, or the receiver was closed before one was sent.
+/// Error of receiving: the sender was dropped without a value, or the receiver was closed before one was
+/// sent.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::oneshot::channel::<u32>();
@@ -21,7 +22,7 @@ impl fmt::Display for RecvError {
 
 impl Error for RecvError {}
 
-/// Why [`try_recv`](super::Receiver::try_recv) has no value.
+/// Error of [`try_recv`](super::Receiver::try_recv).
 ///
 /// ```
 /// use pointsman::sync::oneshot::{channel, error::TryRecvError};
@@ -33,9 +34,9 @@ impl Error for RecvError {}
 /// ```
 #[derive(Debug, Eq, PartialEq, Clone)]
 pub enum TryRecvError {
-    /// Nothing has been sent yet.
+    /// No value has been sent yet.
     Empty,
-    /// Nothing will be sent any more, or the value has been received already.
+    /// The channel is closed without a value, or the value was received already.
     Closed,
 }
 

@@ -1,4 +1,4 @@
-//! Every order of what the two sides do.
+//! Loom models of the oneshot channel.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ fn poll_with<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Option<T>> {
 }
 
 #[test]
-fn a_value_arrives_or_comes_back() {
+fn a_value_is_received_or_returned() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, mut rx) = channel();
@@ -33,7 +33,7 @@ fn a_value_arrives_or_comes_back() {
 }
 
 #[test]
-fn a_receiver_that_waits_is_woken() {
+fn a_waiting_receiver_is_woken() {
     loom::model(|| {
         let (tx, rx) = channel();
         let sender = thread::spawn(move || tx.send(1));
@@ -43,7 +43,7 @@ fn a_receiver_that_waits_is_woken() {
 }
 
 #[test]
-fn a_waker_that_is_replaced_meanwhile_is_not_lost() {
+fn a_waker_replaced_during_a_send_is_not_lost() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, mut rx) = channel();
@@ -59,7 +59,7 @@ fn a_waker_that_is_replaced_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn a_sender_that_is_dropped_wakes() {
+fn dropping_the_sender_wakes_the_receiver() {
     loom::model(|| {
         let (tx, rx) = channel::<u32>();
         let sender = thread::spawn(move || drop(tx));
@@ -69,7 +69,7 @@ fn a_sender_that_is_dropped_wakes() {
 }
 
 #[test]
-fn a_receiver_that_is_dropped_while_it_waits_drops_the_value_once() {
+fn a_dropped_receiver_drops_the_value_once() {
     loom::model(|| {
         let value = Arc::new(());
         let (tx, mut rx) = channel();
@@ -83,7 +83,7 @@ fn a_receiver_that_is_dropped_while_it_waits_drops_the_value_once() {
 }
 
 #[test]
-fn a_sender_that_waits_for_the_end_is_woken_also_with_another_waker() {
+fn closed_wakes_the_replaced_waker() {
     loom::model(|| {
         let (mut tx, rx) = channel::<u32>();
         let receiver = thread::spawn(move || drop(rx));

@@ -1,4 +1,4 @@
-//! A channel for one value, from one task to another.
+//! A channel that sends a single value from one task to another.
 //!
 //! ```
 //! # futures::executor::block_on(async {
@@ -10,9 +10,8 @@
 //! # });
 //! ```
 //!
-//! A [`Sender`] that is dropped without a value lets the receiver fail with
-//! [`RecvError`]. A [`Receiver`] may be awaited by reference (`&mut receiver`) any number
-//! of times until it is ready: nothing is lost when such a wait is given up.
+//! If the [`Sender`] is dropped without a value, the receiver fails with [`RecvError`]. A [`Receiver`] can be
+//! awaited by reference (`&mut receiver`) until it is ready; a cancelled wait loses nothing.
 
 mod cell;
 pub mod error;
@@ -25,12 +24,12 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use self::cell::{Found, Hold};
+use self::cell::{Half, RecvOutcome};
 use self::error::{RecvError, TryRecvError};
 use crate::park::block_outside;
 use crate::task::coop::poll_proceed;
 
-/// Makes a channel.
+/// Creates a oneshot channel.
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -40,14 +39,14 @@ use crate::task::coop::poll_proceed;
 /// # });
 /// ```
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let (sender, receiver) = Hold::pair();
+    let (sender, receiver) = Half::pair();
     let receiver = Receiver {
-        hold: Some(receiver),
+        half: Some(receiver),
     };
-    (Sender { hold: sender }, receiver)
+    (Sender { half: sender }, receiver)
 }
 
-/// Sends the value. Made by [`channel`].
+/// Sends a value to the associated [`Receiver`]. Created by [`channel`].
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -57,14 +56,15 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 /// # });
 /// ```
 pub struct Sender<T> {
-    hold: Hold<T>,
+    half: Half<T>,
 }
 
 impl<T> Sender<T> {
-    /// Sends the value. Does not wait: `Ok` says that the receiver was open, not that it has received.
+    /// Sends the value, without waiting. `Ok` means that the receiver was open, not that it receives the
+    /// value.
     ///
     /// # Errors
-    /// Gives the value back if the receiver was dropped or closed.
+    /// Returns the value if the receiver was dropped or closed.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::oneshot::channel();
@@ -73,16 +73,16 @@ impl<T> Sender<T> {
     /// ```
     pub fn send(self, value: T) -> Result<(), T> {
         let this = ManuallyDrop::new(self);
-        match this.hold.complete(Some(value)) {
+        match this.half.complete(Some(value)) {
             Ok(()) => Ok(()),
             Err(Some(value)) => Err(value),
-            Err(None) => unreachable!("what was put in is still there"),
+            Err(None) => unreachable!("complete returns the value that it was given"),
         }
     }
 
-    /// Waits until the receiver is dropped or closed, to stop work that nobody waits for.
+    /// Waits until the receiver is dropped or closed, for example to stop work whose result is not needed.
     ///
-    /// Cancel safe: it may be given up and called again.
+    /// Cancel safe.
     ///
     /// ```
     /// # use std::pin::pin;
@@ -98,7 +98,7 @@ impl<T> Sender<T> {
         poll_fn(|cx| self.poll_closed(cx)).await;
     }
 
-    /// Whether the receiver was dropped or closed.
+    /// Returns whether the receiver was dropped or closed.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::oneshot::channel::<u32>();
@@ -108,10 +108,10 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.hold.is_closed()
+        self.half.is_closed()
     }
 
-    /// Polls for what [`closed`](Self::closed) waits for. The task of the last call is woken.
+    /// Polls whether the receiver was dropped or closed. Only the waker of the last call is woken.
     ///
     /// ```
     /// use std::task::{Context, Waker};
@@ -124,7 +124,7 @@ impl<T> Sender<T> {
     /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let proceed = ready!(poll_proceed(cx));
-        ready!(self.hold.poll_closed(cx));
+        ready!(self.half.poll_closed(cx));
         proceed.made_progress();
         Poll::Ready(())
     }
@@ -132,7 +132,7 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        let _ = self.hold.complete(None);
+        let _ = self.half.complete(None);
     }
 }
 
@@ -145,12 +145,12 @@ impl<T> fmt::Debug for Sender<T> {
     }
 }
 
-/// Receives the value: a future. Made by [`channel`].
+/// A future of the value sent by the associated [`Sender`]. Created by [`channel`].
 ///
-/// Cancel safe: `&mut receiver` may be awaited, given up, and awaited again.
+/// Cancel safe: `&mut receiver` can be awaited again if a wait is cancelled.
 ///
 /// # Panics
-/// If it is polled again after it was ready.
+/// If it is polled after it was ready.
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -162,13 +162,12 @@ impl<T> fmt::Debug for Sender<T> {
 /// # });
 /// ```
 pub struct Receiver<T> {
-    /// `None` when it has been ready.
-    hold: Option<Hold<T>>,
+    /// `None` once the receiver was ready.
+    half: Option<Half<T>>,
 }
 
 impl<T> Receiver<T> {
-    /// Closes the channel: a value that is not sent yet cannot be sent any more. One that has been sent is
-    /// still received.
+    /// Closes the channel: later sends fail. A value sent before can still be received.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::oneshot::channel();
@@ -176,12 +175,12 @@ impl<T> Receiver<T> {
     /// assert_eq!(tx.send(1), Err(1));
     /// ```
     pub fn close(&mut self) {
-        if let Some(hold) = &self.hold {
-            hold.close();
+        if let Some(half) = &self.half {
+            half.close();
         }
     }
 
-    /// Whether the receiver has been ready, and must not be polled again.
+    /// Returns whether the receiver was ready, and must not be polled again.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::oneshot::channel();
@@ -192,10 +191,10 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn is_terminated(&self) -> bool {
-        self.hold.is_none()
+        self.half.is_none()
     }
 
-    /// Whether there is no value to receive now. Also true if none can come any more.
+    /// Returns whether there is no value to receive now. True also if the channel is closed without one.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::oneshot::channel();
@@ -207,14 +206,14 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.hold.as_ref().is_none_or(|hold| !hold.has_value())
+        self.half.as_ref().is_none_or(|half| !half.has_value())
     }
 
-    /// Takes the value if it is there.
+    /// Receives the value if it was sent.
     ///
     /// # Errors
-    /// [`TryRecvError::Empty`] if nothing has been sent yet, [`TryRecvError::Closed`] if nothing will be, or
-    /// if the value has been received already.
+    /// [`TryRecvError::Empty`] if no value was sent yet, [`TryRecvError::Closed`] if none will be, or the
+    /// value was received already.
     ///
     /// ```
     /// use pointsman::sync::oneshot::{self, error::TryRecvError};
@@ -226,23 +225,23 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     /// ```
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        let hold = self.hold.as_ref().ok_or(TryRecvError::Closed)?;
-        let result = match hold.find() {
-            Found::Nothing => return Err(TryRecvError::Empty),
-            Found::Value(value) => Ok(value),
-            Found::Closed => Err(TryRecvError::Closed),
+        let half = self.half.as_ref().ok_or(TryRecvError::Closed)?;
+        let result = match half.take_value() {
+            RecvOutcome::Empty => return Err(TryRecvError::Empty),
+            RecvOutcome::Value(value) => Ok(value),
+            RecvOutcome::Closed => Err(TryRecvError::Closed),
         };
-        self.leave();
+        self.release();
         result
     }
 
-    /// Receives, and blocks this thread until then.
+    /// Receives the value, blocking the thread.
     ///
     /// # Errors
     /// As when it is awaited.
     ///
     /// # Panics
-    /// Within a runtime, where it would keep tasks from running.
+    /// Within a runtime.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::oneshot::channel();
@@ -255,9 +254,9 @@ impl<T> Receiver<T> {
         block_outside(self)
     }
 
-    fn leave(&mut self) {
-        if let Some(hold) = self.hold.take() {
-            hold.leave();
+    fn release(&mut self) {
+        if let Some(half) = self.half.take() {
+            half.release();
         }
     }
 }
@@ -266,29 +265,29 @@ impl<T> Future for Receiver<T> {
     type Output = Result<T, RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(hold) = &self.hold else {
+        let Some(half) = &self.half else {
             panic!("called after complete")
         };
         let proceed = ready!(poll_proceed(cx));
-        let result = match hold.poll_find(cx) {
-            Found::Nothing => return Poll::Pending,
-            Found::Value(value) => Ok(value),
-            Found::Closed => Err(RecvError(())),
+        let result = match half.poll_recv(cx) {
+            RecvOutcome::Empty => return Poll::Pending,
+            RecvOutcome::Value(value) => Ok(value),
+            RecvOutcome::Closed => Err(RecvError(())),
         };
         proceed.made_progress();
-        self.leave();
+        self.release();
         Poll::Ready(result)
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        if let Some(hold) = &self.hold {
-            hold.close();
-            // The value must not wait for a sender that is about to go.
-            let left = hold.find();
-            self.leave();
-            drop(left);
+        if let Some(half) = &self.half {
+            half.close();
+            // Drops the value now, and not when a sender that is about to finish frees the cell.
+            let value = half.take_value();
+            self.release();
+            drop(value);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Models of the lock: every order in which threads can meet.
+//! Loom models of the read-write lock.
 
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
@@ -15,18 +15,18 @@ fn shared() -> Shared {
 
 fn write(shared: &Shared) {
     let _guard = block_on(shared.0.write());
-    // SAFETY: the model fails if another thread reaches it.
+    // SAFETY: loom's cell fails the model if another thread accesses it at the same time.
     shared.1.with_mut(|value| unsafe { *value += 1 });
 }
 
 fn read(shared: &Shared) -> u32 {
     let _guard = block_on(shared.0.read());
-    // SAFETY: the model fails if another thread writes to it.
+    // SAFETY: loom's cell fails the model if another thread writes it at the same time.
     shared.1.with(|value| unsafe { *value })
 }
 
 #[test]
-fn writers_are_alone() {
+fn writers_exclude_each_other() {
     loom::model(|| {
         let shared = shared();
         let other = shared.clone();
@@ -38,7 +38,7 @@ fn writers_are_alone() {
 }
 
 #[test]
-fn readers_see_no_half_of_a_write() {
+fn readers_and_writers_exclude_each_other() {
     loom::model(|| {
         let shared = shared();
         let other = shared.clone();
@@ -50,19 +50,19 @@ fn readers_see_no_half_of_a_write() {
 }
 
 #[test]
-fn no_writer_comes_in_between_writing_and_reading() {
+fn no_writer_locks_during_a_downgrade() {
     loom::model(|| {
         let shared = shared();
         let other = shared.clone();
         let thread = thread::spawn(move || write(&other));
         let guard = block_on(shared.0.write());
-        // SAFETY: the model fails if another thread reaches it.
+        // SAFETY: loom's cell fails the model if another thread accesses it at the same time.
         let written = shared.1.with_mut(|value| unsafe {
             *value += 10;
             *value
         });
         let guard = guard.downgrade();
-        // SAFETY: as above.
+        // SAFETY: loom's cell fails the model if another thread writes it at the same time.
         assert_eq!(shared.1.with(|value| unsafe { *value }), written);
         drop(guard);
         thread.join().unwrap();

@@ -1,10 +1,13 @@
-//! The read-write lock: a value behind as many permits as there may be readers.
+//! The read-write lock: a value guarded by as many permits as there may be readers.
 //!
-//! Invariant: a reader has one permit and a writer all of them. Locking and unlocking cost one RMW each
-//! while nobody waits, 16 ns together for readers and for writers.
+//! Invariant: a reader holds one permit and a writer holds all. So readers share the value, and a writer has
+//! it alone.
+//!
+//! Cost: without waiters one read-modify-write each to lock and to unlock.
 
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod owned;
 mod owned_read_guard;
 mod owned_write_guard;
 mod read_guard;
@@ -14,7 +17,6 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 pub use owned_read_guard::OwnedRwLockReadGuard;
 pub use owned_write_guard::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
@@ -22,19 +24,21 @@ pub use read_guard::RwLockReadGuard;
 pub use write_guard::{RwLockMappedWriteGuard, RwLockWriteGuard};
 
 use super::TryLockError;
-use super::held::{Exclusive, Guarded, Held, HeldAll, Shared};
+use super::guard::{AllPermits, ExclusivePointer, HasPermits, OnePermit, SharedPointer};
 use super::semaphore::Permits;
 use crate::park::block_outside;
 
-const MOST_READERS: u32 = u32::MAX >> 3;
+/// The default and maximum number of readers. Equals [`Permits::MAXIMUM`] on 32-bit targets.
+const MAX_READERS: u32 = u32::MAX >> 3;
 
-/// A value that many may read or one may write to, and whose guards may be held over an `.await`.
+/// An asynchronous read-write lock, whose guards may be held across an `.await`.
 ///
-/// The lock is fair: whoever waits gets it in the order in which they asked, counted from the first poll. A
-/// writer that waits makes later readers wait behind it, so who reads must not lock for reading again: it
-/// would wait for a writer that waits for it.
+/// Many readers or one writer hold the lock at a time. It is fair: it is locked in the order of the requests,
+/// counted from the first poll. Readers that come after a waiting writer wait behind it. So a task that holds
+/// a read guard must not lock for reading again: it can deadlock with a writer that waits for the first
+/// guard.
 ///
-/// It is not poisoned by a panic: the value stays as the panic left it.
+/// A panic does not poison the lock: the value stays as the panic left it.
 ///
 /// ```
 /// use pointsman::sync::RwLock;
@@ -51,15 +55,16 @@ const MOST_READERS: u32 = u32::MAX >> 3;
 /// # });
 /// ```
 pub struct RwLock<T: ?Sized> {
-    most_readers: u32,
+    max_readers: u32,
     permits: Permits,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: readers share the value, and a writer is as if the value moved to its thread.
+// SAFETY: readers hold a permit and share the value, hence `Sync`. A writer holds all and has it alone, as if
+// it were sent to its thread, hence `Send`.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
-impl<T: ?Sized> Guarded for RwLock<T> {
+impl<T: ?Sized> HasPermits for RwLock<T> {
     #[inline]
     fn permits(&self) -> &Permits {
         &self.permits
@@ -68,16 +73,16 @@ impl<T: ?Sized> Guarded for RwLock<T> {
 
 impl<T> RwLock<T> {
     const_unless_loom! {
-        const fn with_permits(value: T, most_readers: u32) -> Self {
+        const fn with_permits(value: T, max_readers: u32) -> Self {
             Self {
-                most_readers,
-                permits: Permits::new(most_readers as usize),
+                max_readers,
+                permits: Permits::new(max_readers as usize),
                 value: UnsafeCell::new(value),
             }
         }
     }
 
-    /// An unlocked lock with this value, for up to `u32::MAX >> 3` readers at a time.
+    /// Creates an unlocked lock for at most `u32::MAX >> 3` readers at a time.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -85,10 +90,10 @@ impl<T> RwLock<T> {
     /// assert_eq!(*lock.try_read().unwrap(), 1);
     /// ```
     pub fn new(value: T) -> Self {
-        Self::with_permits(value, MOST_READERS)
+        Self::with_permits(value, MAX_READERS)
     }
 
-    /// As [`new`](Self::new), for up to `max_reads` readers at a time. More have to wait.
+    /// Creates an unlocked lock for at most `max_reads` readers at a time. Further readers wait.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -104,13 +109,13 @@ impl<T> RwLock<T> {
     pub fn with_max_readers(value: T, max_reads: u32) -> Self {
         assert_ne!(max_reads, 0, "a RwLock may not be created with 0 readers");
         assert!(
-            max_reads <= MOST_READERS,
-            "a RwLock may not be created with more than {MOST_READERS} readers"
+            max_reads <= MAX_READERS,
+            "a RwLock may not be created with more than {MAX_READERS} readers"
         );
         Self::with_permits(value, max_reads)
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::RwLock;
@@ -120,10 +125,10 @@ impl<T> RwLock<T> {
     /// ```
     #[cfg(not(all(test, loom)))]
     pub const fn const_new(value: T) -> Self {
-        Self::with_permits(value, MOST_READERS)
+        Self::with_permits(value, MAX_READERS)
     }
 
-    /// As [`with_max_readers`](Self::with_max_readers), for a `static`.
+    /// Like [`with_max_readers`](Self::with_max_readers), in a constant.
     ///
     /// # Panics
     /// If `max_reads` is zero or more than `u32::MAX >> 3`.
@@ -140,13 +145,13 @@ impl<T> RwLock<T> {
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> Self {
         assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
         assert!(
-            max_reads <= MOST_READERS,
+            max_reads <= MAX_READERS,
             "a RwLock may not be created with more than u32::MAX >> 3 readers"
         );
         Self::with_permits(value, max_reads)
     }
 
-    /// The value, without the lock.
+    /// Consumes the lock and returns the value.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -160,10 +165,10 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Locks for reading, and waits until nobody writes and no writer waits ahead.
+    /// Locks for reading; waits while a writer holds the lock or is ahead in the queue.
     ///
     /// # Cancel safety
-    /// Whoever drops the future loses its place in the queue and nothing else.
+    /// Dropping the future gives up its place in the queue and nothing else.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -178,7 +183,7 @@ impl<T: ?Sized> RwLock<T> {
         self.read_guard()
     }
 
-    /// As [`read`](Self::read), blocking the thread.
+    /// Like [`read`](Self::read), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -194,26 +199,8 @@ impl<T: ?Sized> RwLock<T> {
         block_outside(self.read())
     }
 
-    /// As [`read`](Self::read), with a guard that keeps the lock alive.
-    ///
-    /// # Cancel safety
-    /// As [`read`](Self::read).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::RwLock;
-    /// # futures::executor::block_on(async {
-    /// let lock = Arc::new(RwLock::new(1));
-    /// let guard = lock.read_owned().await;
-    /// std::thread::spawn(move || assert_eq!(*guard, 1)).join().unwrap();
-    /// # });
-    /// ```
-    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        self.acquire(1).await;
-        self.owned_read_guard()
-    }
-
-    /// Locks for reading if nobody writes and nobody waits.
+    /// Locks for reading if no writer holds the lock, no task waits, and the maximum number of readers is not
+    /// reached.
     ///
     /// # Errors
     /// [`TryLockError`] otherwise.
@@ -232,26 +219,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(self.read_guard())
     }
 
-    /// As [`try_read`](Self::try_read), with a guard that keeps the lock alive.
-    ///
-    /// # Errors
-    /// As [`try_read`](Self::try_read).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::RwLock;
-    /// let lock = Arc::new(RwLock::new(1));
-    /// let reader = lock.clone().try_read_owned().unwrap();
-    /// assert!(lock.try_write().is_err());
-    /// drop(reader);
-    /// assert!(lock.try_write().is_ok());
-    /// ```
-    pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
-        self.try_acquire(1)?;
-        Ok(self.owned_read_guard())
-    }
-
-    /// Locks for writing, and waits until nobody reads or writes and nobody waits ahead.
+    /// Locks for writing; waits while a reader or writer holds the lock or a task is ahead in the queue.
     ///
     /// # Cancel safety
     /// As [`read`](Self::read).
@@ -266,11 +234,11 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.acquire(self.most_readers).await;
+        self.acquire(self.max_readers).await;
         self.write_guard()
     }
 
-    /// As [`write`](Self::write), blocking the thread.
+    /// Like [`write`](Self::write), but blocks the thread.
     ///
     /// # Panics
     /// Within a runtime.
@@ -289,27 +257,7 @@ impl<T: ?Sized> RwLock<T> {
         block_outside(self.write())
     }
 
-    /// As [`write`](Self::write), with a guard that keeps the lock alive.
-    ///
-    /// # Cancel safety
-    /// As [`read`](Self::read).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::RwLock;
-    /// # futures::executor::block_on(async {
-    /// let count = Arc::new(RwLock::new(1));
-    /// let mut writer = count.clone().write_owned().await;
-    /// std::thread::spawn(move || *writer += 1).join().unwrap();
-    /// assert_eq!(*count.read().await, 2);
-    /// # });
-    /// ```
-    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        self.acquire(self.most_readers).await;
-        self.owned_write_guard()
-    }
-
-    /// Locks for writing if nobody reads or writes and nobody waits.
+    /// Locks for writing if the lock is free and no task waits.
     ///
     /// # Errors
     /// [`TryLockError`] otherwise.
@@ -325,31 +273,11 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
-        self.try_acquire(self.most_readers)?;
+        self.try_acquire(self.max_readers)?;
         Ok(self.write_guard())
     }
 
-    /// As [`try_write`](Self::try_write), with a guard that keeps the lock alive.
-    ///
-    /// # Errors
-    /// As [`try_write`](Self::try_write).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::RwLock;
-    /// let lock = Arc::new(RwLock::new(1));
-    /// let mut writer = lock.clone().try_write_owned().unwrap();
-    /// *writer = 2;
-    /// assert!(lock.try_read().is_err());
-    /// drop(writer);
-    /// assert_eq!(*lock.try_read().unwrap(), 2);
-    /// ```
-    pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
-        self.try_acquire(self.most_readers)?;
-        Ok(self.owned_write_guard())
-    }
-
-    /// The value, without locking: who borrows the lock exclusively is alone with it.
+    /// Returns the value without locking, as the exclusive borrow rules out other users.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -375,55 +303,40 @@ impl<T: ?Sized> RwLock<T> {
             .map_err(|_| TryLockError(()))
     }
 
-    /// For who has a permit.
+    /// Called with a permit that the new guard takes over.
     #[inline]
-    fn shared(&self) -> Shared<T> {
-        // SAFETY: who has a permit keeps writers away, and a cell's pointer is not null.
-        unsafe { Shared::new(NonNull::new_unchecked(self.value.get())) }
+    fn shared(&self) -> SharedPointer<T> {
+        // SAFETY: a writer needs all permits, so there is none while the guard holds one. A cell's pointer is
+        // not null.
+        unsafe { SharedPointer::new(NonNull::new_unchecked(self.value.get())) }
     }
 
-    /// For who has all permits.
+    /// Called with all permits, which the new guard takes over.
     #[inline]
-    fn exclusive(&self) -> Exclusive<T> {
-        // SAFETY: who has all permits is alone with the value, and a cell's pointer is not null.
-        unsafe { Exclusive::new(NonNull::new_unchecked(self.value.get())) }
+    fn exclusive(&self) -> ExclusivePointer<T> {
+        // SAFETY: readers and writers need a permit, so there are no others while the guard holds all. A
+        // cell's pointer is not null.
+        unsafe { ExclusivePointer::new(NonNull::new_unchecked(self.value.get())) }
     }
 
     #[inline]
     fn read_guard(&self) -> RwLockReadGuard<'_, T> {
         RwLockReadGuard {
-            held: Held(&self.permits),
+            permit: OnePermit(&self.permits),
             data: self.shared(),
             _lock: PhantomData,
-        }
-    }
-
-    fn owned_read_guard(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        OwnedRwLockReadGuard {
-            data: self.shared(),
-            held: Held(self),
         }
     }
 
     #[inline]
     fn write_guard(&self) -> RwLockWriteGuard<'_, T> {
         RwLockWriteGuard {
-            held: HeldAll {
+            permits: AllPermits {
                 owner: &self.permits,
-                count: self.most_readers,
+                count: self.max_readers,
             },
             data: self.exclusive(),
             _lock: PhantomData,
-        }
-    }
-
-    fn owned_write_guard(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        OwnedRwLockWriteGuard {
-            data: self.exclusive(),
-            held: HeldAll {
-                count: self.most_readers,
-                owner: self,
-            },
         }
     }
 }

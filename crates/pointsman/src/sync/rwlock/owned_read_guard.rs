@@ -1,14 +1,15 @@
-//! The reader's guard that keeps its lock alive.
+//! The read guard that keeps its lock alive.
 
 use std::sync::Arc;
 
 use super::RwLock;
-use crate::sync::held::{Held, Shared, deref_guard};
+use crate::sync::guard::{OnePermit, SharedPointer, deref_guard};
 
-/// The right to read the value `U` of an [`RwLock`], or a part of it, which it keeps alive. Dropping it
-/// unlocks.
+/// A guard of an [`RwLock`] held for reading that keeps the lock alive. `U` is the value or a component of
+/// it. Dropping the guard releases the lock.
 ///
-/// Of [`RwLock::read_owned`]. Unlike [`RwLockReadGuard`](super::RwLockReadGuard) it can move into a task.
+/// Returned by [`RwLock::read_owned`]. Unlike [`RwLockReadGuard`](super::RwLockReadGuard) it can move into a
+/// task.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -23,14 +24,14 @@ use crate::sync::held::{Held, Shared, deref_guard};
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
-    pub(super) held: Held<Arc<RwLock<T>>>,
-    pub(super) data: Shared<U>,
+    pub(super) permit: OnePermit<Arc<RwLock<T>>>,
+    pub(super) data: SharedPointer<U>,
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -47,14 +48,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     {
         OwnedRwLockReadGuard {
             data: this.data.part(f),
-            held: this.held,
+            permit: this.permit,
         }
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -73,14 +74,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(OwnedRwLockReadGuard {
-                held: this.held,
+                permit: this.permit,
                 data,
             }),
             None => Err(this),
         }
     }
 
-    /// The lock that this has locked.
+    /// Returns the locked lock.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -92,7 +93,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     /// # });
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        &this.held.0
+        &this.permit.0
     }
 }
 

@@ -1,13 +1,14 @@
-//! The writer's guards that keep their lock alive.
+//! Write guards that keep their lock alive.
 
 use std::sync::Arc;
 
 use super::{OwnedRwLockReadGuard, RwLock};
-use crate::sync::held::{Exclusive, HeldAll, deref_mut_guard};
+use crate::sync::guard::{AllPermits, ExclusivePointer, deref_mut_guard};
 
-/// The right to write to the value of an [`RwLock`], which it keeps alive. Dropping it unlocks.
+/// A guard of an [`RwLock`] held for writing that keeps the lock alive. Dropping it releases the lock.
 ///
-/// Of [`RwLock::write_owned`]. Unlike [`RwLockWriteGuard`](super::RwLockWriteGuard) it can move into a task.
+/// Returned by [`RwLock::write_owned`]. Unlike [`RwLockWriteGuard`](super::RwLockWriteGuard) it can move into
+/// a task.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -22,14 +23,14 @@ use crate::sync::held::{Exclusive, HeldAll, deref_mut_guard};
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
-    pub(super) held: HeldAll<Arc<RwLock<T>>>,
-    pub(super) data: Exclusive<T>,
+    pub(super) permits: AllPermits<Arc<RwLock<T>>>,
+    pub(super) data: ExclusivePointer<T>,
 }
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
-    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -48,14 +49,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     {
         OwnedRwLockMappedWriteGuard {
             data: this.data.part(f),
-            held: this.held,
+            permits: this.permits,
         }
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -77,14 +78,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(OwnedRwLockMappedWriteGuard {
-                held: this.held,
+                permits: this.permits,
                 data,
             }),
             None => Err(this),
         }
     }
 
-    /// The guard as one that could be for a part of the value.
+    /// Converts the guard to a mapped guard of the whole value.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -101,14 +102,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// ```
     pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T, T> {
         OwnedRwLockMappedWriteGuard {
-            held: this.held,
+            permits: this.permits,
             data: this.data,
         }
     }
 
-    /// Goes from writing to reading, with no other writer in between.
+    /// Downgrades the guard to a read guard. No writer locks in between.
     ///
-    /// Readers that wait next in the queue get in as well.
+    /// Readers at the front of the queue are admitted too.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -124,13 +125,13 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
         OwnedRwLockReadGuard {
             data: self.data.into_shared(),
-            held: self.held.into_one(),
+            permit: self.permits.into_one(),
         }
     }
 
-    /// Goes from writing the value to reading a part of it.
+    /// Downgrades the guard to a read guard of a component of the value.
     ///
-    /// `f` runs while the lock is still for writing. If it panics, the lock is unlocked.
+    /// `f` runs with the lock still held for writing. If it panics, the lock is released.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -149,14 +150,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     {
         OwnedRwLockReadGuard {
             data: this.data.shared_part(f),
-            held: this.held.into_one(),
+            permit: this.permits.into_one(),
         }
     }
 
-    /// Goes from writing the value to reading a part of it, if there is one.
+    /// Downgrades the guard to a read guard of a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, still for writing, if `f` gives `None`.
+    /// The original write guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -181,13 +182,13 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         match this.data.try_shared_part(f) {
             Some(data) => Ok(OwnedRwLockReadGuard {
                 data,
-                held: this.held.into_one(),
+                permit: this.permits.into_one(),
             }),
             None => Err(this),
         }
     }
 
-    /// The lock that this has locked.
+    /// Returns the locked lock.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -199,13 +200,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// # });
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        &this.held.owner
+        &this.permits.owner
     }
 }
 
 deref_mut_guard!([T: ?Sized] OwnedRwLockWriteGuard<T> => T);
 
-/// An [`OwnedRwLockWriteGuard`] for a part of the value, of [`OwnedRwLockWriteGuard::map`].
+/// A write guard of a component of the value that keeps the lock alive. Returned by
+/// [`OwnedRwLockWriteGuard::map`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -225,12 +227,12 @@ deref_mut_guard!([T: ?Sized] OwnedRwLockWriteGuard<T> => T);
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
-    held: HeldAll<Arc<RwLock<T>>>,
-    data: Exclusive<U>,
+    permits: AllPermits<Arc<RwLock<T>>>,
+    data: ExclusivePointer<U>,
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
-    /// As [`OwnedRwLockWriteGuard::map`].
+    /// Narrows the guard further, like [`OwnedRwLockWriteGuard::map`].
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -249,14 +251,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     {
         OwnedRwLockMappedWriteGuard {
             data: this.data.part(f),
-            held: this.held,
+            permits: this.permits,
         }
     }
 
-    /// As [`OwnedRwLockWriteGuard::try_map`].
+    /// Narrows the guard further, like [`OwnedRwLockWriteGuard::try_map`].
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -279,14 +281,14 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(OwnedRwLockMappedWriteGuard {
-                held: this.held,
+                permits: this.permits,
                 data,
             }),
             None => Err(this),
         }
     }
 
-    /// The lock that this has locked.
+    /// Returns the locked lock.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -299,7 +301,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     /// # });
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
-        &this.held.owner
+        &this.permits.owner
     }
 }
 

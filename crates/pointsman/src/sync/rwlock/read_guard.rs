@@ -1,11 +1,12 @@
-//! The reader's guard that borrows its lock.
+//! The read guard that borrows its lock.
 
 use std::marker::PhantomData;
 
-use crate::sync::held::{Held, Shared, deref_guard};
+use crate::sync::guard::{OnePermit, SharedPointer, deref_guard};
 use crate::sync::semaphore::Permits;
 
-/// A guard that reads the value of an [`RwLock`](super::RwLock), or a part of it. Dropping it releases the lock.
+/// A guard of an [`RwLock`](super::RwLock) held for reading, or of a component of its value. Dropping it
+/// releases the lock.
 ///
 /// Returned by [`RwLock::read`](super::RwLock::read). It may be held across an `.await`.
 ///
@@ -23,16 +24,16 @@ use crate::sync::semaphore::Permits;
 #[must_use = "the lock is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
-    pub(super) held: Held<&'a Permits>,
-    pub(super) data: Shared<T>,
+    pub(super) permit: OnePermit<&'a Permits>,
+    pub(super) data: SharedPointer<T>,
     /// `&T`, not a reference to the lock, which is `Sync` only if `T` is also `Send`.
     pub(super) _lock: PhantomData<&'a T>,
 }
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockReadGuard};
@@ -48,15 +49,15 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     {
         RwLockReadGuard {
             data: this.data.part(f),
-            held: this.held,
+            permit: this.permit,
             _lock: PhantomData,
         }
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockReadGuard};
@@ -74,7 +75,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(RwLockReadGuard {
-                held: this.held,
+                permit: this.permit,
                 data,
                 _lock: PhantomData,
             }),

@@ -1,14 +1,14 @@
-//! The writer's guards that borrow their lock.
+//! Write guards that borrow their lock.
 
 use std::marker::PhantomData;
 
 use super::{RwLock, RwLockReadGuard};
-use crate::sync::held::{Exclusive, HeldAll, deref_mut_guard};
+use crate::sync::guard::{AllPermits, ExclusivePointer, deref_mut_guard};
 use crate::sync::semaphore::Permits;
 
-/// The right to write to the value of an [`RwLock`]. Dropping it unlocks.
+/// A guard of an [`RwLock`] held for writing. Dropping it releases the lock.
 ///
-/// Of [`RwLock::write`]. It may be held over an `.await`.
+/// Returned by [`RwLock::write`]. It may be held across an `.await`.
 ///
 /// ```
 /// # use pointsman::sync::RwLock;
@@ -24,15 +24,15 @@ use crate::sync::semaphore::Permits;
 #[must_use = "the lock is unlocked at once if this is not kept"]
 #[clippy::has_significant_drop]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    pub(super) held: HeldAll<&'a Permits>,
-    pub(super) data: Exclusive<T>,
+    pub(super) permits: AllPermits<&'a Permits>,
+    pub(super) data: ExclusivePointer<T>,
     pub(super) _lock: PhantomData<&'a RwLock<T>>,
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Narrows the guard to a part of the value. If `f` panics, the lock is unlocked.
+    /// Narrows the guard to a component of the value. If `f` panics, the lock is released.
     ///
-    /// This is a function, not a method, so that it does not hide one of the value's.
+    /// An associated function, so that it does not shadow a method of the value.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
@@ -50,15 +50,15 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     {
         RwLockMappedWriteGuard {
             data: this.data.part(f),
-            held: this.held,
+            permits: this.permits,
             _lock: PhantomData,
         }
     }
 
-    /// Narrows the guard to a part of the value, if there is one.
+    /// Narrows the guard to a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
@@ -79,7 +79,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(RwLockMappedWriteGuard {
-                held: this.held,
+                permits: this.permits,
                 data,
                 _lock: PhantomData,
             }),
@@ -87,7 +87,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The guard as one that could be for a part of the value.
+    /// Converts the guard to a mapped guard of the whole value.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -103,15 +103,15 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// ```
     pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
         RwLockMappedWriteGuard {
-            held: this.held,
+            permits: this.permits,
             data: this.data,
             _lock: PhantomData,
         }
     }
 
-    /// Goes from writing to reading, with no other writer in between.
+    /// Downgrades the guard to a read guard. No writer locks in between.
     ///
-    /// Readers that wait next in the queue get in as well.
+    /// Readers at the front of the queue are admitted too.
     ///
     /// ```
     /// # use pointsman::sync::RwLock;
@@ -126,14 +126,14 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
         RwLockReadGuard {
             data: self.data.into_shared(),
-            held: self.held.into_one(),
+            permit: self.permits.into_one(),
             _lock: PhantomData,
         }
     }
 
-    /// Goes from writing the value to reading a part of it.
+    /// Downgrades the guard to a read guard of a component of the value.
     ///
-    /// `f` runs while the lock is still for writing. If it panics, the lock is unlocked.
+    /// `f` runs with the lock still held for writing. If it panics, the lock is released.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
@@ -151,15 +151,15 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     {
         RwLockReadGuard {
             data: this.data.shared_part(f),
-            held: this.held.into_one(),
+            permit: this.permits.into_one(),
             _lock: PhantomData,
         }
     }
 
-    /// Goes from writing the value to reading a part of it, if there is one.
+    /// Downgrades the guard to a read guard of a component of the value, if `f` returns one.
     ///
     /// # Errors
-    /// The guard, still for writing, if `f` gives `None`.
+    /// The original write guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockWriteGuard};
@@ -179,7 +179,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         match this.data.try_shared_part(f) {
             Some(data) => Ok(RwLockReadGuard {
                 data,
-                held: this.held.into_one(),
+                permit: this.permits.into_one(),
                 _lock: PhantomData,
             }),
             None => Err(this),
@@ -189,7 +189,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 
 deref_mut_guard!([T: ?Sized] RwLockWriteGuard<'_, T> => T);
 
-/// A [`RwLockWriteGuard`] for a part of the value, of [`RwLockWriteGuard::map`].
+/// A write guard of a component of the value. Returned by [`RwLockWriteGuard::map`].
 ///
 /// ```
 /// use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -206,13 +206,13 @@ deref_mut_guard!([T: ?Sized] RwLockWriteGuard<'_, T> => T);
 /// ```
 #[clippy::has_significant_drop]
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
-    held: HeldAll<&'a Permits>,
-    data: Exclusive<T>,
+    permits: AllPermits<&'a Permits>,
+    data: ExclusivePointer<T>,
     _lock: PhantomData<&'a RwLock<T>>,
 }
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
-    /// As [`RwLockWriteGuard::map`].
+    /// Narrows the guard further, like [`RwLockWriteGuard::map`].
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -229,15 +229,15 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     {
         RwLockMappedWriteGuard {
             data: this.data.part(f),
-            held: this.held,
+            permits: this.permits,
             _lock: PhantomData,
         }
     }
 
-    /// As [`RwLockWriteGuard::try_map`].
+    /// Narrows the guard further, like [`RwLockWriteGuard::try_map`].
     ///
     /// # Errors
-    /// The guard, if `f` gives `None`.
+    /// The original guard, if `f` returns `None`.
     ///
     /// ```
     /// # use pointsman::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -258,7 +258,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     {
         match this.data.try_part(f) {
             Some(data) => Ok(RwLockMappedWriteGuard {
-                held: this.held,
+                permits: this.permits,
                 data,
                 _lock: PhantomData,
             }),

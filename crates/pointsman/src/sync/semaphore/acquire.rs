@@ -1,7 +1,8 @@
-//! The future that takes permits.
+//! The future that acquires permits, and its node in the wait queue.
 //!
-//! Invariant: permits that it has and has not returned are given back when it is dropped. It registers
-//! nowhere before it has to wait; then its own node is the place in the queue.
+//! Invariants:
+//! - The future owns the permits that it was given until it returns them. Dropped before, it releases them.
+//! - Its node is in the queue only while it waits. It is linked in place, without an allocation.
 
 use std::fmt;
 use std::future::Future;
@@ -17,52 +18,53 @@ use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed};
 use crate::task::coop::poll_proceed;
 
-/// Someone who waits for permits.
+/// A waiting request: a node of the queue in [`Permits`].
 pub(super) struct Waiter {
     links: Links<Waiter>,
-    /// Belongs to who holds the queue, until all permits are given.
+    /// Guarded by the queue's lock until the request has all its permits.
     pub(super) waker: UnsafeCell<Option<Waker>>,
-    /// How many permits are still to be given.
-    pub(super) lacks: AtomicUsize,
+    /// The number of permits still to be assigned.
+    pub(super) missing: AtomicUsize,
 }
 
 impl fmt::Debug for Waiter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Waiter")
-            .field("lacks", &self.lacks.load(Relaxed))
+            .field("missing", &self.missing.load(Relaxed))
             .finish_non_exhaustive()
     }
 }
 
-// SAFETY: the links are a field.
+// SAFETY: `links` returns the address of a field of the node.
 unsafe impl Node for Waiter {
     unsafe fn links(node: NonNull<Self>) -> NonNull<Links<Self>> {
-        // SAFETY: the node is live.
+        // SAFETY: the caller passes a live node, so the address of its field is not null.
         unsafe { NonNull::new_unchecked(&raw mut (*node.as_ptr()).links) }
     }
 }
 
-// SAFETY: what is shared with other threads is atomic or belongs to who holds the queue.
+// SAFETY: the links and the waker are used under the queue's lock while the node is in the queue, and by its
+// future alone otherwise. The count is atomic.
 unsafe impl Send for Waiter {}
-// SAFETY: as above.
+// SAFETY: the same lock guards access through shared references.
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
     pub(super) fn has_all(&self) -> bool {
-        // ORDERING: pairs with the Release of who gives the last: nobody else uses the waiter after that,
-        // and what was done under the permits is seen.
-        self.lacks.load(AcquireOrder) == 0
+        // ORDERING: Acquire pairs with the Release store of `assign_to_first`: that thread no longer uses the
+        // waiter, and what the previous holders of the permits did is visible.
+        self.missing.load(AcquireOrder) == 0
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Fresh,
-    /// Has joined the queue.
-    Waits,
-    /// Has the permits, but the task's budget is spent.
-    Has,
+enum AcquireState {
+    Unpolled,
+    /// The node was put in the queue.
+    Waiting,
+    /// The permits are assigned but not returned yet: the task's budget is spent.
+    Acquired,
     Done,
 }
 
@@ -71,7 +73,7 @@ enum State {
 pub(in crate::sync) struct Acquire<'a> {
     permits: &'a Permits,
     count: usize,
-    state: State,
+    state: AcquireState,
     waiter: Waiter,
 }
 
@@ -81,11 +83,11 @@ impl<'a> Acquire<'a> {
         Self {
             permits,
             count,
-            state: State::Fresh,
+            state: AcquireState::Unpolled,
             waiter: Waiter {
                 links: Links::new(),
                 waker: UnsafeCell::new(None),
-                lacks: AtomicUsize::new(0),
+                missing: AtomicUsize::new(0),
             },
         }
     }
@@ -96,44 +98,45 @@ impl Future for Acquire<'_> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out; the waiter stays where it is.
+        // SAFETY: nothing is moved out of the future, so the node stays where it is.
         let this = unsafe { self.get_unchecked_mut() };
         let permits = this.permits;
-        if this.state == State::Fresh {
+        if this.state == AcquireState::Unpolled {
             match permits.try_acquire(this.count) {
-                Ok(()) => this.state = State::Has,
+                Ok(()) => this.state = AcquireState::Acquired,
                 Err(TryAcquireError::Closed) => return Poll::Ready(Err(AcquireError(()))),
                 Err(TryAcquireError::NoPermits) => {
                     let waiter = NonNull::from(&mut this.waiter);
-                    // SAFETY: the future is pinned, and leaves the queue when it is dropped.
-                    let joined =
-                        unsafe { permits.acquire_or_join(waiter, this.count, cx.waker().clone()) };
-                    if joined.is_pending() {
-                        this.state = State::Waits;
+                    // SAFETY: the future is pinned, and `drop` takes the node out of the queue.
+                    let enqueued = unsafe {
+                        permits.acquire_or_enqueue(waiter, this.count, cx.waker().clone())
+                    };
+                    if enqueued.is_pending() {
+                        this.state = AcquireState::Waiting;
                     }
-                    ready!(joined)?;
-                    this.state = State::Has;
+                    ready!(enqueued)?;
+                    this.state = AcquireState::Acquired;
                 }
             }
         } else {
             if permits.is_closed() {
                 return Poll::Ready(Err(AcquireError(())));
             }
-            if this.state == State::Waits {
-                // SAFETY: the future is pinned.
+            if this.state == AcquireState::Waiting {
+                // SAFETY: the node is a field of a pinned future.
                 let waiter = unsafe { Pin::new_unchecked(&this.waiter) };
-                if !waiter.has_all() && permits.wait_on(waiter, cx) {
+                if !waiter.has_all() && permits.register_waker(waiter, cx) {
                     return Poll::Pending;
                 }
                 if permits.is_closed() {
                     return Poll::Ready(Err(AcquireError(())));
                 }
-                this.state = State::Has;
+                this.state = AcquireState::Acquired;
             }
         }
-        // Last, so that who has spent the budget does not lose its place.
+        // Comes last, so that a task with a spent budget keeps its place in the queue.
         ready!(poll_proceed(cx)).made_progress();
-        this.state = State::Done;
+        this.state = AcquireState::Done;
         Poll::Ready(Ok(()))
     }
 }
@@ -142,12 +145,12 @@ impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
         match self.state {
-            State::Fresh | State::Done => {}
-            State::Has => self.permits.release(self.count),
-            State::Waits => {
+            AcquireState::Unpolled | AcquireState::Done => {}
+            AcquireState::Acquired => self.permits.release(self.count),
+            AcquireState::Waiting => {
                 let waiter = NonNull::from(&mut self.waiter);
-                // SAFETY: it joined this queue for as many.
-                unsafe { self.permits.leave(waiter, self.count) };
+                // SAFETY: `poll` put the node in this queue for `count` permits.
+                unsafe { self.permits.cancel(waiter, self.count) };
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Why there is no permit.
+//! Errors of the semaphore.
 
 use std::error::Error;
 use std::fmt;
 
-/// The semaphore was [closed](super::Semaphore::close), so there will be no permit.
+/// Error of an acquire from a [closed](super::Semaphore::close) semaphore.
 ///
 /// ```
 /// # use pointsman::sync::Semaphore;
@@ -23,7 +23,7 @@ impl fmt::Display for AcquireError {
 
 impl Error for AcquireError {}
 
-/// Why [`Semaphore::try_acquire`](super::Semaphore::try_acquire) gave no permit.
+/// Error of [`Semaphore::try_acquire`](super::Semaphore::try_acquire).
 ///
 /// ```
 /// # use pointsman::sync::{Semaphore, TryAcquireError};
@@ -36,7 +36,7 @@ impl Error for AcquireError {}
 pub enum TryAcquireError {
     /// The semaphore is [closed](super::Semaphore::close).
     Closed,
-    /// There are not enough permits now, or others wait for them.
+    /// Fewer permits are available than requested, or other tasks wait.
     NoPermits,
 }
 

@@ -1,4 +1,4 @@
-//! Models of the semaphore: every order in which threads can meet.
+//! Loom models of the semaphore.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use loom::thread;
 use super::*;
 
 #[test]
-fn no_more_than_the_permits_are_out() {
+fn at_most_the_permits_are_acquired() {
     loom::model(|| {
         let shared = Arc::new((Semaphore::new(1), AtomicUsize::new(0)));
         let work = |shared: &(Semaphore, AtomicUsize)| {
@@ -31,14 +31,14 @@ fn no_more_than_the_permits_are_out() {
 }
 
 #[test]
-fn many_permits_come_one_by_one() {
+fn a_request_for_many_permits_collects_them_one_by_one() {
     loom::model(|| {
         let shared = Arc::new((Semaphore::new(0), [UnsafeCell::new(0), UnsafeCell::new(0)]));
         let threads: Vec<_> = (0..2)
             .map(|number| {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    // SAFETY: the model fails if another thread reaches it.
+                    // SAFETY: loom's cell fails the model if another thread accesses it at the same time.
                     shared.1[number].with_mut(|cell| unsafe { *cell = 1 });
                     shared.0.add_permits(1);
                 })
@@ -46,7 +46,7 @@ fn many_permits_come_one_by_one() {
             .collect();
         block_on(shared.0.acquire_many(2)).unwrap().forget();
         for cell in &shared.1 {
-            // SAFETY: as above.
+            // SAFETY: loom's cell fails the model if another thread writes it at the same time.
             assert_eq!(cell.with(|cell| unsafe { *cell }), 1);
         }
         for thread in threads {
@@ -57,7 +57,7 @@ fn many_permits_come_one_by_one() {
 }
 
 #[test]
-fn closing_lets_all_go() {
+fn close_wakes_all_waiters() {
     loom::model(|| {
         let semaphore = Arc::new(Semaphore::new(0));
         let waiting = semaphore.clone();
@@ -70,18 +70,18 @@ fn closing_lets_all_go() {
 }
 
 #[test]
-fn who_gives_up_leaves_its_permits_to_the_next() {
+fn a_cancelled_request_passes_its_permits_on() {
     loom::model(|| {
         let semaphore = Arc::new(Semaphore::new(1));
         let mut cx = Context::from_waker(Waker::noop());
         let releasing = semaphore.clone();
-        let mut impatient = Box::pin(semaphore.acquire_many(2));
-        let has_all = impatient.as_mut().poll(&mut cx).is_ready();
+        let mut cancelled = Box::pin(semaphore.acquire_many(2));
+        let has_all = cancelled.as_mut().poll(&mut cx).is_ready();
         assert!(!has_all);
-        let patient = semaphore.clone();
-        let next = thread::spawn(move || block_on(patient.acquire()).unwrap().forget());
+        let waiter = semaphore.clone();
+        let next = thread::spawn(move || block_on(waiter.acquire()).unwrap().forget());
         let thread = thread::spawn(move || releasing.add_permits(1));
-        drop(impatient);
+        drop(cancelled);
         next.join().unwrap();
         thread.join().unwrap();
         assert_eq!(semaphore.available_permits(), 1);
@@ -89,7 +89,7 @@ fn who_gives_up_leaves_its_permits_to_the_next() {
 }
 
 #[test]
-fn permits_are_not_lost_between_trying_and_joining() {
+fn a_permit_released_between_try_and_enqueue_is_not_lost() {
     loom::model(|| {
         let semaphore = Arc::new(Semaphore::new(0));
         let releasing = semaphore.clone();

@@ -1,14 +1,17 @@
-//! The semaphore.
+//! The semaphore, and [`Permits`], the counter and wait queue that the mutex, the read-write lock, the once
+//! cell and bounded channels share.
 
 mod acquire;
 mod error;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod owned;
 mod permit;
 mod permits;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use std::fmt;
-use std::sync::Arc;
 
 pub(super) use acquire::Acquire;
 pub use error::{AcquireError, TryAcquireError};
@@ -17,16 +20,15 @@ pub(super) use permits::Permits;
 
 use crate::park::block_outside;
 
-/// Limits how many may do something at the same time.
+/// A counting semaphore for tasks.
 ///
-/// A semaphore has a number of permits. Who acquires one has it until it drops the permit; who finds none
-/// waits until one is given back.
+/// A semaphore has a number of permits. A task that acquires one holds it until it drops the permit. If no
+/// permit is available, [`acquire`](Self::acquire) waits until one is released.
 ///
-/// The semaphore is fair: permits are given out in the order in which they were asked for. A request for
-/// many permits is not overtaken by a later one for few: the permits that there are stay reserved for it.
-/// A request counts from the first poll of its future.
+/// The semaphore is fair: it grants permits in the order of the requests, counted from the first poll. A
+/// request for many permits is not overtaken by a later one for few: released permits are reserved for it.
 ///
-/// Acquiring and giving back take one atomic operation each while nobody waits.
+/// Without waiters, acquiring and releasing are one atomic read-modify-write each.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -57,10 +59,10 @@ impl fmt::Debug for Semaphore {
 }
 
 impl Semaphore {
-    /// The most permits that a semaphore can have: `usize::MAX >> 3`.
+    /// The maximum number of permits: `usize::MAX >> 3`.
     pub const MAX_PERMITS: usize = Permits::MAXIMUM;
 
-    /// A semaphore with that many permits.
+    /// Creates a semaphore with `permits` permits.
     ///
     /// # Panics
     /// If `permits` is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
@@ -84,7 +86,7 @@ impl Semaphore {
         }
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::Semaphore;
@@ -102,7 +104,7 @@ impl Semaphore {
         }
     }
 
-    /// How many permits can be acquired now.
+    /// Returns the number of available permits.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -116,10 +118,10 @@ impl Semaphore {
         self.permits.available()
     }
 
-    /// Adds permits, for those who wait first.
+    /// Adds `n` permits. Waiters are served first.
     ///
     /// # Panics
-    /// If there were more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    /// If the number of permits would exceed [`MAX_PERMITS`](Self::MAX_PERMITS).
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -136,7 +138,7 @@ impl Semaphore {
         self.permits.release(n);
     }
 
-    /// Takes up to `n` of the available permits away for good. Returns how many.
+    /// Removes up to `n` available permits for good. Returns the number removed.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -148,13 +150,13 @@ impl Semaphore {
         self.permits.forget(n)
     }
 
-    /// Acquires a permit, and waits until there is one.
+    /// Acquires a permit; waits until one is available.
     ///
     /// # Errors
     /// [`AcquireError`] if the semaphore is closed, or is closed while this waits.
     ///
     /// # Cancel safety
-    /// Whoever drops the future loses its place in the queue and nothing else.
+    /// Dropping the future gives up its place in the queue and nothing else.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -172,16 +174,16 @@ impl Semaphore {
         Ok(self.permit(1))
     }
 
-    /// Acquires `n` permits at once, and waits until there are as many.
+    /// Acquires `n` permits at once; waits until they are available.
     ///
-    /// While it waits for more it reserves those that there are, so that it is not overtaken. If it asks for
-    /// more than the semaphore has, it waits until somebody [adds](Self::add_permits) them.
+    /// At the front of the queue the request reserves released permits until it has `n`. A request for more
+    /// permits than the semaphore has waits until they are [added](Self::add_permits).
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
     ///
     /// # Cancel safety
-    /// As [`acquire`](Self::acquire): what was reserved goes to the next.
+    /// As [`acquire`](Self::acquire). Reserved permits go to the next waiter.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -197,10 +199,10 @@ impl Semaphore {
         Ok(self.permit(n as usize))
     }
 
-    /// Acquires a permit if there is one and nobody waits for it.
+    /// Acquires a permit if one is available and no task waits.
     ///
     /// # Errors
-    /// [`TryAcquireError::NoPermits`] or [`TryAcquireError::Closed`].
+    /// [`TryAcquireError::NoPermits`] if not, [`TryAcquireError::Closed`] if the semaphore is closed.
     ///
     /// ```
     /// # use pointsman::sync::{Semaphore, TryAcquireError};
@@ -214,7 +216,7 @@ impl Semaphore {
         Ok(self.permit(1))
     }
 
-    /// Acquires `n` permits if there are as many and nobody waits for them.
+    /// Acquires `n` permits if they are available and no task waits.
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
@@ -231,7 +233,7 @@ impl Semaphore {
         Ok(self.permit(n as usize))
     }
 
-    /// As [`acquire`](Self::acquire), blocking the thread.
+    /// Like [`acquire`](Self::acquire), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -250,7 +252,7 @@ impl Semaphore {
         block_outside(self.acquire())
     }
 
-    /// As [`acquire_many`](Self::acquire_many), blocking the thread.
+    /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
     ///
     /// # Errors
     /// As [`acquire`](Self::acquire).
@@ -269,145 +271,8 @@ impl Semaphore {
         block_outside(self.acquire_many(n))
     }
 
-    /// As [`acquire`](Self::acquire), with a permit that keeps the semaphore alive.
-    ///
-    /// # Errors
-    /// As [`acquire`](Self::acquire).
-    ///
-    /// # Cancel safety
-    /// As [`acquire`](Self::acquire).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::Semaphore;
-    /// # futures::executor::block_on(async {
-    /// let semaphore = Arc::new(Semaphore::new(1));
-    /// let permit = semaphore.clone().acquire_owned().await.unwrap();
-    /// std::thread::spawn(move || drop(permit)).join().unwrap();
-    /// assert_eq!(semaphore.available_permits(), 1);
-    /// # });
-    /// ```
-    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(1).await?;
-        Ok(self.owned_permit(1))
-    }
-
-    /// As [`acquire_many`](Self::acquire_many), with a permit that keeps the semaphore alive.
-    ///
-    /// # Errors
-    /// As [`acquire`](Self::acquire).
-    ///
-    /// # Cancel safety
-    /// As [`acquire_many`](Self::acquire_many).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::Semaphore;
-    /// # futures::executor::block_on(async {
-    /// let semaphore = Arc::new(Semaphore::new(3));
-    /// let permit = semaphore.clone().acquire_many_owned(2).await.unwrap();
-    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
-    /// std::thread::spawn(move || drop(permit)).join().unwrap();
-    /// assert_eq!(semaphore.available_permits(), 3);
-    /// # });
-    /// ```
-    pub async fn acquire_many_owned(
-        self: Arc<Self>,
-        n: u32,
-    ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(n as usize).await?;
-        Ok(self.owned_permit(n as usize))
-    }
-
-    /// As [`try_acquire`](Self::try_acquire), with a permit that keeps the semaphore alive.
-    ///
-    /// # Errors
-    /// As [`try_acquire`](Self::try_acquire).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::{Semaphore, TryAcquireError};
-    /// let semaphore = Arc::new(Semaphore::new(1));
-    /// let permit = semaphore.clone().try_acquire_owned().unwrap();
-    /// let error = semaphore.clone().try_acquire_owned().unwrap_err();
-    /// assert_eq!(error, TryAcquireError::NoPermits);
-    /// drop(permit);
-    /// assert!(semaphore.try_acquire_owned().is_ok());
-    /// ```
-    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.permits.try_acquire(1)?;
-        Ok(self.owned_permit(1))
-    }
-
-    /// As [`try_acquire_many`](Self::try_acquire_many), with a permit that keeps the semaphore alive.
-    ///
-    /// # Errors
-    /// As [`try_acquire`](Self::try_acquire).
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::Semaphore;
-    /// let semaphore = Arc::new(Semaphore::new(4));
-    /// let permit = semaphore.clone().try_acquire_many_owned(3).unwrap();
-    /// assert!(semaphore.clone().try_acquire_many_owned(2).is_err());
-    /// drop(permit);
-    /// assert!(semaphore.try_acquire_many_owned(4).is_ok());
-    /// ```
-    pub fn try_acquire_many_owned(
-        self: Arc<Self>,
-        n: u32,
-    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.permits.try_acquire(n as usize)?;
-        Ok(self.owned_permit(n as usize))
-    }
-
-    /// As [`acquire_owned`](Self::acquire_owned), blocking the thread.
-    ///
-    /// # Errors
-    /// As [`acquire`](Self::acquire).
-    ///
-    /// # Panics
-    /// Within a runtime.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::Semaphore;
-    /// let semaphore = Arc::new(Semaphore::new(1));
-    /// let permit = semaphore.clone().blocking_acquire_owned().unwrap();
-    /// std::thread::spawn(move || drop(permit));
-    /// // Waits for the thread.
-    /// assert!(semaphore.blocking_acquire_owned().is_ok());
-    /// ```
-    #[track_caller]
-    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        block_outside(self.acquire_owned())
-    }
-
-    /// As [`acquire_many_owned`](Self::acquire_many_owned), blocking the thread.
-    ///
-    /// # Errors
-    /// As [`acquire`](Self::acquire).
-    ///
-    /// # Panics
-    /// Within a runtime.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use pointsman::sync::Semaphore;
-    /// let semaphore = Arc::new(Semaphore::new(3));
-    /// let permit = semaphore.clone().blocking_acquire_many_owned(2).unwrap();
-    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
-    /// ```
-    #[track_caller]
-    pub fn blocking_acquire_many_owned(
-        self: Arc<Self>,
-        n: u32,
-    ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        block_outside(self.acquire_many_owned(n))
-    }
-
-    /// Closes the semaphore: whoever waits for permits or asks for them gets an error from here on. Permits
-    /// that are out are not touched. It cannot be opened again.
+    /// Closes the semaphore: waiting and later requests fail. Acquired permits stay valid. A semaphore cannot
+    /// be reopened.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -421,7 +286,7 @@ impl Semaphore {
         self.permits.close();
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// Returns whether [`close`](Self::close) was called.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -440,81 +305,5 @@ impl Semaphore {
             semaphore: self,
             permits,
         }
-    }
-
-    fn owned_permit(self: Arc<Self>, permits: usize) -> OwnedSemaphorePermit {
-        OwnedSemaphorePermit {
-            semaphore: self,
-            permits,
-        }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use tokio_test::task::spawn;
-    use tokio_test::{assert_pending, assert_ready_ok};
-
-    use super::*;
-    use crate::task::coop::{budget, has_budget_remaining, poll_proceed};
-
-    /// Polls with no budget left.
-    fn with_nothing_left<R>(run: impl FnOnce() -> R) -> R {
-        budget(|| {
-            let mut spender = spawn(());
-            while has_budget_remaining() {
-                spender.enter(|cx, _| match poll_proceed(cx) {
-                    std::task::Poll::Ready(proceed) => proceed.made_progress(),
-                    std::task::Poll::Pending => unreachable!("there was budget"),
-                });
-            }
-            run()
-        })
-    }
-
-    #[test]
-    fn who_has_spent_the_budget_has_the_permit_and_waits_for_its_next_poll() {
-        let semaphore = Semaphore::new(1);
-        let mut acquire = spawn(semaphore.acquire());
-        with_nothing_left(|| assert_pending!(acquire.poll()));
-        assert!(acquire.is_woken());
-        assert_eq!(semaphore.available_permits(), 0);
-        let permit = assert_ready_ok!(acquire.poll());
-        drop(permit);
-        assert_eq!(semaphore.available_permits(), 1);
-    }
-
-    #[test]
-    fn who_has_spent_the_budget_and_gives_up_gives_the_permit_back() {
-        let semaphore = Semaphore::new(1);
-        let mut acquire = spawn(semaphore.acquire());
-        with_nothing_left(|| assert_pending!(acquire.poll()));
-        drop(acquire);
-        assert_eq!(semaphore.available_permits(), 1);
-    }
-
-    #[test]
-    fn each_permit_costs_one_unit() {
-        let semaphore = Semaphore::new(1000);
-        let taken = budget(|| {
-            let mut taken = 0;
-            while spawn(semaphore.acquire()).poll().is_ready() {
-                taken += 1;
-            }
-            taken
-        });
-        assert_eq!(taken, 128);
-    }
-
-    #[test]
-    fn who_waits_spends_nothing() {
-        let semaphore = Semaphore::new(0);
-        let mut acquire = spawn(semaphore.acquire());
-        budget(|| {
-            for _ in 0..200 {
-                assert_pending!(acquire.poll());
-            }
-            assert!(has_budget_remaining());
-        });
     }
 }

@@ -1,4 +1,4 @@
-//! Permits that someone has.
+//! Acquired permits, which release themselves when they are dropped.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Semaphore;
 
 macro_rules! permit_methods {
     () => {
-        /// Keeps the permits from ever going back to the semaphore, which has fewer from here on.
+        /// Drops the permits without releasing them: the semaphore has fewer from then on.
         ///
         /// ```
         /// # use std::sync::Arc;
@@ -21,10 +21,10 @@ macro_rules! permit_methods {
             self.permits = 0;
         }
 
-        /// Adds the permits of `other` to these.
+        /// Merges the permits of `other` into this one.
         ///
         /// # Panics
-        /// If they are of another semaphore.
+        /// If `other` belongs to a different semaphore.
         ///
         /// ```
         /// # use pointsman::sync::Semaphore;
@@ -45,7 +45,7 @@ macro_rules! permit_methods {
                 .expect("number of permits overflowed");
         }
 
-        /// Takes `n` permits out of these. `None` if there are fewer.
+        /// Splits off `n` permits. `None` if this has fewer.
         ///
         /// ```
         /// # use pointsman::sync::Semaphore;
@@ -63,7 +63,7 @@ macro_rules! permit_methods {
             })
         }
 
-        /// How many permits these are.
+        /// Returns the number of permits.
         ///
         /// ```
         /// # use std::sync::Arc;
@@ -78,9 +78,9 @@ macro_rules! permit_methods {
     };
 }
 
-/// Permits of a [`Semaphore`], given back when this is dropped.
+/// Permits of a [`Semaphore`], released when this is dropped.
 ///
-/// Of [`Semaphore::acquire`] and the other methods that borrow the semaphore.
+/// Returned by [`Semaphore::acquire`] and the other methods that borrow the semaphore.
 ///
 /// ```
 /// # use pointsman::sync::Semaphore;
@@ -104,7 +104,7 @@ pub struct SemaphorePermit<'a> {
 impl SemaphorePermit<'_> {
     permit_methods!();
 
-    /// The semaphore that these permits are of.
+    /// Returns the semaphore that issued the permits.
     ///
     /// ```
     /// # use pointsman::sync::Semaphore;
@@ -125,10 +125,10 @@ impl Drop for SemaphorePermit<'_> {
     }
 }
 
-/// Permits of a [`Semaphore`] that keep it alive, given back when this is dropped.
+/// Permits that keep their [`Semaphore`] alive, released when this is dropped.
 ///
-/// Of [`Semaphore::acquire_owned`] and the other methods that take an `Arc`. Unlike [`SemaphorePermit`] it
-/// can move into a task.
+/// Returned by [`Semaphore::acquire_owned`] and the other methods that take an `Arc`. Unlike
+/// [`SemaphorePermit`] they can move into a task.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -136,11 +136,11 @@ impl Drop for SemaphorePermit<'_> {
 /// # futures::executor::block_on(async {
 /// let workers = Arc::new(Semaphore::new(2));
 /// for _ in 0..10 {
-///     // No more than two threads at a time.
+///     // At most two threads at a time.
 ///     let permit = workers.clone().acquire_owned().await.unwrap();
 ///     std::thread::spawn(move || drop(permit));
 /// }
-/// // All have finished.
+/// // All threads have finished.
 /// let all = workers.acquire_many(2).await.unwrap();
 /// assert_eq!((all.num_permits(), workers.available_permits()), (2, 0));
 /// # });
@@ -156,7 +156,7 @@ pub struct OwnedSemaphorePermit {
 impl OwnedSemaphorePermit {
     permit_methods!();
 
-    /// The semaphore that these permits are of.
+    /// Returns the semaphore that issued the permits.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -1,11 +1,19 @@
-//! The permits that all locks stand on: one word that says how many there are, whether someone waits and
-//! whether it is closed, and a first-come-first-served queue of those who wait.
+//! The counter and wait queue of the semaphore and all locks.
 //!
-//! Invariant: while someone waits, only who holds the queue takes permits out of the word, and gives them to
-//! the first in it. So nobody is overtaken, though whoever gives permits back adds them without a lock.
-//! Both flags change only under the lock of the queue. Cost while nobody waits: one RMW to take permits and
-//! one to give them back, no lock, no allocation: 15 ns together where one RMW takes 7. Who has to wait and is
-//! handed a permit costs 80 ns in all.
+//! One word holds the number of available permits and two flags: closed, and has waiters. Waiters are in a
+//! FIFO queue behind a lock.
+//!
+//! # Invariants
+//!
+//! - While HAS_WAITERS is set, only the holder of the queue's lock takes permits out of the word, and assigns
+//!   them to the first waiter. So no request overtakes another, although `release` adds permits without the
+//!   lock.
+//! - Both flags change only under the queue's lock.
+//! - A waiter in the queue lacks at least one permit. Waiters behind the first have none.
+//!
+//! # Cost
+//!
+//! Without waiters: one read-modify-write to acquire and one to release; no lock, no allocation.
 
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -20,17 +28,16 @@ use crate::loom::sync::atomic::AtomicUsize;
 use crate::loom::sync::atomic::Ordering::{Acquire as AcquireOrder, Relaxed, Release};
 use crate::wake_batch::WakeBatch;
 
-/// No more permits are given out.
+/// No more permits are granted.
 const CLOSED: usize = 1;
-/// Someone waits.
-const WAITED_FOR: usize = 2;
-/// One permit is this much in the word.
+/// The queue is not empty.
+const HAS_WAITERS: usize = 2;
+/// The count of permits is in units of this.
 const PERMIT: usize = 4;
 
 #[derive(Debug)]
 pub(in crate::sync) struct Permits {
     word: AtomicUsize,
-    /// Each waiter lacks permits. Those behind the first have none.
     queue: Mutex<List<Waiter>>,
 }
 
@@ -61,17 +68,19 @@ impl Permits {
     }
 
     pub(in crate::sync) fn available(&self) -> usize {
-        // ORDERING: pairs with the Release of `release`: who sees a permit sees what was done under it.
+        // ORDERING: Acquire pairs with the Release of `release`: a thread that sees a permit sees what its
+        // last holder did.
         self.word.load(AcquireOrder) / PERMIT
     }
 
     #[inline]
     pub(in crate::sync) fn is_closed(&self) -> bool {
-        // ORDERING: pairs with the Release of `close`: who sees it closed sees why.
+        // ORDERING: Acquire pairs with the Release of `close`: a thread that sees CLOSED sees what came
+        // before it.
         self.word.load(AcquireOrder) & CLOSED != 0
     }
 
-    /// Whether it is closed, for the only owner.
+    /// Whether it is closed; for an exclusive borrow.
     pub(in crate::sync) fn is_closed_mut(&mut self) -> bool {
         self.word.load(Relaxed) & CLOSED != 0
     }
@@ -80,17 +89,18 @@ impl Permits {
     #[track_caller]
     pub(in crate::sync) fn try_acquire(&self, count: usize) -> Result<(), TryAcquireError> {
         check_count(count);
-        // ORDERING: as in `is_closed`.
+        // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
         let mut word = self.word.load(AcquireOrder);
         loop {
             if word & CLOSED != 0 {
                 return Err(TryAcquireError::Closed);
             }
-            // While someone waits, what is in the word belongs to the first who does.
-            if count > 0 && (word & WAITED_FOR != 0 || word < count * PERMIT) {
+            // With waiters, the permits in the word belong to the first of them.
+            if count > 0 && (word & HAS_WAITERS != 0 || word < count * PERMIT) {
                 return Err(TryAcquireError::NoPermits);
             }
-            // ORDERING: AcquireOrder pairs with the Release of `release`, on failure of `close` too.
+            // ORDERING: Acquire pairs with the Release of `release`: the caller sees what the last holders of
+            // the permits did. On failure it pairs with the Release of `close`.
             match self.word.compare_exchange_weak(
                 word,
                 word - count * PERMIT,
@@ -111,7 +121,7 @@ impl Permits {
     }
 
     /// # Panics
-    /// If there were more than [`MAXIMUM`](Self::MAXIMUM).
+    /// If the number of permits would exceed [`MAXIMUM`](Self::MAXIMUM).
     #[inline]
     #[track_caller]
     pub(in crate::sync) fn release(&self, count: usize) {
@@ -123,7 +133,8 @@ impl Permits {
             "cannot add more than MAX_PERMITS permits ({})",
             Self::MAXIMUM
         );
-        // ORDERING: Release pairs with the AcquireOrder of those who take permits.
+        // ORDERING: Release pairs with the Acquire of `try_acquire`, `acquire_or_enqueue`, `forget` and
+        // `assign_to_first`: the next holder sees what this one did.
         let before = self.word.fetch_add(count * PERMIT, Release);
         if before / PERMIT + count > Self::MAXIMUM {
             self.word.fetch_sub(count * PERMIT, Relaxed);
@@ -132,18 +143,18 @@ impl Permits {
                 Self::MAXIMUM
             );
         }
-        if before & WAITED_FOR != 0 {
-            self.hand_on();
+        if before & HAS_WAITERS != 0 {
+            self.assign_permits();
         }
     }
 
-    /// Gives the permits of the word to those who wait.
+    /// Assigns the permits of the word to waiters and wakes those that have all.
     #[cold]
-    fn hand_on(&self) {
+    fn assign_permits(&self) {
         let mut batch = WakeBatch::new();
         loop {
             let mut queue = lock(&self.queue);
-            while batch.has_room() && self.hand_on_to_first(&mut queue, &mut batch) {}
+            while batch.has_room() && self.assign_to_first(&mut queue, &mut batch) {}
             let done = batch.has_room();
             drop(queue);
             if done {
@@ -153,49 +164,55 @@ impl Permits {
         }
     }
 
-    /// Gives the first the permits it lacks. False if nobody waits or they do not suffice.
-    fn hand_on_to_first(&self, queue: &mut List<Waiter>, batch: &mut WakeBatch) -> bool {
-        // Only who holds the queue takes permits out now: there are at least as many until they are taken.
+    /// Assigns permits to the first waiter. False if there is none or the permits do not suffice.
+    fn assign_to_first(&self, queue: &mut List<Waiter>, batch: &mut WakeBatch) -> bool {
+        // With HAS_WAITERS set only this thread, which holds the lock, takes permits. So the count does not
+        // fall before the subtractions below.
         let word = self.word.load(Relaxed);
-        if word & WAITED_FOR == 0 || word < PERMIT {
+        if word & HAS_WAITERS == 0 || word < PERMIT {
             return false;
         }
         let Some(first) = queue.first() else {
             return false;
         };
-        // SAFETY: a waiter in the queue is live, and shared through atomics and cells.
+        // SAFETY: a node is taken out of the queue under this lock before it is dropped, so it is live. Its
+        // fields are atomics and cells, so a shared reference is sound.
         let waiter = unsafe { first.as_ref() };
-        let lacks = waiter.lacks.load(Relaxed);
-        let given = lacks.min(word / PERMIT);
-        if given < lacks {
-            // ORDERING: pairs with the Release of `release`. The lock passes it to who gives the rest.
+        let missing = waiter.missing.load(Relaxed);
+        let given = missing.min(word / PERMIT);
+        if given < missing {
+            // ORDERING: Acquire pairs with the Release of `release`. The lock passes the order on to the
+            // thread that assigns the rest.
             self.word.fetch_sub(given * PERMIT, AcquireOrder);
-            waiter.lacks.store(lacks - given, Relaxed);
+            waiter.missing.store(missing - given, Relaxed);
             return false;
         }
         queue.pop_front();
-        let flag = if queue.is_empty() { WAITED_FOR } else { 0 };
-        // ORDERING: as above.
+        let flag = if queue.is_empty() { HAS_WAITERS } else { 0 };
+        // ORDERING: Acquire pairs with the Release of `release`. The store below passes the order on to the
+        // waiter.
         self.word.fetch_sub(given * PERMIT + flag, AcquireOrder);
-        // SAFETY: the queue is held, so nobody else uses the waker.
+        // SAFETY: the queue's lock is held, which guards the waker.
         if let Some(waker) = waiter.waker.with_mut(|waker| unsafe { (*waker).take() }) {
             batch.push(waker);
         }
-        // ORDERING: Release pairs with the load of `Acquire`'s `has_all`. The waiter may be gone from here on.
-        waiter.lacks.store(0, Release);
+        // ORDERING: Release pairs with the Acquire of `Waiter::has_all`. The waiter may be dropped from here
+        // on.
+        waiter.missing.store(0, Release);
         true
     }
 
-    /// Takes up to `count` permits out for good. Returns how many.
+    /// Removes up to `count` permits. Returns the number removed.
     pub(in crate::sync) fn forget(&self, count: usize) -> usize {
         let mut word = self.word.load(Relaxed);
         loop {
-            let taken = if word & WAITED_FOR != 0 {
+            let taken = if word & HAS_WAITERS != 0 {
                 0
             } else {
                 count.min(word / PERMIT)
             };
-            // ORDERING: as in `try_acquire`.
+            // ORDERING: Acquire pairs with the Release of `release`: the caller acts as the last holder of
+            // the permits.
             match self.word.compare_exchange_weak(
                 word,
                 word - taken * PERMIT,
@@ -211,16 +228,16 @@ impl Permits {
     pub(in crate::sync) fn close(&self) {
         let mut batch = WakeBatch::new();
         let mut queue = lock(&self.queue);
-        // ORDERING: Release pairs with the loads of who finds it closed.
+        // ORDERING: Release pairs with the Acquire of `is_closed`, `try_acquire` and `acquire_or_enqueue`.
         self.word.fetch_or(CLOSED, Release);
-        // Nothing is handed on any more.
-        self.word.fetch_and(!WAITED_FOR, Relaxed);
+        // Stops `release` from assigning permits.
+        self.word.fetch_and(!HAS_WAITERS, Relaxed);
         loop {
             while batch.has_room() {
                 let Some(waiter) = queue.pop_front() else {
                     break;
                 };
-                // SAFETY: a waiter in the queue is live, and the queue is held.
+                // SAFETY: a node in the queue is live, and the lock that guards its waker is held.
                 let waker = unsafe { waiter.as_ref().waker.with_mut(|waker| (*waker).take()) };
                 if let Some(waker) = waker {
                     batch.push(waker);
@@ -236,69 +253,71 @@ impl Permits {
         }
     }
 
-    /// Takes permits or joins the queue.
+    /// Acquires permits or puts the waiter in the queue.
     ///
     /// # Safety
-    /// The waiter is pinned and in no queue. If this is pending it is not moved or dropped before
-    /// [`leave`](Self::leave) was called, or it has all its permits.
+    /// The waiter is pinned and in no queue. If this returns `Pending`, it is not moved or dropped before
+    /// [`cancel`](Self::cancel) was called or it has all its permits.
     #[cold]
-    pub(super) unsafe fn acquire_or_join(
+    pub(super) unsafe fn acquire_or_enqueue(
         &self,
         waiter: NonNull<Waiter>,
         count: usize,
         waker: Waker,
     ) -> Poll<Result<(), AcquireError>> {
-        // SAFETY: the waiter is live, and shared through atomics and cells.
+        // SAFETY: the caller passes a live node. Its fields are atomics and cells, so a shared reference is
+        // sound.
         let fields = unsafe { waiter.as_ref() };
         let mut queue = lock(&self.queue);
-        // ORDERING: as in `try_acquire`.
+        // ORDERING: Acquire pairs with the Release of `close`, if CLOSED is seen.
         let mut word = self.word.load(AcquireOrder);
         loop {
             if word & CLOSED != 0 {
                 return Poll::Ready(Err(AcquireError(())));
             }
-            if word & WAITED_FOR != 0 {
-                fields.lacks.store(count, Relaxed);
+            if word & HAS_WAITERS != 0 {
+                fields.missing.store(count, Relaxed);
                 break;
             }
-            let (next, lacks) = if word >= count * PERMIT {
+            let (next, missing) = if word >= count * PERMIT {
                 (word - count * PERMIT, 0)
             } else {
-                (WAITED_FOR, count - word / PERMIT)
+                (HAS_WAITERS, count - word / PERMIT)
             };
-            // ORDERING: as in `try_acquire`.
+            // ORDERING: Acquire pairs with the Release of `release`: the caller sees what the last holders of
+            // the permits did. On failure it pairs with the Release of `close`.
             match self
                 .word
                 .compare_exchange_weak(word, next, AcquireOrder, AcquireOrder)
             {
-                Ok(_) if lacks == 0 => return Poll::Ready(Ok(())),
+                Ok(_) if missing == 0 => return Poll::Ready(Ok(())),
                 Ok(_) => {
-                    fields.lacks.store(lacks, Relaxed);
+                    fields.missing.store(missing, Relaxed);
                     break;
                 }
                 Err(now) => word = now,
             }
         }
-        // SAFETY: the queue is held.
+        // SAFETY: the queue's lock is held, which guards the waker.
         let old = fields
             .waker
             .with_mut(|place| unsafe { (*place).replace(waker) });
-        // SAFETY: whoever calls keeps it in place.
+        // SAFETY: the caller keeps the node pinned and calls `cancel` before it drops it.
         unsafe { queue.push_back(waiter) };
         drop(queue);
         drop(old);
         Poll::Pending
     }
 
-    /// Has a waiter woken through `cx`, unless it has all its permits by now. Whether it waits.
-    pub(super) fn wait_on(&self, waiter: Pin<&Waiter>, cx: &mut Context<'_>) -> bool {
+    /// Registers the waker of `cx`. False if the waiter has all its permits, or the semaphore is closed.
+    pub(super) fn register_waker(&self, waiter: Pin<&Waiter>, cx: &mut Context<'_>) -> bool {
         let mut clone = None;
         loop {
             let queue = lock(&self.queue);
             if waiter.has_all() || self.is_closed() {
                 return false;
             }
-            // SAFETY: the queue is held.
+            // SAFETY: the queue's lock is held, which guards the waker.
             let old = waiter.waker.with_mut(|place| unsafe {
                 if (*place)
                     .as_ref()
@@ -312,28 +331,28 @@ impl Permits {
             if old.is_some() {
                 return true;
             }
-            // A waker's own code runs without the lock.
+            // Cloning a custom waker runs foreign code, so it happens without the lock.
             clone = Some(cx.waker().clone());
         }
     }
 
-    /// A waiter gives up: it leaves the queue, and what it has goes to the next.
+    /// Takes a waiter out of the queue and releases the permits that it was assigned.
     ///
     /// # Safety
-    /// The waiter joined this queue for `count` permits.
+    /// The waiter was put in this queue for `count` permits.
     #[cold]
-    pub(super) unsafe fn leave(&self, waiter: NonNull<Waiter>, count: usize) {
-        // SAFETY: the waiter is live.
+    pub(super) unsafe fn cancel(&self, waiter: NonNull<Waiter>, count: usize) {
+        // SAFETY: the caller of this function promises a live node.
         let fields = unsafe { waiter.as_ref() };
         if !fields.has_all() {
             let mut queue = lock(&self.queue);
-            // SAFETY: it is in this queue or in none.
+            // SAFETY: the node was put in this queue, so it is in this one or, after `close`, in none.
             if unsafe { queue.remove(waiter) } && queue.is_empty() {
-                // Nothing if it is closed: the flag is off then.
-                self.word.fetch_and(!WAITED_FOR, Relaxed);
+                // No change if the semaphore is closed, as the flag is clear then.
+                self.word.fetch_and(!HAS_WAITERS, Relaxed);
             }
         }
-        self.release(count - fields.lacks.load(Relaxed));
+        self.release(count - fields.missing.load(Relaxed));
     }
 }
 

@@ -1,9 +1,9 @@
-//! Errors of a channel that keeps the last value.
+//! Errors of the watch channel.
 
 use std::error::Error;
 use std::fmt;
 
-/// There is no receiver. The value comes back.
+/// Error of a send without receivers. Holds the value.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::watch::channel("a");
@@ -29,7 +29,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// All senders are dropped.
+/// Error of waiting for a change: all senders are dropped.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::watch::channel(1);

@@ -1,4 +1,4 @@
-//! Every order of what senders and receivers do.
+//! Loom models of the watch channel.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use loom::thread;
 use super::channel;
 
 #[test]
-fn a_receiver_that_waits_sees_the_last_value() {
+fn a_waiting_receiver_sees_the_last_value() {
     loom::model(|| {
         let (tx, mut rx) = channel(0);
         let sender = thread::spawn(move || {
@@ -29,7 +29,7 @@ fn a_receiver_that_waits_sees_the_last_value() {
 }
 
 #[test]
-fn two_receivers_wait_and_both_are_woken() {
+fn two_waiting_receivers_are_woken() {
     loom::model(|| {
         let (tx, mut rx) = channel(0);
         let mut other = rx.clone();
@@ -45,7 +45,7 @@ fn two_receivers_wait_and_both_are_woken() {
 }
 
 #[test]
-fn one_who_gives_up_leaves_the_others_waiting() {
+fn a_cancelled_wait_does_not_affect_other_waiters() {
     loom::model(|| {
         let (tx, mut rx) = channel(0);
         let mut other = rx.clone();
@@ -54,8 +54,8 @@ fn one_who_gives_up_leaves_the_others_waiting() {
             tx
         });
         {
-            let given_up = pin!(other.changed());
-            let _ = given_up.poll(&mut Context::from_waker(Waker::noop()));
+            let cancelled = pin!(other.changed());
+            let _ = cancelled.poll(&mut Context::from_waker(Waker::noop()));
         }
         block_on(rx.changed()).unwrap();
         drop(sender.join().unwrap());
@@ -63,7 +63,7 @@ fn one_who_gives_up_leaves_the_others_waiting() {
 }
 
 #[test]
-fn the_end_is_learnt() {
+fn dropping_all_senders_wakes_the_receiver() {
     loom::model(|| {
         let (tx, mut rx) = channel(0);
         let other = tx.clone();
@@ -79,7 +79,7 @@ fn the_end_is_learnt() {
 }
 
 #[test]
-fn a_sender_learns_that_the_last_receiver_has_gone() {
+fn dropping_the_last_receiver_wakes_closed() {
     loom::model(|| {
         let (tx, rx) = channel(0);
         let other = rx.clone();

@@ -1,4 +1,5 @@
-//! One value that some change and others look at, and wait for changes of.
+//! A channel that holds a single value. Senders change it; receivers read the last value and wait for
+//! changes.
 //!
 //! ```
 //! # futures::executor::block_on(async {
@@ -11,22 +12,22 @@
 //! # });
 //! ```
 //!
-//! Only the last value is kept. A receiver that is slow sees the newest, and not those between.
+//! Only the last value is retained. A slow receiver misses the values in between.
 
+mod channel;
 pub mod error;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod receiver;
 mod sender;
-mod shared;
 
-use self::shared::{Shared, Version};
+use self::channel::{Channel, Version};
 use crate::loom::sync::Arc;
 
 pub use self::receiver::{Receiver, Ref};
 pub use self::sender::Sender;
 
-/// Makes a channel with a first value, which the receiver has seen.
+/// Creates a channel with an initial value, which counts as seen by the receiver.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -35,10 +36,10 @@ pub use self::sender::Sender;
 /// assert_eq!(*rx.borrow(), 2);
 /// ```
 pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(Shared::new(init, 1));
+    let channel = Arc::new(Channel::new(init, 1));
     let receiver = Receiver {
-        shared: shared.clone(),
+        channel: channel.clone(),
         version: Version::FIRST,
     };
-    (Sender { shared }, receiver)
+    (Sender { channel }, receiver)
 }

@@ -1,15 +1,16 @@
-//! The side that looks at the value.
+//! The receiver of a watch channel.
 
 use std::fmt;
 use std::ops::Deref;
 
+use super::channel::{Channel, Version};
 use super::error::RecvError;
-use super::shared::{Shared, Version};
 use crate::loom::sync::atomic::Ordering::{Relaxed, Release};
 use crate::loom::sync::{Arc, RwLockReadGuard};
 use crate::task::coop::cooperative;
 
-/// A look at the value. Nobody can change it meanwhile: keep it short, and do not hold it while you await.
+/// A reference to the value. It holds a read lock, which blocks senders: keep it short, and do not hold it
+/// across an await.
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -25,7 +26,7 @@ pub struct Ref<'a, T> {
 }
 
 impl<T> Ref<'_, T> {
-    /// Whether the value is another than the one that the receiver had seen. For a sender, false.
+    /// Returns whether the receiver had not seen this value. False for a reference borrowed from a sender.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::watch::channel(1);
@@ -48,10 +49,10 @@ impl<T> Deref for Ref<'_, T> {
     }
 }
 
-/// Looks at the value, and waits for changes. A clone has seen what this has seen. Made by
+/// Reads the value of a watch channel and waits for changes. A clone has seen the same version. Created by
 /// [`channel`](super::channel) and [`Sender::subscribe`](super::Sender::subscribe).
 ///
-/// Changes that follow each other fast may be seen as one: only the last value is there.
+/// Changes in quick succession may be seen as one, as only the last value is retained.
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -62,13 +63,14 @@ impl<T> Deref for Ref<'_, T> {
 /// # });
 /// ```
 pub struct Receiver<T> {
-    pub(super) shared: Arc<Shared<T>>,
-    /// The version that was seen.
+    pub(super) channel: Arc<Channel<T>>,
+    /// The last version seen.
     pub(super) version: Version,
 }
 
 impl<T> Receiver<T> {
-    /// Looks at the value, without marking it as seen. Blocks this thread while a sender changes it.
+    /// Returns a reference to the value and does not mark it as seen. Blocks the thread while a sender
+    /// changes the value.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -78,12 +80,13 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn borrow(&self) -> Ref<'_, T> {
-        let value = self.shared.read();
-        let has_changed = self.version != self.shared.version();
+        let value = self.channel.read();
+        let has_changed = self.version != self.channel.version();
         Ref { value, has_changed }
     }
 
-    /// Looks at the value, and marks it as seen. Blocks this thread while a sender changes it.
+    /// Returns a reference to the value and marks it as seen. Blocks the thread while a sender changes the
+    /// value.
     ///
     /// ```
     /// let (tx, mut rx) = pointsman::sync::watch::channel(1);
@@ -93,17 +96,17 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
-        let value = self.shared.read();
-        let version = self.shared.version();
+        let value = self.channel.read();
+        let version = self.channel.version();
         let has_changed = self.version != version;
         self.version = version;
         Ref { value, has_changed }
     }
 
-    /// Whether the value is another than the one that was seen.
+    /// Returns whether the value was not seen yet.
     ///
     /// # Errors
-    /// If all senders are dropped, also if there is a value that was not seen.
+    /// If all senders are dropped, even if the value was not seen yet.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -117,11 +120,10 @@ impl<T> Receiver<T> {
         if self.is_closed() {
             return Err(RecvError(()));
         }
-        Ok(self.version != self.shared.version())
+        Ok(self.version != self.channel.version())
     }
 
-    /// Whether all senders are dropped.
-    /// The last value is still there.
+    /// Returns whether all senders are dropped. The last value can still be read.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -132,7 +134,7 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.channel.is_closed()
     }
 
     /// Marks the value as not seen.
@@ -155,12 +157,12 @@ impl<T> Receiver<T> {
     /// assert!(!rx.has_changed().unwrap());
     /// ```
     pub fn mark_unchanged(&mut self) {
-        self.version = self.shared.version();
+        self.version = self.channel.version();
     }
 
-    /// Waits for a value other than the one that was seen, and marks it as seen.
+    /// Waits for a value that was not seen yet, and marks it as seen.
     ///
-    /// Cancel safe: nothing is marked before this is ready.
+    /// Cancel safe: a cancelled call has marked no value.
     ///
     /// # Errors
     /// If all senders are dropped and the last value was seen.
@@ -175,16 +177,16 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        cooperative(self.shared.changed(&mut self.version)).await
+        cooperative(self.channel.changed(&mut self.version)).await
     }
 
-    /// Waits until `f` accepts a value, which may be the one that is there now, and looks at it. `f` must
-    /// not use the channel.
+    /// Waits until `f` returns true for the value, starting with the current one, and returns a reference to
+    /// it. `f` must not use the channel.
     ///
-    /// Cancel safe: given up, values that `f` has refused are marked as seen, and nothing else has happened.
+    /// Cancel safe: a cancelled call has marked the values that `f` refused as seen, and has no other effect.
     ///
     /// # Errors
-    /// If all senders are dropped and `f` does not accept the last value.
+    /// If all senders are dropped and `f` refuses the last value.
     ///
     /// ```
     /// # futures::executor::block_on(async {
@@ -197,29 +199,29 @@ impl<T> Receiver<T> {
         &mut self,
         mut f: impl FnMut(&T) -> bool,
     ) -> Result<Ref<'_, T>, RecvError> {
-        let Self { shared, version } = self;
-        let shared: &Shared<T> = shared;
+        let Self { channel, version } = self;
+        let channel: &Channel<T> = channel;
         cooperative(async move {
             let mut last = Ok(());
             loop {
                 {
-                    let value = shared.read();
-                    let current = shared.version();
+                    let value = channel.read();
+                    let current = channel.version();
                     let has_changed = *version != current;
                     *version = current;
-                    // After the end, a value that was refused is not offered again.
+                    // Once the channel is closed, a refused value is not offered again.
                     if (last.is_ok() || has_changed) && f(&value) {
                         return Ok(Ref { value, has_changed });
                     }
                 }
                 last?;
-                last = shared.changed(version).await;
+                last = channel.changed(version).await;
             }
         })
         .await
     }
 
-    /// Whether both look at the same value.
+    /// Returns whether both receivers belong to the same channel.
     ///
     /// ```
     /// # use pointsman::sync::watch;
@@ -230,15 +232,15 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.channel, &other.channel)
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.shared.receivers.fetch_add(1, Relaxed);
+        self.channel.receivers.fetch_add(1, Relaxed);
         Self {
-            shared: self.shared.clone(),
+            channel: self.channel.clone(),
             version: self.version,
         }
     }
@@ -246,9 +248,9 @@ impl<T> Clone for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        // ORDERING: pairs with the Acquire of `receivers`.
-        if self.shared.receivers.fetch_sub(1, Release) == 1 {
-            self.shared.leaving.wake_all(|| ());
+        // ORDERING: Release pairs with the Acquire of `Channel::receivers`.
+        if self.channel.receivers.fetch_sub(1, Release) == 1 {
+            self.channel.close_waiters.wake_all(|| ());
         }
     }
 }

@@ -1,16 +1,16 @@
-//! The side that changes the value.
+//! The sender of a watch channel.
 
 use std::fmt;
 use std::mem;
 
+use super::channel::Channel;
 use super::error::SendError;
 use super::receiver::{Receiver, Ref};
-use super::shared::Shared;
 use crate::loom::sync::Arc;
 use crate::loom::sync::atomic::Ordering::{AcqRel, Relaxed};
 use crate::task::coop::cooperative;
 
-/// Changes the value. May be cloned. Made by [`channel`](super::channel).
+/// Changes the value of a watch channel. Can be cloned. Created by [`channel`](super::channel).
 ///
 /// ```
 /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -18,11 +18,11 @@ use crate::task::coop::cooperative;
 /// assert_eq!(*rx.borrow(), 2);
 /// ```
 pub struct Sender<T> {
-    pub(super) shared: Arc<Shared<T>>,
+    pub(super) channel: Arc<Channel<T>>,
 }
 
 impl<T> Sender<T> {
-    /// Makes a sender that has no receiver yet.
+    /// Creates a sender without receivers.
     ///
     /// ```
     /// let tx = pointsman::sync::watch::Sender::new(1);
@@ -32,15 +32,14 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn new(init: T) -> Self {
         Self {
-            shared: Arc::new(Shared::new(init, 0)),
+            channel: Arc::new(Channel::new(init, 0)),
         }
     }
 
-    /// Replaces the value, and wakes all receivers. Waits, and blocks this thread, while somebody looks at
-    /// the value.
+    /// Replaces the value and notifies all receivers. Blocks the thread while a [`Ref`] of the value is held.
     ///
     /// # Errors
-    /// Gives the value back if there is no receiver. [`send_replace`](Self::send_replace) works without.
+    /// Returns the value if there is no receiver. [`send_replace`](Self::send_replace) works without.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -56,8 +55,8 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Changes the value in place, and wakes all receivers, also if there is none. If `modify` panics, the
-    /// value stays as it is then, and nobody is woken. `modify` must not use the channel.
+    /// Modifies the value in place and notifies all receivers. Works without receivers too. If `modify`
+    /// panics, the value stays as it left it and no receiver is notified. `modify` must not use the channel.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(vec![1]);
@@ -74,8 +73,8 @@ impl<T> Sender<T> {
         });
     }
 
-    /// As [`send_modify`](Self::send_modify), but wakes receivers only if `modify` says that it has changed
-    /// something. Returns what it said.
+    /// Modifies the value in place and notifies all receivers if `modify` returns true. Returns its result.
+    /// `modify` must not use the channel.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(5);
@@ -95,16 +94,16 @@ impl<T> Sender<T> {
     where
         F: FnOnce(&mut T) -> bool,
     {
-        let mut value = self.shared.write();
+        let mut value = self.channel.write();
         let modified = modify(&mut value);
         if modified {
-            self.shared.publish(value);
+            self.channel.publish(value);
         }
         modified
     }
 
-    /// Replaces the value, wakes all receivers, and returns the value before. Works also if there is no
-    /// receiver.
+    /// Replaces the value, notifies all receivers, and returns the previous value. Works without receivers
+    /// too.
     ///
     /// ```
     /// let tx = pointsman::sync::watch::Sender::new(1);
@@ -115,8 +114,8 @@ impl<T> Sender<T> {
         value
     }
 
-    /// Looks at the value. Nobody can change it meanwhile: keep it short, and do not hold it while you
-    /// await. Blocks this thread while another sender changes the value.
+    /// Returns a reference to the value. It holds a read lock, which blocks senders: keep it short, and do
+    /// not hold it across an await. Blocks the thread while another sender changes the value.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::watch::channel(1);
@@ -126,12 +125,12 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref {
-            value: self.shared.read(),
+            value: self.channel.read(),
             has_changed: false,
         }
     }
 
-    /// Whether there is no receiver. There may be one again later.
+    /// Returns whether there is no receiver. A new one may subscribe later.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -146,7 +145,7 @@ impl<T> Sender<T> {
         self.receiver_count() == 0
     }
 
-    /// Waits until there is no receiver. Cancel safe. There may be one again later.
+    /// Waits until all receivers are dropped. Cancel safe. A new receiver may subscribe later.
     ///
     /// ```
     /// # use std::pin::pin;
@@ -159,12 +158,12 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn closed(&self) {
-        // The last receiver is counted out before the waiters are woken.
+        // The last receiver is subtracted before the waiters are woken.
         let gone = |_| self.is_closed().then_some(());
-        cooperative(self.shared.leaving.wait(gone)).await;
+        cooperative(self.channel.close_waiters.wait(gone)).await;
     }
 
-    /// A new receiver, which has seen the value as it is now.
+    /// Returns a new receiver. The current value counts as seen by it.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::watch::channel(1);
@@ -174,14 +173,14 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        self.shared.receivers.fetch_add(1, Relaxed);
+        self.channel.receivers.fetch_add(1, Relaxed);
         Receiver {
-            version: self.shared.version(),
-            shared: self.shared.clone(),
+            version: self.channel.version(),
+            channel: self.channel.clone(),
         }
     }
 
-    /// How many receivers there are.
+    /// Returns the number of receivers.
     ///
     /// ```
     /// let (tx, rx) = pointsman::sync::watch::channel(1);
@@ -192,10 +191,10 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.shared.receivers()
+        self.channel.receivers()
     }
 
-    /// How many senders there are.
+    /// Returns the number of senders.
     ///
     /// ```
     /// let (tx, _rx) = pointsman::sync::watch::channel(1);
@@ -206,10 +205,10 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn sender_count(&self) -> usize {
-        self.shared.senders.load(Relaxed)
+        self.channel.senders.load(Relaxed)
     }
 
-    /// Whether both change the same value.
+    /// Returns whether both senders belong to the same channel.
     ///
     /// ```
     /// # use pointsman::sync::watch::Sender;
@@ -219,15 +218,15 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+        Arc::ptr_eq(&self.channel, &other.channel)
     }
 }
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.shared.senders.fetch_add(1, Relaxed);
+        self.channel.senders.fetch_add(1, Relaxed);
         Self {
-            shared: self.shared.clone(),
+            channel: self.channel.clone(),
         }
     }
 }
@@ -240,9 +239,10 @@ impl<T: Default> Default for Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        // ORDERING: Release and Acquire, so that the last one's end comes after all that the others did.
-        if self.shared.senders.fetch_sub(1, AcqRel) == 1 {
-            self.shared.close();
+        // ORDERING: Release pairs with the Acquire of the last decrement, which closes the channel after all
+        // sends. Acquire in case this is the last.
+        if self.channel.senders.fetch_sub(1, AcqRel) == 1 {
+            self.channel.close();
         }
     }
 }

@@ -1,19 +1,26 @@
-//! A cell that is written once.
+//! A cell that is initialised once, by the first task that gets there.
 //!
-//! Invariant: who has the only permit may write, and closes the permits when it has: closed means written.
-//! Reading a written cell is one load.
+//! Invariant: the holder of the single permit may write the value, and closes the permits afterwards. So
+//! closed means initialised.
+//!
+//! Cost: reading an initialised cell is one load.
 
-use std::error::Error;
+mod error;
+#[cfg(all(test, loom))]
+mod loom_tests;
+
 use std::fmt;
 use std::future::Future;
 use std::mem::MaybeUninit;
 
+pub use error::SetError;
+
 use super::TryAcquireError;
-use super::held::Held;
+use super::guard::OnePermit;
 use super::semaphore::Permits;
 use crate::loom::cell::UnsafeCell;
 
-/// A cell that is written once, by whoever comes first, also with the result of a future.
+/// A cell that is written once, with a value or the output of a future.
 ///
 /// ```
 /// use pointsman::sync::OnceCell;
@@ -31,9 +38,10 @@ pub struct OnceCell<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: as it is written through a shared reference the value moves between threads, and then it is shared.
+// SAFETY: `set` sends the value to the cell through a shared reference, hence `Send`. `get` shares it, hence
+// `Sync`.
 unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
-// SAFETY: the value goes with the cell.
+// SAFETY: sending the cell sends the value, hence `Send`; the rest of the cell may be sent.
 unsafe impl<T: Send> Send for OnceCell<T> {}
 
 impl<T> OnceCell<T> {
@@ -55,7 +63,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// An empty cell.
+    /// Creates an empty cell.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -68,7 +76,7 @@ impl<T> OnceCell<T> {
         Self::empty()
     }
 
-    /// As [`new`](Self::new), for a `static`.
+    /// Like [`new`](Self::new), in a constant.
     ///
     /// ```
     /// use pointsman::sync::OnceCell;
@@ -82,7 +90,7 @@ impl<T> OnceCell<T> {
         Self::empty()
     }
 
-    /// A cell with this value, or an empty one.
+    /// Creates a cell with this value, or an empty one for `None`.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -93,7 +101,7 @@ impl<T> OnceCell<T> {
         value.map_or_else(Self::new, Self::written)
     }
 
-    /// A cell with this value, for a `static`.
+    /// Creates a cell with this value, in a constant.
     ///
     /// ```
     /// use pointsman::sync::OnceCell;
@@ -107,7 +115,7 @@ impl<T> OnceCell<T> {
         Self::written(value)
     }
 
-    /// Whether the cell has a value.
+    /// Returns whether the cell has a value.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -121,8 +129,7 @@ impl<T> OnceCell<T> {
         self.permits.is_closed()
     }
 
-    /// The value, if there is one.
-    /// Never waits, also while someone makes the value.
+    /// Returns the value, if the cell has one. Does not wait for an initialisation in progress.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -138,11 +145,11 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        // SAFETY: the cell was written.
+        // SAFETY: `initialized` saw the permits closed, so the value was written before.
         self.initialized().then(|| unsafe { self.get_written() })
     }
 
-    /// The value, if there is one, to change it.
+    /// Returns a mutable reference to the value, if the cell has one.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -155,17 +162,18 @@ impl<T> OnceCell<T> {
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.permits.is_closed_mut().then(|| {
             self.value.with_mut(|value| {
-                // SAFETY: the cell was written, and is borrowed exclusively.
+                // SAFETY: the permits are closed, so the value was written, and the cell is borrowed
+                // exclusively.
                 unsafe { (*value).assume_init_mut() }
             })
         })
     }
 
-    /// Writes the value.
+    /// Sets the value.
     ///
     /// # Errors
-    /// Gives the value back, with [`SetError::AlreadyInitializedError`] if there is a value, and with
-    /// [`SetError::InitializingError`] if one is being made.
+    /// Returns the value in [`SetError::AlreadyInitializedError`] if the cell has a value, and in
+    /// [`SetError::InitializingError`] while another task initialises it.
     ///
     /// ```
     /// # use pointsman::sync::{OnceCell, SetError};
@@ -177,7 +185,7 @@ impl<T> OnceCell<T> {
     pub fn set(&self, value: T) -> Result<(), SetError<T>> {
         match self.permits.try_acquire(1) {
             Ok(()) => {
-                self.write(value, Held(&self.permits));
+                self.write(value, OnePermit(&self.permits));
                 Ok(())
             }
             Err(TryAcquireError::NoPermits) => Err(SetError::InitializingError(value)),
@@ -185,15 +193,15 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value. If there is none, it is made with `f`.
+    /// Returns the value, after initialising it with `f` if the cell is empty.
     ///
-    /// If someone is making it this waits, and makes it itself if the other gives up or panics. Those who wait
-    /// have their turn in the order in which they came.
+    /// While another task initialises the cell, this waits. If that task is cancelled or panics, the next
+    /// waiter runs its own `f`. Waiters are served in the order of their requests.
+    ///
+    /// A call from within its own `f` deadlocks.
     ///
     /// # Cancel safety
-    /// Whoever drops the future drops that of `f` too, and leaves the cell empty for the next.
-    ///
-    /// A cell that is used in its own `f` waits for itself, for ever.
+    /// Dropping the future drops that of `f` and leaves the cell empty.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -214,18 +222,18 @@ impl<T> OnceCell<T> {
         }
         match self.permits.acquire(1).await {
             Ok(()) => {
-                let held = Held(&self.permits);
-                self.write(f().await, held)
+                let permit = OnePermit(&self.permits);
+                self.write(f().await, permit)
             }
-            // SAFETY: only who has written closes the permits.
+            // SAFETY: the permits were found closed, and only `write` closes them, after it wrote the value.
             Err(_) => unsafe { self.get_written() },
         }
     }
 
-    /// As [`get_or_init`](Self::get_or_init), with an `f` that may fail.
+    /// Like [`get_or_init`](Self::get_or_init), with an `f` that may fail.
     ///
     /// # Errors
-    /// What `f` gave. The cell is still empty then.
+    /// The error of `f`, which leaves the cell empty.
     ///
     /// # Cancel safety
     /// As [`get_or_init`](Self::get_or_init).
@@ -248,15 +256,15 @@ impl<T> OnceCell<T> {
         }
         match self.permits.acquire(1).await {
             Ok(()) => {
-                let held = Held(&self.permits);
-                Ok(self.write(f().await?, held))
+                let permit = OnePermit(&self.permits);
+                Ok(self.write(f().await?, permit))
             }
-            // SAFETY: only who has written closes the permits.
+            // SAFETY: the permits were found closed, and only `write` closes them, after it wrote the value.
             Err(_) => Ok(unsafe { self.get_written() }),
         }
     }
 
-    /// The value, without the cell.
+    /// Consumes the cell and returns the value, if it has one.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -269,7 +277,7 @@ impl<T> OnceCell<T> {
         self.take()
     }
 
-    /// Takes the value out, and leaves the cell empty.
+    /// Takes the value out and leaves the cell empty.
     ///
     /// ```
     /// # use pointsman::sync::OnceCell;
@@ -281,32 +289,34 @@ impl<T> OnceCell<T> {
         if !self.permits.is_closed_mut() {
             return None;
         }
-        // From here on the cell is empty.
         self.permits = Permits::new(1);
-        // SAFETY: the cell was written, and what is read is not used again.
+        // SAFETY: the permits were closed, so the value was written. They are open now, so it is not read
+        // again.
         Some(
             self.value
                 .with_mut(|value| unsafe { (*value).assume_init_read() }),
         )
     }
 
-    /// Writes the value and lets in all who wait for it.
-    fn write(&self, value: T, held: Held<&Permits>) -> &T {
-        // SAFETY: who has the only permit is alone with the value.
+    /// Writes the value and wakes all waiters.
+    fn write(&self, value: T, permit: OnePermit<&Permits>) -> &T {
+        // SAFETY: the caller holds the only permit, so no other thread writes the value, and none reads it
+        // before the permits are closed.
         self.value.with_mut(|place| unsafe {
             (*place).write(value);
         });
-        // The permit is used up.
-        std::mem::forget(held);
+        // The permit is not released: the cell is written once.
+        std::mem::forget(permit);
         self.permits.close();
-        // SAFETY: it was written.
+        // SAFETY: this thread wrote the value above.
         unsafe { self.get_written() }
     }
 
     /// # Safety
-    /// The cell was written, and this thread has seen it.
+    /// The value was written, and that happened before this call.
     unsafe fn get_written(&self) -> &T {
-        // SAFETY: as above. It is not written again while it is borrowed.
+        // SAFETY: the caller promises that the value was written. Only `take` and `get_mut` change it again,
+        // which borrow the cell exclusively.
         self.value
             .with(|value| unsafe { (*value).assume_init_ref() })
     }
@@ -350,111 +360,5 @@ impl<T: Eq> Eq for OnceCell<T> {}
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
         Self::written(value)
-    }
-}
-
-/// Why [`OnceCell::set`] wrote nothing, with the value that it was given.
-///
-/// ```
-/// # use pointsman::sync::{OnceCell, SetError};
-/// let cell = OnceCell::from(1);
-/// let error = cell.set(2).unwrap_err();
-/// assert_eq!(error.to_string(), "AlreadyInitializedError");
-/// assert_eq!(error, SetError::AlreadyInitializedError(2));
-/// ```
-#[derive(Debug, PartialEq, Eq)]
-pub enum SetError<T> {
-    /// The cell has a value.
-    AlreadyInitializedError(T),
-    /// The value is being made.
-    InitializingError(T),
-}
-
-impl<T> SetError<T> {
-    /// Whether the cell has a value.
-    ///
-    /// ```
-    /// # use pointsman::sync::OnceCell;
-    /// let cell = OnceCell::new();
-    /// cell.set(1).unwrap();
-    /// let error = cell.set(2).unwrap_err();
-    /// assert!(error.is_already_init_err() && !error.is_initializing_err());
-    /// ```
-    pub fn is_already_init_err(&self) -> bool {
-        matches!(self, Self::AlreadyInitializedError(_))
-    }
-
-    /// Whether the value is being made.
-    ///
-    /// ```
-    /// # use pointsman::sync::OnceCell;
-    /// # futures::executor::block_on(async {
-    /// let cell = OnceCell::new();
-    /// let is_initializing = cell.get_or_init(async || cell.set(false).unwrap_err().is_initializing_err());
-    /// assert_eq!(is_initializing.await, &true);
-    /// # });
-    /// ```
-    pub fn is_initializing_err(&self) -> bool {
-        matches!(self, Self::InitializingError(_))
-    }
-}
-
-impl<T> fmt::Display for SetError<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::AlreadyInitializedError(_) => "AlreadyInitializedError",
-            Self::InitializingError(_) => "InitializingError",
-        })
-    }
-}
-
-impl<T: fmt::Debug> Error for SetError<T> {}
-
-#[cfg(all(test, loom))]
-mod loom_tests {
-    use loom::future::block_on;
-    use loom::sync::Arc;
-    use loom::thread;
-
-    use super::*;
-
-    #[test]
-    fn one_value_is_made_and_all_see_it() {
-        loom::model(|| {
-            let cell = Arc::new(OnceCell::new());
-            let other = cell.clone();
-            let thread = thread::spawn(move || {
-                *block_on(other.get_or_init(|| async { Box::new(1) })).clone()
-            });
-            let here = *block_on(cell.get_or_init(|| async { Box::new(2) })).clone();
-            assert_eq!(thread.join().unwrap(), here);
-        });
-    }
-
-    #[test]
-    fn who_fails_leaves_it_to_the_next() {
-        loom::model(|| {
-            let cell = Arc::new(OnceCell::new());
-            let other = cell.clone();
-            let thread = thread::spawn(move || {
-                let _ = block_on(other.get_or_try_init(|| async { Err::<u32, ()>(()) }));
-            });
-            assert_eq!(*block_on(cell.get_or_init(|| async { 2 })), 2);
-            thread.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn who_may_not_set_finds_a_value_or_its_making() {
-        loom::model(|| {
-            let cell = Arc::new(OnceCell::new());
-            let other = cell.clone();
-            let thread = thread::spawn(move || other.set(1));
-            let here = cell.set(2);
-            if let Err(SetError::AlreadyInitializedError(_)) = here {
-                assert_eq!(cell.get(), Some(&1));
-            }
-            assert_ne!(thread.join().unwrap().is_ok(), here.is_ok());
-        });
     }
 }

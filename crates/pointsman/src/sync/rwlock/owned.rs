@@ -1,0 +1,104 @@
+//! The methods of the read-write lock that return guards which keep it alive.
+
+use std::sync::Arc;
+
+use super::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use crate::sync::TryLockError;
+use crate::sync::guard::{AllPermits, OnePermit};
+
+impl<T: ?Sized> RwLock<T> {
+    /// Like [`read`](Self::read). The guard keeps the lock alive.
+    ///
+    /// # Cancel safety
+    /// As [`read`](Self::read).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// # futures::executor::block_on(async {
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let guard = lock.read_owned().await;
+    /// std::thread::spawn(move || assert_eq!(*guard, 1)).join().unwrap();
+    /// # });
+    /// ```
+    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
+        self.acquire(1).await;
+        self.owned_read_guard()
+    }
+
+    /// Like [`try_read`](Self::try_read). The guard keeps the lock alive.
+    ///
+    /// # Errors
+    /// As [`try_read`](Self::try_read).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let reader = lock.clone().try_read_owned().unwrap();
+    /// assert!(lock.try_write().is_err());
+    /// drop(reader);
+    /// assert!(lock.try_write().is_ok());
+    /// ```
+    pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
+        self.try_acquire(1)?;
+        Ok(self.owned_read_guard())
+    }
+
+    /// Like [`write`](Self::write). The guard keeps the lock alive.
+    ///
+    /// # Cancel safety
+    /// As [`read`](Self::read).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// # futures::executor::block_on(async {
+    /// let count = Arc::new(RwLock::new(1));
+    /// let mut writer = count.clone().write_owned().await;
+    /// std::thread::spawn(move || *writer += 1).join().unwrap();
+    /// assert_eq!(*count.read().await, 2);
+    /// # });
+    /// ```
+    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
+        self.acquire(self.max_readers).await;
+        self.owned_write_guard()
+    }
+
+    /// Like [`try_write`](Self::try_write). The guard keeps the lock alive.
+    ///
+    /// # Errors
+    /// As [`try_write`](Self::try_write).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::RwLock;
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let mut writer = lock.clone().try_write_owned().unwrap();
+    /// *writer = 2;
+    /// assert!(lock.try_read().is_err());
+    /// drop(writer);
+    /// assert_eq!(*lock.try_read().unwrap(), 2);
+    /// ```
+    pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
+        self.try_acquire(self.max_readers)?;
+        Ok(self.owned_write_guard())
+    }
+
+    fn owned_read_guard(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
+        OwnedRwLockReadGuard {
+            data: self.shared(),
+            permit: OnePermit(self),
+        }
+    }
+
+    fn owned_write_guard(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
+        OwnedRwLockWriteGuard {
+            data: self.exclusive(),
+            permits: AllPermits {
+                count: self.max_readers,
+                owner: self,
+            },
+        }
+    }
+}

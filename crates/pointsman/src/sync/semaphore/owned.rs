@@ -1,0 +1,152 @@
+//! The methods of the semaphore that return permits which keep it alive.
+
+use std::sync::Arc;
+
+use super::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use crate::park::block_outside;
+
+impl Semaphore {
+    /// Like [`acquire`](Self::acquire). The permit keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Cancel safety
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// # futures::executor::block_on(async {
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().acquire_owned().await.unwrap();
+    /// std::thread::spawn(move || drop(permit)).join().unwrap();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # });
+    /// ```
+    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.permits.acquire(1).await?;
+        Ok(self.owned_permit(1))
+    }
+
+    /// Like [`acquire_many`](Self::acquire_many). The permits keep the semaphore alive.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Cancel safety
+    /// As [`acquire_many`](Self::acquire_many).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// # futures::executor::block_on(async {
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permit = semaphore.clone().acquire_many_owned(2).await.unwrap();
+    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
+    /// std::thread::spawn(move || drop(permit)).join().unwrap();
+    /// assert_eq!(semaphore.available_permits(), 3);
+    /// # });
+    /// ```
+    pub async fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.permits.acquire(n as usize).await?;
+        Ok(self.owned_permit(n as usize))
+    }
+
+    /// Like [`try_acquire`](Self::try_acquire). The permit keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::{Semaphore, TryAcquireError};
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().try_acquire_owned().unwrap();
+    /// let error = semaphore.clone().try_acquire_owned().unwrap_err();
+    /// assert_eq!(error, TryAcquireError::NoPermits);
+    /// drop(permit);
+    /// assert!(semaphore.try_acquire_owned().is_ok());
+    /// ```
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.permits.try_acquire(1)?;
+        Ok(self.owned_permit(1))
+    }
+
+    /// Like [`try_acquire_many`](Self::try_acquire_many). The permits keep the semaphore alive.
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(4));
+    /// let permit = semaphore.clone().try_acquire_many_owned(3).unwrap();
+    /// assert!(semaphore.clone().try_acquire_many_owned(2).is_err());
+    /// drop(permit);
+    /// assert!(semaphore.try_acquire_many_owned(4).is_ok());
+    /// ```
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.permits.try_acquire(n as usize)?;
+        Ok(self.owned_permit(n as usize))
+    }
+
+    /// Like [`acquire_owned`](Self::acquire_owned), but blocks the thread.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Panics
+    /// Within a runtime.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().blocking_acquire_owned().unwrap();
+    /// std::thread::spawn(move || drop(permit));
+    /// // Waits for the thread.
+    /// assert!(semaphore.blocking_acquire_owned().is_ok());
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        block_outside(self.acquire_owned())
+    }
+
+    /// Like [`acquire_many_owned`](Self::acquire_many_owned), but blocks the thread.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Panics
+    /// Within a runtime.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pointsman::sync::Semaphore;
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permit = semaphore.clone().blocking_acquire_many_owned(2).unwrap();
+    /// assert_eq!((permit.num_permits(), semaphore.available_permits()), (2, 1));
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        block_outside(self.acquire_many_owned(n))
+    }
+
+    fn owned_permit(self: Arc<Self>, permits: usize) -> OwnedSemaphorePermit {
+        OwnedSemaphorePermit {
+            semaphore: self,
+            permits,
+        }
+    }
+}
